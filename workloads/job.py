@@ -1,0 +1,74 @@
+"""The job: what arrives, with every random choice already made.
+
+One :class:`Job` is one row of the job table (job-table.md). Times are seconds, sizes are nodes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+__all__ = ["Job", "JobType"]
+
+
+class JobType(StrEnum):
+    """What a job allows to be done with it (hybrid-workload-scheduling, section III-A)."""
+
+    RIGID = "rigid"
+    ON_DEMAND = "on-demand"
+    MALLEABLE = "malleable"
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One job of a workload, as the job table describes it.
+
+    Attributes
+    ----------
+    job_id
+        Unique.
+    type
+        Rigid, on-demand or malleable.
+    submit
+        First submit [s]; of an on-demand job its *actual arrival*; None if it never arrives (no-show).
+    nodes
+        Requested size, the maximum of a malleable job.
+    runtime
+        Undisturbed wall time at ``nodes`` [s], setup and checkpoints included; at most ``walltime``.
+    walltime
+        Requested wall time at ``nodes`` [s].
+    min_nodes
+        Smallest size of a malleable job; None or ``nodes`` for the others.
+    setup
+        Time at the start of each run that is lost when the run is preempted [s]; 0 for on-demand jobs.
+    checkpoint_interval
+        Compute time between two checkpoints of a rigid job [s]; None: it takes none.
+    checkpoint_cost
+        Duration of one checkpoint of a rigid job [s].
+    notice, estimated_arrival
+        Of an on-demand job with advance notice: when the notice comes, and the arrival that it announces [s].
+    trace_runtime, trace_walltime
+        What the baseline uses where overheads were added to the trace's times [s]; None: ``runtime``, ``walltime``.
+    user, project
+        Carried through; empty where unknown.
+    killed
+        Whether the trace's job ran into its walltime, so that ``runtime`` was clipped to it.
+    """
+
+    job_id: int
+    type: JobType
+    submit: float | None
+    nodes: int
+    runtime: float
+    walltime: float
+    min_nodes: int | None = None
+    setup: float = 0.0
+    checkpoint_interval: float | None = None
+    checkpoint_cost: float = 0.0
+    notice: float | None = None
+    estimated_arrival: float | None = None
+    trace_runtime: float | None = None
+    trace_walltime: float | None = None
+    user: str = ""
+    project: str = ""
+    killed: bool = False
