@@ -31,25 +31,26 @@ class Easy:
         """The jobs to start now, in this order."""
         queue = view.queue
         free = view.free
-        starts: list[Start] = []
-        ends: list[tuple[int, int, int]] = []
         now = view.now
-        position = 0
+        starts: list[Start] = []
         for job in queue:
             if job.min_nodes > free:
                 break
-            size = min(job.nodes, free)
+            size = job.nodes if job.nodes < free else free
             starts.append(Start(job.job_id, size))
-            ends.append((now + job.limit(size), job.job_id, size))
             free -= size
-            position += 1
         else:
             return starts
         # Most passes end here: looking for anybody who fits is far cheaper than the shadow time.
-        fitting = [job for job in queue[position + 1 :] if job.min_nodes <= free] if free else []
+        heads = len(starts)
+        fitting = [job for job in queue[heads + 1 :] if job.min_nodes <= free] if free else []
         if not fitting:
             return starts
-        shadow, extra = shadow_of(view, queue[position].min_nodes, free, ends)
+        ends = [
+            (now + job.limit(start.nodes), job.job_id, start.nodes)
+            for job, start in zip(queue[:heads], starts, strict=True)
+        ]
+        shadow, extra = shadow_of(view, queue[heads].min_nodes, free, ends)
         by_runtime = self.length == "runtime"
         latest = shadow + TOLERANCE - now
         for job in fitting:
@@ -57,7 +58,7 @@ class Easy:
             if least > free:
                 continue
             # For rigid jobs size == nodes == least, so one rule serves both kinds.
-            size = min(job.nodes, free)
+            size = job.nodes if job.nodes < free else free
             if (job.duration(size) if by_runtime else job.limit(size)) > latest:
                 size = min(size, extra)
                 if size < least:

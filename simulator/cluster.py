@@ -8,15 +8,13 @@ nodes are free, held and busy.
 
 from __future__ import annotations
 
-from enum import IntEnum
-
 from workloads.errors import InvariantError
 
 __all__ = ["Account", "Cluster", "Kind"]
 
 
-class Kind(IntEnum):
-    """What the nodes of an account count as."""
+class Kind:
+    """What the nodes of an account count as. Plain integers: they index the totals at every move."""
 
     FREE = 0
     HELD = 1
@@ -28,7 +26,7 @@ class Account:
 
     __slots__ = ("kind", "nodes")
 
-    def __init__(self, kind: Kind, nodes: int = 0) -> None:
+    def __init__(self, kind: int, nodes: int = 0) -> None:
         self.kind = kind
         self.nodes = nodes
 
@@ -64,7 +62,8 @@ class Cluster:
         source.nodes -= count
         target.nodes += count
         if source.kind is not target.kind:
-            self._integrate(now)
+            if now != self._since:
+                self._integrate(now)
             self._totals[source.kind] -= count
             self._totals[target.kind] += count
 
@@ -89,7 +88,9 @@ class Cluster:
 
     def _integrate(self, now: int) -> None:
         elapsed = now - self._since
-        if elapsed:
-            self._since = now
-            for kind, total in enumerate(self._totals):
-                self._integrals[kind] += total * elapsed
+        self._since = now
+        free, held, busy = self._totals
+        integrals = self._integrals
+        integrals[Kind.FREE] += free * elapsed
+        integrals[Kind.HELD] += held * elapsed
+        integrals[Kind.BUSY] += busy * elapsed

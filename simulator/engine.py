@@ -12,7 +12,6 @@ The clock counts integer ticks, so that an instant is exact; within it events ar
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from enum import IntEnum
 from time import perf_counter
 from typing import Any
 
@@ -38,25 +37,21 @@ __all__ = ["Engine", "Sample"]
 Sample = tuple[int, int, int, int, int]
 
 
-class Turn(IntEnum):
-    """The order within an instant (hybrid-workloads.md, section 3). SimPy keeps priorities 0 and 1 for itself."""
-
-    RELEASE = 1
-    REQUEUE = 2
-    PLAN = 3
-    NOTICE = 4
-    ARRIVAL = 5
-    PASS = 6
+#: The order within an instant (hybrid-workloads.md, section 3). Plain integers, because each event multiplies one.
+RELEASE, REQUEUE, PLAN, NOTICE, ARRIVAL, PASS = range(1, 7)
 
 
 class Moment(simpy.Event):
     """An event at an exact tick, with its place in the order of that instant."""
 
     def __init__(self, env: simpy.Environment, at: int, priority: int) -> None:
-        super().__init__(env)
+        # As in simpy.Timeout, which would do but for its fixed priority: the fields are set here, because this is the
+        # constructor that a replay calls most.
+        self.env = env
+        self.callbacks: list[Callable[[Any], None]] = []
         self._ok = True
         self._value = None
-        # A Timeout would do, but for its fixed priority.
+        self._defused = False
         env.schedule(self, priority, at - env.now)  # type: ignore[arg-type]  # SimPy's annotation knows only its own two
 
 
@@ -119,7 +114,7 @@ class Engine:
         system, service = self.system, self._service
         first = self._arrivals[0].submit
         for job in self._arrivals:
-            yield self._moment(job.submit, Turn.ARRIVAL, job.rank)
+            yield self._moment(job.submit, ARRIVAL, job.rank)
             began = self._enter()
             if job.submit == first:
                 # Elapsed time is counted from the first submit, whatever a notice has reserved before.
@@ -133,7 +128,7 @@ class Engine:
 
     def _feed_notices(self, service: OnDemandService) -> Generator[simpy.Event, None, None]:
         for job in self._notices:
-            yield self._moment(job.notice, Turn.NOTICE, job.rank)
+            yield self._moment(job.notice, NOTICE, job.rank)
             began = self._enter()
             self._leave(began, passing=service.notice(job))
 
@@ -141,7 +136,7 @@ class Engine:
         """The life of a run: to its end, unless it is preempted; a change of its end wakes it."""
         while True:
             try:
-                yield self._moment(run.end, Turn.RELEASE, run.job.rank)
+                yield self._moment(run.end, RELEASE, run.job.rank)
                 break
             except simpy.Interrupt:
                 if run.over:
@@ -171,16 +166,16 @@ class Engine:
             run.process.interrupt()
 
     def vacated(self, job: JobState) -> None:
-        self._at(self.system.now, Turn.REQUEUE, job.rank, lambda: self._requeue(job))
+        self._at(self.system.now, REQUEUE, job.rank, lambda: self._requeue(job))
 
     def plan(self, at: int, run: Run, reservation: Reservation) -> None:
         service = self._known_service()
-        self._at(at, Turn.PLAN, run.job.rank, lambda: service.carry_out(run, reservation))
+        self._at(at, PLAN, run.job.rank, lambda: service.carry_out(run, reservation))
 
     def time_out(self, reservation: Reservation) -> None:
         service = self._known_service()
         at = reservation.estimated_arrival + self._timeout
-        self._at(at, Turn.REQUEUE, reservation.job.rank, lambda: service.time_out(reservation))
+        self._at(at, REQUEUE, reservation.job.rank, lambda: service.time_out(reservation))
 
     def _requeue(self, job: JobState) -> bool:
         self.system.requeue(job)
@@ -193,22 +188,20 @@ class Engine:
 
     # Instants and passes.
 
-    def _moment(self, at: int, turn: Turn, rank: int) -> Moment:
+    def _moment(self, at: int, turn: int, rank: int) -> Moment:
         return Moment(self._env, at, turn * self._ranks + rank)
 
-    def _at(self, at: int, turn: Turn, rank: int, happen: Callable[[], bool]) -> None:
+    def _at(self, at: int, turn: int, rank: int, happen: Callable[[], bool]) -> None:
         """Let something happen at that time; if it says that it was void, it causes no pass."""
 
         def occur(_: simpy.Event) -> None:
             began = self._enter()
             self._leave(began, passing=happen())
 
-        moment = self._moment(at, turn, rank)
-        if moment.callbacks is not None:
-            moment.callbacks.append(occur)
+        self._moment(at, turn, rank).callbacks.append(occur)
 
     def _enter(self) -> float:
-        self.system.now = int(self._env.now)
+        self.system.now = self._env.now  # type: ignore[assignment]  # all delays are integers, so it is one too
         return perf_counter()
 
     def _leave(self, began: float, *, passing: bool = True) -> None:
@@ -219,9 +212,7 @@ class Engine:
             self._pass(None)
         elif not self._pass_due:
             self._pass_due = True
-            moment = self._moment(self.system.now, Turn.PASS, 0)
-            if moment.callbacks is not None:
-                moment.callbacks.append(self._pass)
+            self._moment(self.system.now, PASS, 0).callbacks.append(self._pass)
 
     def _pass(self, _: Any) -> None:
         """One scheduling pass, and a sample of the machine after it."""

@@ -98,10 +98,12 @@ class Run(Account):
     )
 
     def __init__(self, job: JobState, now: int) -> None:
-        super().__init__(Kind.BUSY)
+        self.kind = Kind.BUSY
+        self.nodes = 0
         self.job = job
         self.start = now
-        self.end = self.expected_end = now
+        self.end = now
+        self.expected_end = now
         self.warned = False
         self.over = False
         self.lenders: dict[Reservation, int] = {}
@@ -261,8 +263,8 @@ class MalleableRun(Run):
 
 def begin_run(job: JobState, now: int) -> Run:
     """A run of that job, still without nodes."""
+    if isinstance(job, FixedJob):
+        return FixedRun(job, now)
     if isinstance(job, MalleableJob):
         return MalleableRun(job, now)
-    if not isinstance(job, FixedJob):
-        raise TypeError(f"{job!r} is neither fixed nor malleable")
-    return FixedRun(job, now)
+    raise TypeError(f"{job!r} is neither fixed nor malleable")

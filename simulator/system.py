@@ -113,9 +113,10 @@ class System:
         run = begin_run(job, now)
         for account, count in sources:
             self.cluster.move(account, run, count, now)
-        for reservation, count in (lenders or {}).items():
-            run.lenders[reservation] = count
-            reservation.tenants[run] = count
+        if lenders:
+            for reservation, count in lenders.items():
+                run.lenders[reservation] = count
+                reservation.tenants[run] = count
         run.begin()
         job.runs += 1
         if job.start is None:
@@ -282,7 +283,8 @@ class System:
 
     def _expect(self, run: Run) -> None:
         """Enter, or enter anew, when a run is expected to release how many nodes."""
-        self.forget(run.release)
+        if run.release is not None:
+            self.forget(run.release)
         nodes = run.nodes
         if run.lenders or run.claims:
             nodes -= run.borrowed + run.promised()
