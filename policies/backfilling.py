@@ -50,7 +50,7 @@ class Easy:
             (now + job.limit(start.nodes), job.job_id, start.nodes)
             for job, start in zip(queue[:heads], starts, strict=True)
         ]
-        shadow, extra = shadow_of(view, queue[heads].min_nodes, free, ends)
+        shadow, extra = shadow_of(view, queue[heads], free, ends)
         by_runtime = self.length == "runtime"
         latest = shadow + TOLERANCE - now
         for job in fitting:

@@ -56,12 +56,12 @@ class _Plan:
                 return actions
             actions.append(Expect(job_id))
             gap -= nodes
-        victims = sorted(
-            (*self._preemption(view.now, request.estimated_arrival, run), run.job_id, run.nodes)
-            for run in eligible
-            if run.expected_end > due and run.type is not JobType.ON_DEMAND
-        )
-        for _, at, job_id, nodes in victims:
+        victims = []
+        for run in eligible:
+            if run.expected_end > due and run.type is not JobType.ON_DEMAND:
+                overhead, at = self._preemption(view.now, request.estimated_arrival, run)
+                victims.append((overhead, run.job_id, run.nodes, at))
+        for _, job_id, nodes, at in sorted(victims):
             if gap <= 0:
                 break
             actions.append(Preempt(job_id, at))

@@ -87,6 +87,10 @@ class Reservation(Protocol):
         """``requested - idle - lent``."""
 
     @property
+    def notice(self) -> int:
+        """When the notice came."""
+
+    @property
     def estimated_arrival(self) -> int: ...
     @property
     def walltime(self) -> int: ...

@@ -6,7 +6,8 @@ from bisect import insort
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from policies.port import SystemView
+from policies.port import TOLERANCE, SystemView, WaitingJob
+from workloads.job import JobType
 
 __all__ = ["Shadow", "shadow_of"]
 
@@ -21,15 +22,15 @@ class Shadow(NamedTuple):
     extra: int
 
 
-def shadow_of(view: SystemView, nodes: int, free: int, started: Sequence[tuple[int, int, int]]) -> Shadow:
-    """The earliest time at which ``nodes`` nodes are free, and what is left over then.
+def shadow_of(view: SystemView, head: WaitingJob, free: int, started: Sequence[tuple[int, int, int]]) -> Shadow:
+    """The earliest time at which the head of the queue finds its nodes, and what is left over then.
 
     Parameters
     ----------
     view
         The machine as it was when the pass began.
-    nodes
-        What the head needs; more than ``free``.
+    head
+        The first job that does not fit; a malleable one needs its minimum.
     free
         Free nodes after the starts of this pass.
     started
@@ -40,6 +41,7 @@ def shadow_of(view: SystemView, nodes: int, free: int, started: Sequence[tuple[i
     Shadow
         Source: easy-backfilling.md, rule 4b; hybrid-workloads.md, section 3, and section 4 on open reservations.
     """
+    nodes = head.min_nodes
     releases: Sequence[tuple[int, int, int]] = view.releases
     if started:
         merged = list(releases)
@@ -47,27 +49,31 @@ def shadow_of(view: SystemView, nodes: int, free: int, started: Sequence[tuple[i
             insort(merged, release)
         releases = merged
     if view.reservations:
-        releases = _with_reservations(view, releases)
+        # On-demand jobs stand first, so that one waits only if it is the head: the view still shows those in the queue
+        # that this pass has started.
+        releases = _with_reservations(view, releases, collecting=head.type is not JobType.ON_DEMAND)
     time = NEVER
     for at, _, released in releases:
         # All nodes that come back at the shadow time itself count, so the walk goes on to the end of that instant.
-        if free >= nodes and at != time:
+        if at > time + TOLERANCE:
             break
         free += released
-        time = at
+        if free >= nodes and time == NEVER:
+            time = at
     if free < nodes:
         return Shadow(NEVER, 0)
     return Shadow(time, free - nodes)
 
 
-def _with_reservations(view: SystemView, releases: Sequence[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+def _with_reservations(
+    view: SystemView, releases: Sequence[tuple[int, int, int]], *, collecting: bool
+) -> list[tuple[int, int, int]]:
     """The releases as they reach the head while reservations are open.
 
     A reservation releases all that it asked for when its job's walltime is over; what it still misses is first taken
     from the nodes that come back before. While an on-demand job waits, reservations collect nothing and count with
     what they have.
     """
-    collecting = not view.on_demand_waits
     walk = [(at, 1, nodes, -1) for at, _, nodes in releases]
     missing: dict[int, int] = {}
     for index, reservation in enumerate(view.reservations):

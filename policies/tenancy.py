@@ -49,8 +49,9 @@ def _fits(view: SystemView, job: WaitingJob, idle: list[tuple[Reservation, int]]
 
 def _tenancy(admit: Admission) -> Tenancy:
     def tenants(view: SystemView) -> list[Start]:
-        # Latest notice first: the order in which a tenant draws.
-        idle = [(reservation, reservation.idle) for reservation in reversed(view.reservations) if reservation.idle]
+        # The order in which a tenant draws: latest notice first, ties by id as everywhere.
+        by_notice = sorted(view.reservations, key=lambda item: (-item.notice, item.job_id))
+        idle = [(reservation, reservation.idle) for reservation in by_notice if reservation.idle]
         starts: list[Start] = []
         if not idle:
             return starts

@@ -156,8 +156,9 @@ class MalleableJob(JobState):
 
 
 def divide(node_ticks: int, nodes: int) -> int:
-    """Time that the work takes at that size, rounded to a tick."""
-    return (2 * node_ticks + nodes) // (2 * nodes)
+    """Time that the work takes at that size, rounded to a tick; halves to even, as ``round`` does."""
+    ticks, rest = divmod(node_ticks, nodes)
+    return ticks + (2 * rest > nodes or (2 * rest == nodes and ticks % 2))
 
 
 def job_state(job: Job, row: int, rank: int, origin: int, *, baseline: bool) -> JobState:

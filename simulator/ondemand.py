@@ -79,6 +79,7 @@ class OnDemandService:
             return False
         missing = reservation.missing - reservation.on_their_way
         if missing <= 0:
+            run.plan = None
             return False
         self._loans[reservation.job_id].append(Loan(run, min(run.nodes, missing), was_shrunk=False))
         self._system.preempt(run, f"planned for {reservation.job_id}", beneficiary=reservation)

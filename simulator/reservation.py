@@ -65,6 +65,10 @@ class Reservation(Account):
         return sum(run.nodes for run in self.coming) if self.coming else 0
 
     @property
+    def notice(self) -> int:
+        return self.job.notice
+
+    @property
     def estimated_arrival(self) -> int:
         return self.job.estimated_arrival
 

@@ -13,6 +13,7 @@ from workloads.errors import InvariantError
 __all__ = ["Queue"]
 
 _KEY = attrgetter("order_key")
+_ARRIVAL = attrgetter("submit", "row")
 
 
 class Queue:
@@ -63,7 +64,7 @@ class Queue:
         job.waiting = True
         self.nodes += job.nodes
         if urgent:
-            self._urgent.append(job)
+            insort(self._urgent, job, key=_ARRIVAL)
             return
         job.order_key = (self._order.key(job, now), job.row)
         if self._order.static:
