@@ -37,6 +37,9 @@ __all__ = ["Engine", "Sample"]
 Sample = tuple[int, int, int, int, int]
 
 
+#: Jobs between two reports of progress.
+_REPORT_EVERY = 200
+
 #: The order within an instant (hybrid-workloads.md, section 3). Plain integers, because each event multiplies one.
 RELEASE, REQUEUE, PLAN, NOTICE, ARRIVAL, PASS = range(1, 7)
 
@@ -70,10 +73,18 @@ class Engine:
         How the machine is operated.
     log
         Where events go.
+    progress
+        Told now and then how many jobs have ended.
     """
 
     def __init__(
-        self, jobs: Sequence[JobState], nodes: int, mechanism: Mechanism | None, options: Options, log: EventLog
+        self,
+        jobs: Sequence[JobState],
+        nodes: int,
+        mechanism: Mechanism | None,
+        options: Options,
+        log: EventLog,
+        progress: Callable[[int], None] | None = None,
     ) -> None:
         self._env = simpy.Environment()
         self._log = log
@@ -93,6 +104,7 @@ class Engine:
         self._by_id = {job.job_id: job for job in jobs}
         self._left = len(self._arrivals)
         self._done = self._env.event()
+        self._progress = progress
         self._pass_due = False
         self._spent = 0.0
         self.latencies: list[float] = []
@@ -152,6 +164,8 @@ class Engine:
             else:
                 self.system.give_away(run)
             self._left -= 1
+            if self._progress is not None and self._left % _REPORT_EVERY == 0:
+                self._progress(len(self._arrivals) - self._left)
             if not self._left:
                 self._done.succeed()
         self._leave(began)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from time import perf_counter
 
 from policies.mechanism import BASELINE, parse_mechanism
@@ -20,7 +20,13 @@ __all__ = ["simulate"]
 
 
 def simulate(
-    jobs: Iterable[Job], nodes: int, mechanism: str = BASELINE, *, events: bool = True, **options: object
+    jobs: Iterable[Job],
+    nodes: int,
+    mechanism: str = BASELINE,
+    *,
+    events: bool = True,
+    progress: Callable[[int], None] | None = None,
+    **options: object,
 ) -> Result:
     """Replay a job table on a machine of ``nodes`` nodes.
 
@@ -35,6 +41,8 @@ def simulate(
         ``CUA&SPAA`` or ``CUA-SPAA``.
     events
         Whether the event log is kept.
+    progress
+        Told now and then how many jobs have ended.
     **options
         Fields of :class:`simulator.options.Options`: ``order``, ``backfill_length``, ``passes``, ``tenants``,
         ``warning``, ``timeout``.
@@ -76,7 +84,7 @@ def simulate(
         job_state(job, row, ranks[job.job_id], origin, baseline=served_by is None) for row, job in enumerate(table)
     ]
     log = EventLog(events)
-    engine = Engine(states, nodes, served_by, settings, log)
+    engine = Engine(states, nodes, served_by, settings, log, progress)
     engine.run()
     accounting = _account(engine, states)
     return Result(
