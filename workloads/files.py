@@ -1,0 +1,170 @@
+"""Files: whole inputs, decompressed, and outputs that appear complete or not at all."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import os
+import secrets
+import zlib
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any, Literal, overload
+
+from workloads.errors import OutputError, TraceError
+
+__all__ = ["atomic_open", "decode_text", "read_bytes", "read_text", "sha256_of"]
+
+_GZIP = b"\x1f\x8b"
+#: First bytes of what people hand over instead of a text, and what it is.
+_FOREIGN = {
+    b"PK\x03\x04": "a zip archive; unpack it first",
+    b"BZh": "compressed by bzip2; unpack it first (gzip is read as it is)",
+    b"\xfd7zXZ": "compressed by xz; unpack it first (gzip is read as it is)",
+    b"\x28\xb5\x2f\xfd": "compressed by zstd; unpack it first (gzip is read as it is)",
+    b"PAR1": "a Parquet file, not a text",
+}
+
+
+def read_bytes(path: str | Path) -> bytes:
+    """The content of a file; of a gzip file, recognised by its first bytes, what is packed in it.
+
+    Parameters
+    ----------
+    path
+        A file or a pipe.
+
+    Returns
+    -------
+    bytes
+        Never empty.
+
+    Raises
+    ------
+    TraceError
+        If the file is missing, a directory, unreadable, empty or a damaged gzip file.
+    """
+    try:
+        data = Path(path).read_bytes()
+    except FileNotFoundError:
+        raise TraceError(path, None, "no such file") from None
+    except IsADirectoryError:
+        raise TraceError(path, None, "is a directory, not a file") from None
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        raise TraceError(path, None, f"cannot be read: {_reason(error)}") from None
+    if data.startswith(_GZIP):
+        try:
+            data = gzip.decompress(data)
+        except (OSError, EOFError, zlib.error) as error:
+            raise TraceError(path, None, f"is a damaged gzip file: {error}") from None
+    if not data.strip():
+        raise TraceError(path, None, "is empty")
+    return data
+
+
+def decode_text(data: bytes, path: str | Path) -> str:
+    """Bytes as text: UTF-8 with or without a byte order mark, else Latin-1.
+
+    Raises
+    ------
+    TraceError
+        If the bytes are no text.
+    """
+    for magic, what in _FOREIGN.items():
+        if data.startswith(magic):
+            raise TraceError(path, None, f"is {what}")
+    if b"\0" in data:
+        raise TraceError(path, None, "is a binary file, not a text")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        # Old logs have names in Latin-1, which every byte is legal in.
+        return data.decode("latin-1")
+
+
+def read_text(path: str | Path) -> str:
+    """The text of a plain or gzip file; see :func:`read_bytes` and :func:`decode_text`."""
+    return decode_text(read_bytes(path), path)
+
+
+def sha256_of(path: str | Path) -> str:
+    """SHA-256 of a file as it stands on the disk, in hexadecimal digits.
+
+    Raises
+    ------
+    TraceError
+        If it cannot be read.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except (OSError, ValueError) as error:
+        raise TraceError(path, None, f"cannot be read: {_reason(error)}") from None
+
+
+@overload
+def atomic_open(path: str | Path, mode: Literal["w"] = "w") -> AbstractContextManager[IO[str]]: ...
+@overload
+def atomic_open(path: str | Path, mode: Literal["wb"]) -> AbstractContextManager[IO[bytes]]: ...
+def atomic_open(path: str | Path, mode: Literal["w", "wb"] = "w") -> AbstractContextManager[IO[Any]]:
+    """Open a file for writing that appears under its name only when it is complete.
+
+    It is written under a temporary name in the same directory and renamed at the end; after an error there is no
+    trace of it, and what stood there before stands unchanged. A name that ends in ``.gz`` is compressed, with no
+    time and no name inside, so that equal content makes equal bytes. Text is UTF-8 with ``\\n`` line ends.
+
+    Parameters
+    ----------
+    path
+        Where to. A device or a pipe (``/dev/stdout``) is written directly.
+    mode
+        ``"w"`` for text, ``"wb"`` for bytes.
+
+    Returns
+    -------
+    context manager
+        Of the file object.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be written.
+    """
+    return _atomic_open(path, mode)
+
+
+@contextmanager
+def _atomic_open(path: str | Path, mode: str) -> Iterator[IO[Any]]:
+    target = Path(os.path.realpath(path))  # a link stays a link
+    direct = target.exists() and not target.is_file() and not target.is_dir()
+    partial = target if direct else target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    try:
+        if target.is_dir():
+            raise OutputError(f"{path}: cannot be written: is a directory")
+        if not target.parent.is_dir():
+            raise OutputError(f"{path}: cannot be written: {target.parent} is not a directory")
+        with ExitStack() as stack:
+            # "x", not a module for temporary files: those make files that only their owner may read.
+            file: IO[Any] = stack.enter_context(partial.open("wb" if direct else "xb"))
+            if target.suffix == ".gz":
+                file = stack.enter_context(gzip.GzipFile("", "wb", 6, file, mtime=0))  # type: ignore[arg-type]
+            if mode == "w":
+                file = stack.enter_context(io.TextIOWrapper(file, encoding="utf-8", newline="\n"))
+            yield file
+        if not direct:
+            partial.replace(target)
+    except OSError as error:
+        # An error that names another file is not about this one: the caller read something meanwhile.
+        if error.filename not in (None, str(partial), partial):
+            raise
+        raise OutputError(f"{path}: cannot be written: {_reason(error)}") from None
+    finally:
+        if not direct:
+            with suppress(OSError):
+                partial.unlink(missing_ok=True)
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error)

@@ -1,0 +1,133 @@
+"""Intake: the records of a log become the jobs of a trace, cleaned by rule 1 of easy-backfilling.md.
+
+All readers of logs hand their records to one :class:`Intake`, so that there is one place where a job is left out or
+clipped, and one set of names under which that is counted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+
+from workloads.errors import ParameterError, TraceError
+from workloads.trace import Trace, TraceJob
+
+__all__ = ["BROKEN_LINE", "Intake", "check_procs_per_node"]
+
+#: Reason under which lines are counted that cannot be read at all.
+BROKEN_LINE = "broken line"
+
+#: What rounds to no tick of the simulated clock is no time [s].
+_NO_TIME = 0.5e-6
+
+
+class Intake:
+    """Collects the jobs of one log.
+
+    Attributes
+    ----------
+    jobs
+        The jobs kept so far, in file order.
+    excluded
+        Records left out, counted by reason.
+    remarks
+        Oddities read all the same, counted by kind.
+    """
+
+    def __init__(self) -> None:
+        self.jobs: list[TraceJob] = []
+        self.excluded: Counter[str] = Counter()
+        self.remarks: Counter[str] = Counter()
+        self._latest = 0.0
+
+    def add(
+        self,
+        job_id: int,
+        submit: float | None,
+        nodes: int,
+        runtime: float,
+        walltime: float,
+        wait: float | None = None,
+        user: str = "",
+        project: str = "",
+        stopped: bool = False,
+    ) -> bool:
+        """Take one record.
+
+        Parameters
+        ----------
+        job_id
+            As in the log.
+        submit
+            Submit time [s]; None or negative: unknown.
+        nodes
+            Requested size; <= 0: unknown.
+        runtime, walltime
+            As recorded and requested [s]; <= 0: none, unknown.
+        wait
+            Recorded wait [s]; None or negative: unknown.
+        user, project
+            Empty if unknown.
+        stopped
+            Whether the log says that the job was stopped at its walltime.
+
+        Returns
+        -------
+        bool
+            Whether the job was kept.
+        """
+        if nodes <= 0:
+            self.excluded["nodes <= 0"] += 1
+            return False
+        if runtime <= _NO_TIME:
+            self.excluded["runtime <= 0"] += 1
+            return False
+        if submit is None or submit < 0:
+            self.excluded["no submit time"] += 1
+            return False
+        killed = False
+        if walltime <= _NO_TIME:
+            self.remarks["no walltime: the runtime taken"] += 1
+            walltime = runtime
+        elif runtime > walltime:
+            self.remarks["ran longer than the walltime: killed there"] += 1
+            runtime = walltime
+            killed = True
+        elif stopped and runtime == walltime:
+            killed = True
+        if submit < self._latest:
+            self.remarks["submitted before the job in the line above"] += 1
+        self._latest = submit
+        if wait is not None and wait < 0:
+            wait = None
+        self.jobs.append(TraceJob(job_id, submit, nodes, runtime, walltime, killed, wait, user, project))
+        return True
+
+    def trace(self, path: str | Path, format: str, nodes: int | None, header: Mapping[str, str]) -> Trace:
+        """What was collected, as a trace.
+
+        Raises
+        ------
+        TraceError
+            If no job is left.
+        """
+        if not self.jobs:
+            reasons = ", ".join(f"{count:,} {reason}" for reason, count in self.excluded.most_common())
+            raise TraceError(path, None, f"no job is left ({reasons})" if reasons else "holds no job")
+        repeated = len(self.jobs) - len({job.job_id for job in self.jobs})
+        if repeated:
+            self.remarks["job id seen before"] += repeated
+        return Trace(tuple(self.jobs), nodes, str(path), format, dict(header), dict(self.excluded), dict(self.remarks))
+
+
+def check_procs_per_node(procs_per_node: int | None) -> None:
+    """Refuse a number of processors per node that is none.
+
+    Raises
+    ------
+    ParameterError
+        If it is not None and not a positive integer.
+    """
+    if procs_per_node is not None and (not isinstance(procs_per_node, int) or procs_per_node < 1):
+        raise ParameterError("procs_per_node", "a positive whole number of processors", procs_per_node)
