@@ -65,8 +65,8 @@ def _job(
     nodes = pick(1, machine if pick(0, 3) == 0 else max(1, machine // wide))
     steps = pick(1, longest if kind != JobType.ON_DEMAND else max(1, longest // 2))
     runtime = unit * steps
-    # Half of the jobs run to their walltime, the others end before it.
-    walltime = unit * (steps if pick(0, 1) else steps + pick(0, longest))
+    # A third of the jobs run to their walltime; the more the others fall short of it, the more is planned in vain.
+    walltime = unit * (steps if pick(0, 2) == 0 else steps + pick(0, 2 * longest))
     min_nodes: int | None = None
     setup = 0.0
     interval: float | None = None

@@ -11,6 +11,8 @@ import heapq
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
+from itertools import pairwise
 
 from workloads.job import Job, JobType
 from workloads.units import SECOND, to_seconds, to_ticks
@@ -278,10 +280,10 @@ class Model:
         self.pushed = 0
         for task in self.tasks:
             if task.submit is not None:
-                self.push(task.submit, ARRIVAL, task.id, lambda task=task: self.arrive(task))
+                self.push(task.submit, ARRIVAL, task.id, partial(self.arrive, task))
             # "N: ignored." - not even an event.
             if self.notice_strategy in ("CUA", "CUP") and task.notice is not None:
-                self.push(task.notice, NOTICE, task.id, lambda task=task: self.advance_notice(task))
+                self.push(task.notice, NOTICE, task.id, partial(self.advance_notice, task))
 
     # --- the clock -----------------------------------------------------------------------------------------------
 
@@ -339,7 +341,7 @@ class Model:
 
     def expect_completion(self, run: Run) -> None:
         end = run.end
-        self.push(end, COMPLETION, run.id, lambda: self.complete(run, end))
+        self.push(end, COMPLETION, run.id, partial(self.complete, run, end))
 
     def progress(self, run: Run) -> None:
         """Bring a run's segments, and a malleable run's work, up to now."""
@@ -359,7 +361,8 @@ class Model:
         run.since = self.now
 
     def resize(self, run: Run, size: int) -> None:
-        """ "Shrinking and expanding are instantaneous and free.\""""
+        """Shrink or expand a run."""
+        # "Shrinking and expanding are instantaneous and free."
         self.progress(run)
         run.size = size
         ready = max(self.now, run.start + run.task.setup)
@@ -407,14 +410,15 @@ class Model:
         # "A preemption counts when it begins (the warning)."
         task.outcome.preemptions += 1
         self.log("warn", task.id, run.size)
-        self.push(run.warned_until, COMPLETION, run.id, lambda: self.vacate(run))
+        self.push(run.warned_until, COMPLETION, run.id, partial(self.vacate, run))
 
     def leave(self, run: Run) -> None:
         run.ended = True
         self.live.remove(run)
 
     def give_back(self, run: Run) -> int:
-        """ "gives each node back to the reservation that it came from while that one is open"; returns the rest."""
+        """Return the borrowed nodes of a run that has ended; how many others it leaves."""
+        # "gives each node back to the reservation that it came from while that one is open"
         for reservation_id, nodes in run.borrowed.items():
             self.reservations[reservation_id].idle += nodes
         return run.ordinary
@@ -422,7 +426,7 @@ class Model:
     # --- reservations --------------------------------------------------------------------------------------------
 
     def by_notice(self) -> list[Reservation]:
-        """Open reservations, "earliest notice first"."""
+        """Open reservations, earliest notice first."""
         return sorted(self.reservations.values(), key=lambda r: (r.notice, r.id))
 
     def lent(self, reservation_id: int) -> int:
@@ -444,7 +448,7 @@ class Model:
         return any(task.waiting and task.type == JobType.ON_DEMAND for task in self.tasks)
 
     def release(self, nodes: int) -> None:
-        """ "What remains is released: open reservations, then free.\""""
+        """Hand out nodes that nobody in particular is to get: open reservations, then free."""
         # "While an on-demand job waits in the queue, open reservations neither reserve free nodes nor collect released
         # ones."
         if not self.on_demand_waits():
@@ -546,7 +550,7 @@ class Model:
             self.loans[arrived.task.id] = arrived.loans
             self.begin(arrived.task, arrived.task.nodes)
         # "a warned malleable one [is in the queue] after its 120 s"
-        self.push(self.now, REQUEUE, run.id, lambda: self.requeue(run.task))
+        self.push(self.now, REQUEUE, run.id, partial(self.requeue, run.task))
         return True
 
     # --- class 1 -------------------------------------------------------------------------------------------------
@@ -608,13 +612,14 @@ class Model:
             self.free -= reservation.idle
         self.log("notice", task.id, reservation.idle)
         # "the reservation times out 10 min after the estimated arrival"
-        self.push(max(self.now, task.estimated + TIME_OUT), REQUEUE, task.id, lambda: self.time_out(reservation))
+        self.push(max(self.now, task.estimated + TIME_OUT), REQUEUE, task.id, partial(self.time_out, reservation))
         if self.notice_strategy == "CUP":
             self.plan(reservation)
         return True
 
     def plan(self, reservation: Reservation) -> None:
-        """ "then, for the nodes still missing, make a plan, once, from what is known now (walltimes, not runtimes)\""""
+        """Make the plan of CUP."""
+        # "for the nodes still missing, make a plan, once, from what is known now (walltimes, not runtimes)"
         gap = self.missing(reservation)
         estimated = max(self.now, reservation.estimated)
         # "(1) running jobs that are in no plan and no tenants and whose walltime ends by the estimated arrival, by
@@ -638,7 +643,7 @@ class Model:
                 reservation.plan.append(run)
                 gap -= run.size
                 self.log("plan", run.id, run.size)
-                self.push(time, PLANNED, run.id, lambda run=run: self.planned_preemption(reservation, run))
+                self.push(time, PLANNED, run.id, partial(self.planned_preemption, reservation, run))
 
     def planned_overhead(self, run: Run, estimated: int) -> tuple[int, int]:
         """Planned overhead of a run, and when it would be preempted."""
@@ -766,8 +771,9 @@ class Model:
         return True
 
     def preemptible(self) -> Iterable[Run]:
-        """Runs that PAA may preempt: "it counts with those of its nodes that belong to no reservation, and not at all if
-        there are none"."""
+        """Runs that PAA may preempt."""
+        # "A tenant [...] counts with those of its nodes that belong to no reservation, and not at all if there are
+        # none."
         return [run for run in self.live if run.running and run.task.preemptible and run.ordinary > 0]
 
     def shrink_evenly(self, missing: int) -> list[Loan]:
@@ -860,10 +866,12 @@ class Model:
             # reading: nodes under warning that an arrived job waits for are released by that job, below.
             time = run.expected_end if run.warned_until is None else run.warned_until
             releases.append((time, 1, 0, run.id, run.ordinary - sum(run.promised.values())))
-        for arrived in self.arrived.values():
-            # reading: an arrived job that waits for nodes under warning releases all its nodes a walltime after these
-            # are vacated.
-            releases.append((arrived.ready + arrived.task.walltime, 1, 0, arrived.task.id, arrived.task.nodes))
+        # reading: an arrived job that waits for nodes under warning releases all its nodes a walltime after these are
+        # vacated.
+        releases += [
+            (arrived.ready + arrived.task.walltime, 1, 0, job, arrived.task.nodes)
+            for job, arrived in self.arrived.items()
+        ]
 
         available = self.free
         shadow: int | None = None
@@ -887,7 +895,7 @@ class Model:
         return shadow, available - needed
 
     def start_tenants(self) -> None:
-        """ "idle reserved nodes may run queued jobs\""""
+        """Let queued jobs run on idle reserved nodes."""
         if self.tenants == "none":
             return
         # "After the EASY pass, queued jobs (on-demand ones excepted, the head included) are looked at in queue order,
@@ -939,7 +947,7 @@ class Model:
         levels = [*self.result.levels, (last, 0, 0, 0)]
         idle_from = first  # before the first event all nodes are free
         assert levels[0][0] <= idle_from
-        for (time, free, held, _), (until, *_) in zip(levels, levels[1:], strict=False):
+        for (time, free, held, _), (until, *_) in pairwise(levels):
             stretch = max(0, min(until, last) - max(time, first))
             totals.idle += free * stretch
             totals.held += held * stretch
