@@ -38,12 +38,19 @@ class Cluster:
     ----------
     nodes
         Size of the machine.
+
+    Attributes
+    ----------
+    pool
+        The free nodes.
+    totals
+        Nodes that are free, held (reserved, or waiting for a warned victim's) and busy.
     """
 
     def __init__(self, nodes: int) -> None:
         self.nodes = nodes
         self.pool = Account(Kind.FREE, nodes)
-        self._totals = [nodes, 0, 0]
+        self.totals = [nodes, 0, 0]
         self._integrals = [0, 0, 0]
         self._since = 0
 
@@ -64,16 +71,8 @@ class Cluster:
         if source.kind is not target.kind:
             if now != self._since:
                 self._integrate(now)
-            self._totals[source.kind] -= count
-            self._totals[target.kind] += count
-
-    def busy(self) -> int:
-        """Nodes that jobs occupy."""
-        return self._totals[Kind.BUSY]
-
-    def held(self) -> int:
-        """Nodes that are reserved or wait for a warned victim's."""
-        return self._totals[Kind.HELD]
+            self.totals[source.kind] -= count
+            self.totals[target.kind] += count
 
     def restart_accounting(self, now: int) -> None:
         """Forget the time before ``now``."""
@@ -89,7 +88,7 @@ class Cluster:
     def _integrate(self, now: int) -> None:
         elapsed = now - self._since
         self._since = now
-        free, held, busy = self._totals
+        free, held, busy = self.totals
         integrals = self._integrals
         integrals[Kind.FREE] += free * elapsed
         integrals[Kind.HELD] += held * elapsed

@@ -11,6 +11,7 @@ The clock counts integer ticks, so that an instant is exact; within it events ar
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Generator, Sequence
 from time import perf_counter
 from typing import Any
@@ -21,6 +22,7 @@ from policies.backfilling import Easy
 from policies.mechanism import Mechanism
 from policies.port import Start
 from policies.tenancy import TENANCIES
+from simulator.cluster import Kind
 from simulator.eventlog import EventLog
 from simulator.jobstate import FixedJob, JobState
 from simulator.ondemand import OnDemandService
@@ -117,7 +119,14 @@ class Engine:
         self._env.process(self._feed_arrivals())
         if self._service is not None and self._notices:
             self._env.process(self._feed_notices(self._service))
-        self._env.run(until=self._done)
+        # Nothing here is cyclic, so the collector would find nothing, and its pauses would count as decision time.
+        collecting = gc.isenabled()
+        gc.disable()
+        try:
+            self._env.run(until=self._done)
+        finally:
+            if collecting:
+                gc.enable()
         self._sample()
 
     # Processes.
@@ -233,11 +242,12 @@ class Engine:
         began = perf_counter()
         system = self.system
         self._pass_due = False
-        if system.waiting:
+        if system.waiting.jobs:
             for start in self._backfill(system):
                 job = self._by_id[start.job_id]
                 system.start(job, ((system.cluster.pool, start.nodes),), start.cause)
-            if system.reservations and system.waiting:
+            # Without held nodes no reservation has any to lend.
+            if system.reservations and system.cluster.totals[Kind.HELD] and system.waiting.jobs:
                 for start in self._tenants(system):
                     self._start_tenant(start)
         self.latencies.append(self._spent + perf_counter() - began)
@@ -246,8 +256,9 @@ class Engine:
 
     def _sample(self) -> None:
         system = self.system
-        cluster, waiting = system.cluster, system.waiting
-        self.samples.append((system.now, cluster.busy(), cluster.held(), len(waiting), waiting.nodes))
+        waiting = system.waiting
+        _, held, busy = system.cluster.totals
+        self.samples.append((system.now, busy, held, waiting.jobs, waiting.nodes))
 
     def _start_tenant(self, start: Start) -> None:
         system = self.system

@@ -99,8 +99,9 @@ class OnDemandService:
         system = self._system
         reservation = self._reservations.get(job.job_id)
         own = reservation.nodes + reservation.lent + reservation.on_their_way if reservation else 0
-        # First the sum, before anything moves.
-        if system.free + own + self._on_arrival.room(system, job) < job.nodes:
+        # First the sum, before anything moves; the strategy is only asked where it is needed.
+        lacking = job.nodes - system.free - own
+        if lacking > 0 and self._on_arrival.room(system, job) < lacking:
             system.log(system.now, "wait", job.job_id, 0, 0, "not enough nodes could be freed")
             # It waits from here on, so that what its reservation releases becomes free.
             system.submit(job, urgent=True)

@@ -146,6 +146,8 @@ class Run(Account):
         return self.plan is not None
 
     def owes(self, job_id: int) -> int:
+        if not self.lenders:
+            return 0
         return sum(nodes for reservation, nodes in self.lenders.items() if reservation.job_id == job_id)
 
     def promised(self) -> int:

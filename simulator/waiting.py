@@ -26,18 +26,16 @@ class Queue:
 
     Attributes
     ----------
-    nodes
-        Sum of the requested sizes.
+    jobs, nodes
+        How many wait, and the sum of their requested sizes.
     """
 
     def __init__(self, order: Order) -> None:
         self._order = order
         self._urgent: list[JobState] = []
         self._jobs: list[JobState] = []
+        self.jobs = 0
         self.nodes = 0
-
-    def __len__(self) -> int:
-        return len(self._urgent) + len(self._jobs)
 
     @property
     def on_demand_waits(self) -> bool:
@@ -62,6 +60,7 @@ class Queue:
         if job.waiting:
             raise InvariantError(f"job {job.job_id} is in the queue already")
         job.waiting = True
+        self.jobs += 1
         self.nodes += job.nodes
         if urgent:
             insort(self._urgent, job, key=_ARRIVAL)
@@ -83,6 +82,7 @@ class Queue:
         if not job.waiting:
             raise InvariantError(f"job {job.job_id} is not in the queue")
         job.waiting = False
+        self.jobs -= 1
         self.nodes -= job.nodes
         if job in self._urgent:
             self._urgent.remove(job)
