@@ -2,7 +2,8 @@
 
 A heap of events, dictionaries and lists; everything is looked up and sorted anew whenever it is needed. Each block
 cites the sentence that it carries out; where the page leaves a choice the place is marked ``# reading:``. Times are
-integer ticks (microseconds), work is integer node-ticks, so "the same instant" and "suffices" are exact.
+integer ticks (microseconds), work is integer node-ticks, so "the same instant" is exact; comparisons of walltimes have the
+tolerance of one tick.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ MECHANISMS = ("N&PAA", "N&SPAA", "CUA&PAA", "CUA&SPAA", "CUP&PAA", "CUP&SPAA")
 WARNING = 120 * SECOND
 #: "the reservation times out 10 min after the estimated arrival"
 TIME_OUT = 600 * SECOND
+
+#: "Times within 1 microsecond are one instant [...], and walltime comparisons have that tolerance."
+TOLERANCE = 1
 
 # "Order within an instant: (0) completions and nodes vacated after a warning, (1) requeues and reservation time-outs,
 # (2) planned preemptions, (3) advance notices, (4) arrivals and submissions, then the pass"
@@ -627,7 +631,7 @@ class Model:
         # reading: running jobs of all types; not those under warning; jobs named as expected releases are in a plan.
         known = [run for run in self.live if run.running and not self.planned(run) and not run.borrowed]
         for run in sorted(known, key=lambda run: (run.expected_end, run.id)):
-            if gap > 0 and run.expected_end <= estimated:
+            if gap > 0 and run.expected_end <= estimated + TOLERANCE:
                 reservation.plan.append(run)
                 gap -= run.size
         # "(2) for the rest, running rigid and malleable jobs, in no plan and no tenants, in ascending *planned*
@@ -828,7 +832,7 @@ class Model:
                 if size < task.min_nodes:
                     continue
                 length = task.walltime_at if self.backfill_length == "walltime" else task.runtime_at
-                if self.now + length(size) <= shadow:
+                if self.now + length(size) <= shadow + TOLERANCE:
                     self.start_free(task, size)
                     continue
                 # "A malleable candidate is tried at min(n, free); if it would then end after the shadow time, at
@@ -876,7 +880,7 @@ class Model:
         available = self.free
         shadow: int | None = None
         for time, kind, _, job_id, nodes in sorted(releases):
-            if shadow is not None and time > shadow:
+            if shadow is not None and time > shadow + TOLERANCE:
                 break
             if kind == 0:
                 to_fill.pop(job_id, None)
@@ -925,7 +929,7 @@ class Model:
 
     def admits(self, host: Reservation, task: Task, size: int) -> bool:
         # "`fits` admits a job only on nodes of reservations whose estimated arrival its walltime does not pass"
-        return self.tenants == "any" or self.now + task.walltime_at(size) <= host.estimated
+        return self.tenants == "any" or self.now + task.walltime_at(size) <= host.estimated + TOLERANCE
 
     # --- section 7 -----------------------------------------------------------------------------------------------
 
