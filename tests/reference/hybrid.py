@@ -2,8 +2,8 @@
 
 A heap of events, dictionaries and lists; everything is looked up and sorted anew whenever it is needed. Each block
 cites the sentence that it carries out; where the page leaves a choice the place is marked ``# reading:``. Times are
-integer ticks (microseconds), work is integer node-ticks, so "the same instant" is exact; comparisons of walltimes have the
-tolerance of one tick.
+integer ticks (microseconds) and work is integer node-ticks, so that "the same instant" is exact; walltimes are compared
+with the tolerance of one tick.
 """
 
 from __future__ import annotations
