@@ -137,14 +137,9 @@ def atomic_open(path: str | Path, mode: Literal["w", "wb"] = "w") -> AbstractCon
 
 @contextmanager
 def _atomic_open(path: str | Path, mode: str) -> Iterator[IO[Any]]:
-    target = Path(os.path.realpath(path))  # a link stays a link
-    direct = target.exists() and not target.is_file() and not target.is_dir()
+    target, direct = _target(path)
     partial = target if direct else target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     try:
-        if target.is_dir():
-            raise OutputError(f"{path}: cannot be written: is a directory")
-        if not target.parent.is_dir():
-            raise OutputError(f"{path}: cannot be written: {target.parent} is not a directory")
         with ExitStack() as stack:
             # "x", not a module for temporary files: those make files that only their owner may read.
             file: IO[Any] = stack.enter_context(partial.open("wb" if direct else "xb"))
@@ -164,6 +159,21 @@ def _atomic_open(path: str | Path, mode: str) -> Iterator[IO[Any]]:
         if not direct:
             with suppress(OSError):
                 partial.unlink(missing_ok=True)
+
+
+def _target(path: str | Path) -> tuple[Path, bool]:
+    """Where to write, and whether directly, because it is a device or a pipe."""
+    try:
+        target = Path(os.path.realpath(path))  # a link stays a link
+        if target.is_dir():
+            raise OutputError(f"{path}: cannot be written: is a directory")
+        if not target.parent.is_dir():
+            raise OutputError(f"{path}: cannot be written: {target.parent} is not a directory")
+        return target, target.exists() and not target.is_file()
+    except OutputError:
+        raise
+    except (OSError, ValueError) as error:  # a name that is too long, a NUL in it
+        raise OutputError(f"{path}: cannot be written: {_reason(error)}") from None
 
 
 def _reason(error: Exception) -> str:

@@ -30,9 +30,9 @@ _SCALES = {"K": 1024, "M": 1024**2}
 def read_sacct(path: str | Path, *, lenient: bool = False, procs_per_node: int | None = None) -> Trace:
     """Read a ``|``-separated sacct export with a header row.
 
-    Left out and counted, besides what rule 1 of easy-backfilling.md leaves out: job steps, jobs that never started, jobs
-    that had not ended. A task of an array, ``123_4``, gets the id 123 x 2^32 + 4; a component of a heterogeneous job,
-    ``123+1``, 123 x 2^32 + 2^31 + 1.
+    Left out and counted, besides what rule 1 of easy-backfilling.md leaves out: job steps, jobs that never started,
+    jobs that had not ended. A task of an array, ``123_4``, gets the id 123 x 2^32 + 4; a component of a
+    heterogeneous job, ``123+1``, gets 123 x 2^32 + 2^31 + 1.
 
     Parameters
     ----------
@@ -100,9 +100,8 @@ class _Record:
         self.start = columns.need("Start")
         self.end = columns.find("End")
         self.elapsed = columns.find("ElapsedRaw")
-        self.clock = columns.find("Elapsed") if self.end is not None else columns.find("Elapsed", "ElapsedRaw")
-        if self.elapsed is None and self.clock is None:
-            columns.need("ElapsedRaw", "Elapsed", "End")
+        self.clock = columns.find("Elapsed")
+        columns.need("ElapsedRaw", "Elapsed", "End")
         self.minutes = columns.find("TimelimitRaw")
         self.limit = columns.find("Timelimit")
         self.state = columns.find("State")
@@ -142,9 +141,9 @@ class _Record:
         project = _text(row[self.project]) if self.project is not None else ""
         wait = None if submit is None else start - submit
         runtime = self._runtime(row, end - start)
-        if intake.add(job_id, submit, nodes, runtime, walltime, wait, user, project, state == "TIMEOUT") and state:
-            if state != "COMPLETED":
-                intake.remarks[f"state {state}"] += 1
+        kept = intake.add(job_id, submit, nodes, runtime, walltime, wait, user, project, state == "TIMEOUT")
+        if kept and state not in ("", "COMPLETED"):
+            intake.remarks[f"state {state}"] += 1
 
     def _runtime(self, row: Sequence[str], span: float) -> float:
         if self.elapsed is not None and not _missing(row[self.elapsed]):

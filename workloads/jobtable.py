@@ -1,0 +1,278 @@
+"""The job table: one explicit workload file in which every random choice is already made (job-table.md).
+
+CSV, or Parquet where pyarrow is installed. The format follows the name when writing and the content when reading.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from workloads.errors import TraceError, UnknownNameError
+from workloads.fields import number, shown, whole
+from workloads.files import atomic_open, decode_text, read_bytes
+from workloads.job import Job, JobType
+from workloads.units import format_seconds, to_ticks
+from workloads.validation import first_fault
+
+__all__ = ["COLUMNS", "JobTable", "looks_like_job_table", "parse_job_table", "read_job_table", "write_job_table"]
+
+#: Columns of the table, in the order of the file.
+COLUMNS = (
+    *("job_id", "type", "submit", "nodes", "min_nodes", "runtime", "walltime", "setup"),
+    *("checkpoint_interval", "checkpoint_cost", "notice", "estimated_arrival"),
+    *("trace_runtime", "trace_walltime", "user", "project", "killed"),
+)
+_NEEDED = ("job_id", "type", "submit", "nodes", "runtime", "walltime")
+_TYPES = {kind.value: kind for kind in JobType}
+#: Rows that are converted together: column by column is fast, and not all cells are in memory at once.
+_BLOCK = 4096
+#: First bytes of a Parquet file.
+PARQUET_MAGIC = b"PAR1"
+
+
+@dataclass(frozen=True)
+class JobTable:
+    """A workload in which everything is decided.
+
+    Attributes
+    ----------
+    jobs
+        In file order.
+    source
+        Where it came from.
+    remarks
+        Oddities read all the same, counted by kind: the columns that are not the table's, with their number of rows.
+    """
+
+    jobs: tuple[Job, ...]
+    source: str = ""
+    remarks: Mapping[str, int] = field(default_factory=dict)
+
+
+def read_job_table(path: str | Path, *, nodes: int | None = None) -> JobTable:
+    """Read a job table.
+
+    Parameters
+    ----------
+    path
+        CSV (plain or gzip) or Parquet.
+    nodes
+        Size of the machine; a larger job is an error. None: not looked at.
+
+    Returns
+    -------
+    JobTable
+        Columns that may be missing or empty: min_nodes (unless malleable), setup, checkpoint_cost and killed (0), all
+        others but job_id, type, nodes, runtime and walltime (none). Unknown columns are not read, and remarked.
+
+    Raises
+    ------
+    TraceError
+        With file and line (CSV) or row (Parquet), if the file cannot be read or a row breaks a law of the table.
+    """
+    return parse_job_table(read_bytes(path), path, nodes=nodes)
+
+
+def parse_job_table(data: bytes, path: str | Path, *, nodes: int | None = None) -> JobTable:
+    """Read a table from the content of its file; see :func:`read_job_table`. ``path`` is for messages."""
+    if data.startswith(PARQUET_MAGIC):
+        # Only who has such a file pays for the import.
+        from workloads.parquet import parquet_blocks
+
+        names, blocks = parquet_blocks(data, path, _BLOCK)
+    else:
+        names, blocks = _csv_blocks(decode_text(data, path), path)
+    places = _places(names, path)
+    jobs: list[Job] = []
+    lines: list[int] = []
+    for block, block_lines in blocks:
+        lines += block_lines
+        refuse = partial(_refusal, path, lines, len(jobs))
+        count = len(block[0])
+        values = {
+            name: _values(name, block[places[name]], refuse) if name in places else [_DEFAULTS.get(name)] * count
+            for name in COLUMNS
+        }
+        jobs += map(Job, *(values[field.name] for field in fields(Job)))
+    fault = first_fault(jobs, nodes)
+    if fault is not None:
+        raise _refusal(path, lines, 0, fault.index, fault.sentence)
+    unknown = [name for name in names if name not in COLUMNS]
+    return JobTable(tuple(jobs), str(path), {f"column {name!r} not read": len(jobs) for name in unknown})
+
+
+def looks_like_job_table(text: str) -> bool:
+    """Whether the first line of a text is the header row of a job table."""
+    return {"job_id", "type", "nodes", "runtime"} <= set(_names(text.partition("\n")[0].split(",")))
+
+
+def write_job_table(jobs: Iterable[Job], path: str | Path) -> None:
+    """Write a job table with all its columns.
+
+    Parameters
+    ----------
+    jobs
+        A workload. Times are written as the shortest decimals that are exact to a tick (one microsecond).
+    path
+        Parquet if the name ends in ``.parquet``, else CSV, compressed if it ends in ``.gz``. Equal jobs make equal
+        bytes.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be written, or pyarrow is missing for Parquet.
+    """
+    if Path(path).suffix == ".parquet":
+        from workloads.parquet import write_parquet
+
+        write_parquet(list(jobs), path, COLUMNS)
+        return
+    with atomic_open(path) as file:
+        file.write(",".join(COLUMNS) + "\n")
+        file.writelines(map(_csv_line, jobs))
+
+
+def _csv_line(job: Job) -> str:
+    smallest = "" if job.min_nodes is None else job.min_nodes
+    return (
+        f"{job.job_id},{job.type.value},{_time(job.submit)},{job.nodes},{smallest},{_time(job.runtime)},"
+        f"{_time(job.walltime)},{_time(job.setup)},{_time(job.checkpoint_interval)},{_time(job.checkpoint_cost)},"
+        f"{_time(job.notice)},{_time(job.estimated_arrival)},{_time(job.trace_runtime)},{_time(job.trace_walltime)},"
+        f"{_quoted(job.user)},{_quoted(job.project)},{job.killed:d}\n"
+    )
+
+
+def _time(seconds: float | None) -> str:
+    return "" if seconds is None else format_seconds(to_ticks(seconds))
+
+
+def _quoted(text: str) -> str:
+    # Not csv.writer: with a line end of \n it leaves a lone \r unquoted, which csv.reader takes for a line end.
+    return '"' + text.replace('"', '""') + '"' if set(text) & set(',"\r\n') else text
+
+
+def _csv_blocks(text: str, path: str | Path) -> tuple[list[str], Iterator[tuple[Sequence[Sequence[str]], list[int]]]]:
+    """Names of the columns; blocks of rows, column by column, with the line of each row."""
+    rows = _csv_rows(text, path)
+    first = next(rows, None)
+    names = [] if first is None else _names(first[1])
+
+    def blocks() -> Iterator[tuple[Sequence[Sequence[str]], list[int]]]:
+        while block := list(islice(rows, _BLOCK)):
+            for line, row in block:
+                if len(row) != len(names):
+                    raise TraceError(path, line, f"a row must have {len(names)} cells like the header, not {len(row)}")
+            yield list(zip(*(row for _, row in block), strict=True)), [line for line, _ in block]
+
+    return names, blocks()
+
+
+def _csv_rows(text: str, path: str | Path) -> Iterator[tuple[int, list[str]]]:
+    """The rows with the line in which they begin."""
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    line = 1
+    try:
+        for row in reader:
+            if row:
+                yield line, row
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise TraceError(path, line, f"is not CSV: {error}") from None
+
+
+def _refusal(path: str | Path, lines: Sequence[int], before: int, index: int, sentence: str) -> TraceError:
+    index += before
+    # Parquet has rows without lines.
+    if not lines:
+        return TraceError(path, None, f"row {index + 1}: {sentence}")
+    return TraceError(path, lines[index], sentence)
+
+
+def _names(row: Sequence[str]) -> list[str]:
+    return [name.strip().lower() for name in row]
+
+
+def _places(names: Sequence[str], path: str | Path) -> dict[str, int]:
+    """Where the columns of the table are."""
+    for name in _NEEDED:
+        if name not in names:
+            raise TraceError(
+                path, 1, f"a job table must have a column {name}, and this one has only {', '.join(names)}"
+            )
+    for name in COLUMNS:
+        if names.count(name) > 1:
+            raise TraceError(path, 1, f"a job table must have one column {name}, not {names.count(name)}")
+    return {name: place for place, name in enumerate(names) if name in COLUMNS}
+
+
+def _values(name: str, cells: Sequence[str], refuse: Callable[[int, str], TraceError]) -> Sequence[Any]:
+    """The cells of a column as values; a whole column at once, and one by one only to find a fault."""
+    convert, at_once = _KINDS[name]
+    if at_once is not None:
+        default = _DEFAULTS.get(name)
+        try:
+            values = [at_once(cell) if cell else default for cell in cells]
+            if math.isfinite(sum(filter(None, values))) and "_" not in "".join(cells):
+                return values
+        except (ValueError, OverflowError):
+            pass
+    values = []
+    for index, cell in enumerate(cells):
+        try:
+            values.append(convert(cell, name))
+        except ValueError as error:
+            raise refuse(index, str(error)) from None
+    return values
+
+
+def _optional_number(cell: str, name: str) -> float | None:
+    return number(cell, name) if cell.strip() else None
+
+
+def _number_or_zero(cell: str, name: str) -> float:
+    return number(cell, name) if cell.strip() else 0.0
+
+
+def _optional_whole(cell: str, name: str) -> int | None:
+    return whole(cell, name) if cell.strip() else None
+
+
+def _type(cell: str, name: str) -> JobType:
+    kind = _TYPES.get(cell.strip())
+    if kind is None:
+        raise UnknownNameError(name, cell, _TYPES)
+    return kind
+
+
+def _text(cell: str, name: str) -> str:
+    return cell
+
+
+def _flag(cell: str, name: str) -> bool:
+    flag = {"": False, "0": False, "1": True, "false": False, "true": True}.get(cell.strip().lower())
+    if flag is None:
+        raise ValueError(f"{name} must be 0 or 1, not {shown(cell)}")
+    return flag
+
+
+_DEFAULTS: dict[str, Any] = {"setup": 0.0, "checkpoint_cost": 0.0, "user": "", "project": "", "killed": False}
+#: For each column how to read a cell, and how to read one of which nothing is wrong, fast.
+_KINDS: dict[str, tuple[Callable[[str, str], Any], Callable[[str], float] | None]] = {
+    **dict.fromkeys(COLUMNS, (_optional_number, float)),
+    **dict.fromkeys(("job_id", "nodes"), (whole, int)),
+    **dict.fromkeys(("runtime", "walltime"), (number, float)),
+    **dict.fromkeys(("setup", "checkpoint_cost"), (_number_or_zero, float)),
+    "min_nodes": (_optional_whole, int),
+    "type": (_type, None),
+    "user": (_text, None),
+    "project": (_text, None),
+    "killed": (_flag, None),
+}

@@ -1,0 +1,88 @@
+"""Parquet: the job table as a file of columns, where pyarrow is installed."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from workloads.errors import InputError, OutputError, TraceError
+from workloads.files import atomic_open
+from workloads.job import Job
+from workloads.units import to_seconds, to_ticks
+
+__all__ = ["parquet_blocks", "write_parquet"]
+
+_WHOLE = ("job_id", "nodes", "min_nodes", "killed")
+_TEXT = ("type", "user", "project")
+
+
+def parquet_blocks(
+    data: bytes, path: str | Path, rows: int
+) -> tuple[list[str], Iterator[tuple[Sequence[Sequence[str]], list[int]]]]:
+    """Names of the columns; blocks of so many rows, column by column, as text: one set of rules reads both formats.
+
+    Floats become the shortest text that reads as the same float; a null becomes an empty cell.
+
+    Raises
+    ------
+    TraceError
+        If pyarrow is missing or the file is damaged.
+    """
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise TraceError(path, None, "a Parquet file can only be read where pyarrow is installed") from None
+    try:
+        table = pq.read_table(io.BytesIO(data))
+    except (pa.ArrowException, OSError) as error:
+        raise TraceError(path, None, f"is a damaged Parquet file: {str(error).splitlines()[0]}") from None
+    names = [name.strip().lower() for name in table.column_names]
+
+    def blocks() -> Iterator[tuple[Sequence[Sequence[str]], list[int]]]:
+        for batch in table.to_batches(max_chunksize=rows):
+            yield [list(map(_cell, column.to_pylist())) for column in batch.columns], []
+
+    return names, blocks()
+
+
+def write_parquet(jobs: Sequence[Job], path: str | Path, columns: Sequence[str]) -> None:
+    """Write jobs; see :func:`workloads.jobtable.write_job_table`.
+
+    Raises
+    ------
+    OutputError
+        If pyarrow is missing or the file cannot be written.
+    """
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise OutputError(f"{path}: a Parquet file can only be written where pyarrow is installed") from None
+    types = {name: pa.int64() for name in _WHOLE} | {name: pa.string() for name in _TEXT}
+    try:
+        arrays = [
+            pa.array([_value(getattr(job, name), name) for job in jobs], types.get(name, pa.float64()))
+            for name in columns
+        ]
+    except (pa.ArrowException, OverflowError) as error:
+        raise InputError(f"{path}: a job does not fit into a Parquet table: {error}") from None
+    with atomic_open(path, "wb") as file:
+        pq.write_table(pa.table(arrays, list(columns)), file)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(int(value))
+    return repr(value) if isinstance(value, float) else str(value)
+
+
+def _value(value: Any, name: str) -> Any:
+    if value is None or name in _TEXT:
+        return value
+    # To the tick, as in the CSV: both files of one workload make the same simulation.
+    return int(value) if name in _WHOLE else to_seconds(to_ticks(value))

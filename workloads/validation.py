@@ -1,0 +1,193 @@
+"""Validation: the laws of one job and of a list of jobs, as job-table.md states them.
+
+The reader of the job table and the simulator ask the same function: a job from a file and one made in Python are held
+to the same laws.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Integral
+
+from workloads.errors import InputError
+from workloads.job import Job, JobType
+
+__all__ = ["Fault", "check_jobs", "first_fault"]
+
+#: Times within a tick of the simulated clock are equal [s]; the margin covers the rounding of large floats.
+_TICK = 1.5e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What is wrong with a list of jobs.
+
+    Attributes
+    ----------
+    index
+        Place of the job in the list.
+    field
+        Name of the field, as in the job table.
+    sentence
+        Which job and field, what is legal, what came.
+    """
+
+    index: int
+    field: str
+    sentence: str
+
+
+def check_jobs(jobs: Sequence[Job], nodes: int | None = None, *, where: str = "") -> None:
+    """Refuse jobs that break a law of the job table.
+
+    Parameters
+    ----------
+    jobs
+        A workload.
+    nodes
+        Size of the machine; None: not looked at.
+    where
+        Where the jobs come from, for the message.
+
+    Raises
+    ------
+    InputError
+        For the first job that breaks a law; names its id, the field, what is legal and what came.
+
+    Examples
+    --------
+    >>> check_jobs([Job(7, JobType.RIGID, 0.0, 128, 3600.0, 1800.0)])
+    Traceback (most recent call last):
+    workloads.errors.InputError: runtime of job 7 must be at most its walltime of 1800.0 s, not 3600.0
+    """
+    fault = first_fault(jobs, nodes)
+    if fault is not None:
+        raise InputError(f"{where}: {fault.sentence}" if where else fault.sentence)
+
+
+def first_fault(jobs: Sequence[Job], nodes: int | None = None) -> Fault | None:
+    """The first job that breaks a law of the job table, None if all hold; see :func:`check_jobs`."""
+    most = math.inf if nodes is None else nodes
+    for index, job in enumerate(jobs):
+        try:
+            broken = _broken_law(job, most)
+        except (TypeError, AttributeError) as error:
+            name = getattr(job, "job_id", f"number {index + 1}")
+            return Fault(index, "", f"job {name} holds a value of the wrong kind ({error})")
+        if broken is not None:
+            field, legal = broken
+            received = getattr(job, field)
+            received = "missing" if received is None else received.value if isinstance(received, JobType) else received
+            return Fault(index, field, f"{field} of job {job.job_id} must be {legal}, not {received}")
+    return _repeated(jobs)
+
+
+def _repeated(jobs: Sequence[Job]) -> Fault | None:
+    if len({job.job_id for job in jobs}) == len(jobs):
+        return None
+    seen: set[int] = set()
+    for index, job in enumerate(jobs):
+        if job.job_id in seen:
+            return Fault(index, "job_id", f"job_id of job {job.job_id} must be unique, but an earlier job has it too")
+        seen.add(job.job_id)
+    return None
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, Integral)
+
+
+def _broken_law(job: Job, most: float) -> tuple[str, str] | None:
+    """Field and law that the job breaks. Comparisons are written so that NaN fails them."""
+    kind, runtime, walltime, size = job.type, job.runtime, job.walltime, job.nodes
+    if type(kind) is not JobType:
+        return "type", "a JobType"
+    if type(job.job_id) is not int and not _is_whole(job.job_id):
+        return "job_id", "a whole number"
+    if type(size) is not int and not _is_whole(size):
+        return "nodes", "a whole number"
+    if size < 1:
+        return "nodes", "at least 1"
+    if size > most:
+        return "nodes", f"at most the {most:,} nodes of the machine"
+    if not 0 < walltime < math.inf:
+        return "walltime", "a positive finite number of seconds"
+    if not 0 < runtime < math.inf:
+        return "runtime", "a positive finite number of seconds"
+    if runtime > walltime + _TICK:
+        return "runtime", f"at most its walltime of {walltime} s"
+    if not 0 <= job.setup < math.inf:
+        return "setup", "a finite number of seconds, not negative"
+    if job.setup > runtime + _TICK:
+        return "setup", f"at most its runtime of {runtime} s"
+    if job.trace_runtime is not None or job.trace_walltime is not None:
+        broken = _broken_trace_times(job)
+        if broken is not None:
+            return broken
+    smallest = job.min_nodes
+    if kind is JobType.MALLEABLE:
+        if smallest is None or (type(smallest) is not int and not _is_whole(smallest)):
+            return "min_nodes", "a whole number of nodes for a malleable job"
+        if not 1 <= smallest <= size:
+            return "min_nodes", f"between 1 and its {size} nodes"
+    elif smallest is not None and smallest != size:
+        return "min_nodes", f"missing or its {size} nodes for a job that is not malleable"
+    if not 0 <= job.checkpoint_cost < math.inf:
+        return "checkpoint_cost", "a finite number of seconds, not negative"
+    if job.checkpoint_interval is not None:
+        if kind is not JobType.RIGID:
+            return "checkpoint_interval", "missing for a job that is not rigid"
+        if not 0 < job.checkpoint_interval < math.inf:
+            return "checkpoint_interval", "a positive finite number of seconds, or missing"
+    if kind is JobType.ON_DEMAND or job.notice is not None or job.estimated_arrival is not None:
+        return _broken_arrival(job)
+    if job.submit is None or not 0 <= job.submit < math.inf:
+        return "submit", "a finite number of seconds, not negative"
+    return None
+
+
+def _broken_trace_times(job: Job) -> tuple[str, str] | None:
+    walltime = job.walltime if job.trace_walltime is None else job.trace_walltime
+    if not 0 < walltime < math.inf:
+        return "trace_walltime", "a positive finite number of seconds, or missing"
+    runtime = job.runtime if job.trace_runtime is None else job.trace_runtime
+    if not 0 < runtime < math.inf:
+        return "trace_runtime", "a positive finite number of seconds, or missing"
+    if runtime > walltime + _TICK:
+        name = "trace_walltime" if job.trace_runtime is None else "trace_runtime"
+        relation = f"at least its runtime of {runtime} s" if job.trace_runtime is None else f"at most {walltime} s"
+        return name, f"{relation}, what the trace's walltime allows" if job.trace_runtime is not None else relation
+    return None
+
+
+def _broken_arrival(job: Job) -> tuple[str, str] | None:
+    """Of an on-demand job, or one that has a notice like one."""
+    if job.type is not JobType.ON_DEMAND:
+        field = "notice" if job.notice is not None else "estimated_arrival"
+        return field, f"missing for a {job.type.value} job"
+    if job.setup != 0:
+        return "setup", "0 for an on-demand job"
+    submit, notice, estimated = job.submit, job.notice, job.estimated_arrival
+    if notice is None:
+        if estimated is not None:
+            return "notice", "given, because there is an estimated_arrival"
+        if submit is None or not 0 <= submit < math.inf:
+            return "submit", "a finite number of seconds, not negative"
+        return None
+    # A job at the very start of a trace may get its notice, and arrive early, before time 0.
+    if not -math.inf < notice < math.inf:
+        return "notice", "a finite number of seconds, or missing"
+    if estimated is None:
+        return "estimated_arrival", "given, because there is a notice"
+    if not -math.inf < estimated < math.inf:
+        return "estimated_arrival", "a finite number of seconds"
+    if notice > estimated + _TICK:
+        return "notice", f"at most the estimated_arrival of {estimated} s"
+    if submit is not None:
+        if not -math.inf < submit < math.inf:
+            return "submit", "a finite number of seconds, or missing for a job that never arrives"
+        if notice > submit + _TICK:
+            return "notice", f"at most the submit of {submit} s"
+    return None
