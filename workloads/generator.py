@@ -71,7 +71,7 @@ def generate(parameters: ThetaYear | None = None, seed: int = 0) -> Trace:
     requests = draw_requests(year, sizes, counts, stream(seed, "theta", "requests"))[unit]
     nodes = sizes[unit]
     runtimes = draw_runtimes(year, nodes, requests, campaign, stream(seed, "theta", "runtimes"))
-    request = np.bincount(campaign, weights=(nodes * requests).astype(float))
+    request = np.bincount(campaign, weights=(nodes * requests).astype(np.float64)).astype(np.float64)
     place = _places(year, _starts(year, request, stream(seed, "theta", "starts")), campaign_of_batch, seed)
     work = np.bincount(batch, weights=nodes * runtimes) / (3600.0 * year.nodes)
     rhythm = Rhythm(year, place, work, stream(seed, "theta", "rhythm"))

@@ -29,8 +29,8 @@ OTHER_SIZES: tuple[tuple[int, int, float], ...] = (
     (1025, 2047, 0.0070), (2049, 4000, 0.0030),
 )  # fmt: skip
 
-#: For each bracket of the queue rules: (smallest size [nodes], longest request [minutes], favourites as (minutes,
-#: weight)); what the weights leave is log-uniform between the shortest and the longest request.
+#: For each bracket of the queue rules, the last one in two: (smallest size [nodes], longest request [minutes],
+#: favourites as (minutes, weight)); what the weights leave is log-uniform between the shortest and longest request.
 REQUESTS: tuple[tuple[int, int, tuple[tuple[int, float], ...]], ...] = (
     (1, 180, (
         (180, 0.455), (60, 0.155), (30, 0.115), (40, 0.085), (120, 0.060), (179, 0.025), (45, 0.018), (90, 0.015),
@@ -49,8 +49,12 @@ REQUESTS: tuple[tuple[int, int, tuple[tuple[int, float], ...]], ...] = (
         (540, 0.030), (210, 0.030), (65, 0.030), (40, 0.020),
     )),
     (802, 1440, (
-        (30, 0.220), (180, 0.135), (1440, 0.135), (360, 0.110), (60, 0.075), (120, 0.060), (720, 0.055), (240, 0.050),
-        (300, 0.030), (1435, 0.025), (175, 0.020), (600, 0.015), (480, 0.015), (1200, 0.010),
+        (30, 0.225), (180, 0.140), (1440, 0.105), (360, 0.105), (60, 0.085), (120, 0.065), (720, 0.055), (240, 0.050),
+        (300, 0.030), (1435, 0.025), (175, 0.025), (600, 0.015), (480, 0.015), (1200, 0.010),
+    )),
+    (1025, 1440, (
+        (1440, 0.130), (30, 0.150), (360, 0.130), (180, 0.120), (120, 0.110), (240, 0.060), (720, 0.060), (300, 0.045),
+        (60, 0.050), (1435, 0.035), (600, 0.020), (540, 0.015), (1200, 0.010),
     )),
 )  # fmt: skip
 
@@ -142,7 +146,7 @@ class ThetaYear:
     batch_exponent: float = 2.5
     batch_limit: int = 20
     batch_gap: float = 9.0
-    campaign_batches: float = 7.0
+    campaign_batches: float = 8.0
     campaign_gap: float = 4.0
     mixed_share: float = 0.15
     large_campaign: int = 8
@@ -154,14 +158,14 @@ class ThetaYear:
     middle_shape: float = 0.8
     resemblance: float = 0.5
     week_sigma: float = 0.3
-    day_sigma: float = 0.3
-    hour_sigma: float = 0.4
+    day_sigma: float = 0.25
+    hour_sigma: float = 0.2
     week_memory: float = 0.3
     lulls: int = 4
     lull: float = 30.0
     unevenness: float = 0.3
     drain: float = 0.95
-    patience: float = 90.0
+    patience: float = 88.0
     hours: tuple[float, ...] = _HOURS
     weekdays: tuple[float, ...] = (1.0, 0.98, 1.0, 0.97, 0.93, 0.75, 0.72)
     first_weekday: int = 1
