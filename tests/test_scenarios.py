@@ -107,13 +107,15 @@ def test_rigid_run_preempted_twice(play: Play, lose: Lose) -> None:
 
 
 @pytest.mark.parametrize(
-    ("walltime", "runtime", "candidate"),
+    ("walltime", "runtime", "head", "candidate"),
     [
-        pytest.param(1000, 900, (500, 1400, 0, 0), id="fits"),
-        pytest.param(1001, 300, (1350, 1650, 0, 0), id="too long"),
+        pytest.param(1000, 900, (1400, 1500, 0, 0), (500, 1400, 0, 0), id="fits"),
+        pytest.param(1001, 300, (1250, 1350, 0, 0), (1350, 1650, 0, 0), id="too long"),
     ],
 )
-def test_walltime_falls_by_the_compute_secured(play: Play, walltime: int, runtime: int, candidate: Seen) -> None:
+def test_walltime_falls_by_the_compute_secured(
+    play: Play, walltime: int, runtime: int, head: Seen, candidate: Seen
+) -> None:
     """Job 1 (walltime 1200) is resumed at 500 with walltime 1200 - 200 = 1000: expected end 1500.
 
     ::
@@ -125,10 +127,9 @@ def test_walltime_falls_by_the_compute_secured(play: Play, walltime: int, runtim
         4 two nodes, submitted 500: backfills if it ends by 1500
     """
     jobs = [dumper(1000, 1200), on_demand(2, 400, 10, 100), rigid(3, 450, 12, 100), rigid(4, 500, 2, runtime, walltime)]
-    head_start = max(1250, candidate[1] if candidate[0] == 500 else 0)
     seen = play(jobs, 12, "N&PAA")
     assert seen[1] == (0, 1250, 1, 0)
-    assert seen[3] == (head_start, head_start + 100, 0, 0)
+    assert seen[3] == head
     assert seen[4] == candidate
 
 
@@ -303,7 +304,7 @@ def test_passes(play: Play, passes: str, head: Seen, candidate: Seen) -> None:
 # --- Section 4: advance notice ----------------------------------------------------------------------------------------
 
 
-def collecting(**on_demand_job: float) -> list[Job]:
+def collecting() -> list[Job]:
     """Six nodes end at 100, four at 300; job 3 gives notice at 50 for 200; job 4 wants the six."""
     return [rigid(1, 0, 6, 100), rigid(2, 0, 4, 300), on_demand(3, 200, 6, 100, notice=50), rigid(4, 60, 6, 200)]
 
@@ -360,7 +361,8 @@ def test_tenant_is_preempted_on_arrival(play: Play, lose: Lose) -> None:
 )
 def test_tenants_that_fit(play: Play, walltime: int, expected: Seen) -> None:
     """A tenant under `fits` must be gone by 200, by its walltime."""
-    jobs = [*collecting()[:3], rigid(4, 60, 6, 100, walltime)]
+    first, second, third, _ = collecting()
+    jobs = [first, second, third, rigid(4, 60, 6, 100, walltime)]
     seen = play(jobs, 10, "CUA&PAA", tenants="fits")
     assert seen[3] == (200, 300, 0, 0)
     assert seen[4] == expected
