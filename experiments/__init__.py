@@ -1,1 +1,1 @@
-"""What is asked: commands, figures, tables and the experiments of the papers. The only package that knows all others."""
+"""What is asked: commands, figures, tables and the experiments of the papers. It alone knows all others."""

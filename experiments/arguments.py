@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from workloads.errors import ParameterError
 from workloads.units import parse_duration
@@ -64,14 +64,22 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--lenient", action="store_true", help="count broken lines instead of stopping at the first")
 
 
-def read_options(arguments: argparse.Namespace) -> dict[str, object]:
+class ReadOptions(TypedDict):
     """Keyword arguments of the readers."""
+
+    format: str | None
+    lenient: bool
+    procs_per_node: int | None
+
+
+def read_options(arguments: argparse.Namespace) -> ReadOptions:
+    """How a trace is to be read."""
     per_node = arguments.procs_per_node
-    return {
-        "format": arguments.format,
-        "lenient": arguments.lenient,
-        "procs_per_node": None if per_node is None else whole(per_node, "--procs-per-node", 1),
-    }
+    return ReadOptions(
+        format=arguments.format,
+        lenient=arguments.lenient,
+        procs_per_node=None if per_node is None else whole(per_node, "--procs-per-node", 1),
+    )
 
 
 def add_preparation(parser: argparse.ArgumentParser) -> None:
@@ -85,7 +93,7 @@ def add_preparation(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--overheads", metavar="HOW", default="inside", help="setup and checkpoints: inside the runtime, or added"
     )
-    group.add_argument("--node-mtbf", metavar="TIME", default="5y", help="node MTBF behind Daly's interval (default 5y)")
+    group.add_argument("--node-mtbf", metavar="TIME", default="5y", help="node MTBF of Daly's interval (default 5y)")
     group.add_argument(
         "--checkpoint-factor", metavar="F", default="1", help="checkpoint interval over Daly's optimum (default 1)"
     )

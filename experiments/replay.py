@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from simulator import Result, simulate
 from simulator.eventlog import Entry
 from simulator.metrics import JOB_COLUMNS, SUMMARY_COLUMNS, Window, job_rows, summarize, summarize_types
 from simulator.options import Options
-from workloads.errors import OutputError, ParameterError
+from workloads.errors import OutputError
 from workloads.files import atomic_open
 from workloads.job import Job
 from workloads.units import SECOND
@@ -80,7 +81,7 @@ def replay(
             nodes,
             mechanism,
             events=events,
-            progress=None if progress is None else lambda ended, name=mechanism: progress(name, ended),
+            progress=None if progress is None else partial(progress, mechanism),
             **asdict(options),
         )
         for mechanism in mechanisms
@@ -150,10 +151,3 @@ def write_replay(
 
 def _event_rows(result: Result) -> list[dict[str, object]]:
     return [{**entry._asdict(), "time": (entry.time + result.origin) / SECOND} for entry in result.entries]
-
-
-def check_measurement(measurement: Measurement) -> None:
-    """Refuse what cannot be measured before anything is computed."""
-    measurement.window.check()
-    if measurement.instant_tolerance < 0:
-        raise ParameterError("instant tolerance", "a duration of at least 0", measurement.instant_tolerance)

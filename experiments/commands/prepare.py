@@ -6,7 +6,7 @@ import argparse
 from collections import Counter
 
 from experiments.arguments import add_preparation, add_reading, assignment_of, machine_of, read_options
-from experiments.tables import left_out
+from experiments.traces import left_out
 
 __all__ = ["add_arguments", "main"]
 

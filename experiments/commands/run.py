@@ -29,7 +29,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     machine = parser.add_argument_group("operating the machine")
     machine.add_argument("--order", metavar="NAME", default="fcfs", help="queue order (default fcfs)")
     machine.add_argument(
-        "--backfill-length", metavar="WHAT", default="walltime", help="judge candidates by walltime (default) or runtime"
+        "--backfill-length",
+        metavar="WHAT",
+        default="walltime",
+        help="judge candidates by walltime or (true) runtime",
     )
     machine.add_argument("--passes", metavar="WHEN", default="instant", help="a pass per instant (default) or event")
     machine.add_argument("--tenants", metavar="WHO", default="any", help="on idle reserved nodes: any, fits, none")
@@ -46,11 +49,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from experiments.progress import Bar
-    from experiments.replay import Measurement, check_measurement, make_directory, parse_mechanisms, replay, write_replay
-    from experiments.tables import comparison, left_out
+    from experiments.replay import Measurement, make_directory, parse_mechanisms, replay, write_replay
+    from experiments.tables import comparison
+    from experiments.traces import left_out
     from simulator.options import Options
-    from workloads.readers import read_workload, sha256_of
+    from workloads.files import sha256_of
+    from workloads.readers import read_workload
     from workloads.trace import Trace
+    from workloads.validation import check_jobs
 
     mechanisms = parse_mechanisms(arguments.mechanism)
     options = Options(
@@ -64,7 +70,6 @@ def main(arguments: argparse.Namespace) -> None:
         warmup=duration(arguments.warmup, "--warmup"),
         cooldown=duration(arguments.cooldown, "--cooldown"),
     )
-    check_measurement(measurement)
     assignment, seed = assignment_of(arguments)
     workload = read_workload(arguments.input, **read_options(arguments))
     configuration: dict[str, Any] = {
@@ -84,7 +89,8 @@ def main(arguments: argparse.Namespace) -> None:
         print(left_out(trace))
     else:
         nodes = machine_of(arguments, None, arguments.input)
-        jobs = workload
+        jobs = list(workload.jobs)
+        check_jobs(jobs, nodes, where=arguments.input)
     configuration["nodes"] = nodes
     directory = make_directory(arguments.output)
 
