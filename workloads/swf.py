@@ -47,6 +47,7 @@ _NAMES = (
 )
 _STATUS = {0: "failed", 2: "partial record", 3: "partial record", 4: "partial record", 5: "cancelled"}
 _DIRECTIVE = re.compile(r";\s{0,4}([A-Za-z]\w*)\s*:(?!//)\s*(.*)")
+_JOB = re.compile(r"(?:\s*-?[\d.]+(?:\s|$)){17}")
 _NUMBER = re.compile(r"\d+")
 #: The archive's word for who made the file; in ours, status 0 says "killed at its walltime".
 _CONVERSION = "Holdfast"
@@ -143,14 +144,9 @@ def parse_swf(text: str, path: str | Path, *, lenient: bool = False, procs_per_n
 
 
 def looks_like_swf(text: str) -> bool:
-    """Whether the first lines of a text are those of such a log."""
-    for line in _lines(text):
-        if line.startswith(";"):
-            return True
-        fields = line.split()
-        if fields:
-            return len(fields) >= _LEAST_FIELDS and not set("|,") & set(line)
-    return False
+    """Whether the first lines of a text are those of such a log: a header, or a job among them."""
+    lines = list(filter(str.strip, _lines(text)))
+    return bool(lines) and (lines[0].startswith(";") or any(map(_JOB.match, lines)))
 
 
 def write_swf(trace: Trace, path: str | Path, *, note: str = "") -> None:
