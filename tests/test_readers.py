@@ -3,14 +3,16 @@ import os
 import threading
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.shared_data import trace_file
 from tests.test_alcf import table as alcf_table
 from tests.test_jobtable import JOBS
 from tests.test_sacct import export
 from tests.test_swf import line
-from workloads.errors import ParameterError, TraceError, UnknownNameError
-from workloads.jobtable import JobTable, write_job_table
+from workloads.errors import InputError, ParameterError, TraceError, UnknownNameError
+from workloads.jobtable import COLUMNS, JobTable, write_job_table
 from workloads.readers import READERS, read_trace, read_workload
 
 TEXTS = {"swf": "; Version: 2.2\n" + line() + "\n", "alcf": alcf_table({}), "sacct": export({})}
@@ -86,6 +88,61 @@ def test_one_format_read_as_another_is_a_sentence(tmp_path, format, other):
         with pytest.raises(TraceError) as caught:
             read_workload(path, format=format)
         assert "\n" not in str(caught.value)
+
+
+cells = st.sampled_from(
+    [
+        "",
+        "0",
+        "1",
+        "-1",
+        "nan",
+        "inf",
+        "1e999",
+        "-0.0",
+        "1.5",
+        "x",
+        "None",
+        "1_2",
+        "2019-01-31 23:59:59",
+        "rigid",
+        '"',
+        "é",
+        "99999999999999999999",
+        "9" * 400,
+        "on-demand",
+        "\x0c",
+        "\x1c",
+        "1-1:1:1",
+        "4K",
+        "K",
+        "٣",
+        "123_4",
+    ]
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.sampled_from(sorted(READERS)),
+    st.booleans(),
+    st.lists(st.lists(cells, min_size=15, max_size=18), max_size=3) | st.binary(max_size=30),
+)
+def test_no_content_breaks_a_reader(tmp_path_factory, format, lenient, content):
+    headers = {"job-table": ",".join(COLUMNS), "alcf": TEXTS["alcf"], "sacct": TEXTS["sacct"], "swf": TEXTS["swf"]}
+    path = tmp_path_factory.mktemp("fuzz") / "a"
+    if isinstance(content, list):
+        mark = {"swf": " ", "sacct": "|"}.get(format, ",")
+        width = headers[format].split("\n")[0].count(mark) + 1 if format != "swf" else 18
+        rows = "\n".join(mark.join((row * 2)[:width]) for row in content)
+        path.write_text(headers[format].split("\n")[0] + "\n" + rows)
+    else:
+        path.write_bytes(headers[format].encode() + b"\n" + content)
+    for name in (format, None):
+        try:
+            read_workload(path, format=name, lenient=lenient)
+        except InputError as error:
+            assert "\n" not in str(error)
 
 
 def test_missing_file_and_directory(tmp_path):

@@ -181,6 +181,7 @@ def test_header_directives_repeat_and_continue():
         ({"request": "1_000"}, "field 9 (requested time) must be a finite number, not '1_000'"),
         ({"job": "1.5"}, "field 1 (job number) must be a whole number, not '1.5'"),
         ({"procs": "1.5"}, "a number of processors must be a whole number, not '1.5'"),
+        ({"user": "32-1"}, "field 12 (user) must be a finite number, not '32-1'"),
         ({"user": "alice"}, "field 12 (user) must be a finite number, not 'alice'"),
     ],
 )
@@ -212,6 +213,7 @@ def test_recognition():
     assert looks_like_swf("\n" + line())
     assert looks_like_swf("broken\n" + line())
     assert not looks_like_swf("job_id,type\n")
+    assert looks_like_swf(line(run="nan"))
     assert not looks_like_swf("a sentence " * 10)
     assert not looks_like_swf("")
 

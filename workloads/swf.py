@@ -47,7 +47,7 @@ _NAMES = (
 )
 _STATUS = {0: "failed", 2: "partial record", 3: "partial record", 4: "partial record", 5: "cancelled"}
 _DIRECTIVE = re.compile(r";\s{0,4}([A-Za-z]\w*)\s*:(?!//)\s*(.*)")
-_JOB = re.compile(r"(?:\s*-?[\d.]+(?:\s|$)){17}")
+_JOB = re.compile(r"\s*-?\d+(?:\s+[^\s,|]+){16}")
 _NUMBER = re.compile(r"\d+")
 #: The archive's word for who made the file; in ours, status 0 says "killed at its walltime".
 _CONVERSION = "Holdfast"
@@ -115,6 +115,7 @@ def parse_swf(text: str, path: str | Path, *, lenient: bool = False, procs_per_n
             job_id = whole(fields[0], "field 1 (job number)")
             submit, wait, runtime = float(fields[1]), float(fields[2]), float(fields[3])
             procs, walltime, status = sizes[fields[7]], limits[fields[8]], limits[fields[10]]
+            user, group = names[fields[11]], names[fields[12]]
             if procs <= 0:
                 procs = sizes[fields[4]]
                 if procs > 0:
@@ -133,8 +134,7 @@ def parse_swf(text: str, path: str | Path, *, lenient: bool = False, procs_per_n
         else:
             summary = job_id
         nodes = -(-procs // per_node)
-        user, group, stopped = names[fields[11]], names[fields[12]], ours and status == 0
-        if add(job_id, submit, nodes, runtime, walltime, wait, user, group, stopped):
+        if add(job_id, submit, nodes, runtime, walltime, wait, user, group, ours and status == 0):
             statuses[status] += 1
     if not ours:
         for status, count in sorted(statuses.items()):
