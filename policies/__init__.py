@@ -1,1 +1,22 @@
-"""policies."""
+"""What decides: queue orders, backfilling, notice and arrival strategies, tenancy, and how loans are returned.
+
+Policies are pure. They see the machine through the read-only port of :mod:`policies.port` and answer with actions;
+they know no SimPy, keep no clock and do no input or output, so each is tested as a function.
+"""
+
+from policies.mechanism import BASELINE, MECHANISMS, Mechanism, parse_mechanism
+from policies.port import Expand, Expect, Hold, Preempt, Shrink, Start, SystemView
+
+__all__ = [
+    "BASELINE",
+    "MECHANISMS",
+    "Expand",
+    "Expect",
+    "Hold",
+    "Mechanism",
+    "Preempt",
+    "Shrink",
+    "Start",
+    "SystemView",
+    "parse_mechanism",
+]

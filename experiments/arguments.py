@@ -1,0 +1,129 @@
+"""Arguments that several commands share, and what they mean."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict
+
+from workloads.errors import ParameterError
+from workloads.units import parse_duration
+
+if TYPE_CHECKING:
+    from workloads.assignment import Assignment
+    from workloads.trace import Trace
+
+__all__ = [
+    "add_preparation",
+    "add_reading",
+    "assignment_of",
+    "duration",
+    "machine_of",
+    "number",
+    "read_options",
+    "whole",
+]
+
+
+def whole(text: str, option: str, least: int = 0) -> int:
+    """A whole number of at least ``least``, or a sentence that says so."""
+    try:
+        value = int(text)
+    except ValueError:
+        value = least - 1
+    if value < least:
+        raise ParameterError(option, f"a whole number of at least {least}", text)
+    return value
+
+
+def number(text: str, option: str) -> float:
+    """A positive number, or a sentence that says so."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise ParameterError(option, "a positive number", text)
+    return value
+
+
+def duration(text: str, option: str) -> float:
+    """A duration of at least 0 [s], or a sentence that says so."""
+    value = parse_duration(text, option)
+    if value < 0:
+        raise ParameterError(option, "a duration of at least 0", text)
+    return value
+
+
+def add_reading(parser: argparse.ArgumentParser) -> None:
+    """Arguments of reading a trace."""
+    group = parser.add_argument_group("reading")
+    group.add_argument("--nodes", metavar="N", help="size of the machine (default: what the trace's header says)")
+    group.add_argument("--format", metavar="NAME", help="swf, alcf, sacct or job-table (default: recognised)")
+    group.add_argument("--procs-per-node", metavar="P", help="the trace counts processors, P to a node")
+    group.add_argument("--lenient", action="store_true", help="count broken lines instead of stopping at the first")
+
+
+class ReadOptions(TypedDict):
+    """Keyword arguments of the readers."""
+
+    format: str | None
+    lenient: bool
+    procs_per_node: int | None
+
+
+def read_options(arguments: argparse.Namespace) -> ReadOptions:
+    """How a trace is to be read."""
+    per_node = arguments.procs_per_node
+    return ReadOptions(
+        format=arguments.format,
+        lenient=arguments.lenient,
+        procs_per_node=None if per_node is None else whole(per_node, "--procs-per-node", 1),
+    )
+
+
+def add_preparation(parser: argparse.ArgumentParser) -> None:
+    """Arguments of turning a trace into a job table."""
+    group = parser.add_argument_group("preparing a trace")
+    group.add_argument("--seed", metavar="S", default="0", help="of every random choice (default 0)")
+    group.add_argument("--notice-mix", metavar="W", default="W5", help="W1..W5 of the paper's Table III (default W5)")
+    group.add_argument(
+        "--group-by", metavar="KEY", default="auto", help="who shares a type: project, user, campaign (default auto)"
+    )
+    group.add_argument(
+        "--overheads", metavar="HOW", default="inside", help="setup and checkpoints: inside the runtime, or added"
+    )
+    group.add_argument("--node-mtbf", metavar="TIME", default="5y", help="node MTBF of Daly's interval (default 5y)")
+    group.add_argument(
+        "--checkpoint-factor", metavar="F", default="1", help="checkpoint interval over Daly's optimum (default 1)"
+    )
+    group.add_argument("--no-show-share", metavar="P", default="0", help="share of noticed jobs that never arrive")
+
+
+def assignment_of(arguments: argparse.Namespace) -> tuple[Assignment, int]:
+    """The parameters of the type assignment, and the seed."""
+    from workloads.assignment import Assignment
+
+    try:
+        no_shows = float(arguments.no_show_share)
+    except ValueError:
+        raise ParameterError("--no-show-share", "a share from 0 to 1", arguments.no_show_share) from None
+    assignment = Assignment(
+        notice_mix=arguments.notice_mix,
+        group_by=arguments.group_by,
+        overheads=arguments.overheads,
+        node_mtbf=duration(arguments.node_mtbf, "--node-mtbf"),
+        checkpoint_factor=number(arguments.checkpoint_factor, "--checkpoint-factor"),
+        no_show_share=no_shows,
+    )
+    return assignment, whole(arguments.seed, "--seed")
+
+
+def machine_of(arguments: argparse.Namespace, trace: Trace | None, source: str | Path) -> int:
+    """Size of the machine: as asked for, else by the trace's header."""
+    if arguments.nodes is not None:
+        return whole(arguments.nodes, "--nodes", 1)
+    if trace is None or trace.nodes is None:
+        what = "a job table does" if trace is None else "this trace does"
+        raise ParameterError("--nodes", f"given, since {what} not say how large the machine is", str(source))
+    return trace.nodes

@@ -1,0 +1,95 @@
+"""The command line: ``holdfast COMMAND ...``.
+
+Each command is a module of :mod:`experiments.commands` with ``add_arguments(parser)`` and ``main(arguments)``. Only the
+module of the command that is called is imported, so that ``--help`` and a plain replay pay for nothing else.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from typing import NoReturn
+
+from workloads.errors import InputError
+
+__all__ = ["COMMANDS", "main"]
+
+#: Commands and what they are for, in the order in which a newcomer meets them.
+COMMANDS = {
+    "demo": "make a Theta-like year and replay it under the baseline and all six mechanisms",
+    "generate": "write a Theta-like trace",
+    "info": "what a trace is: what was left out, load, sizes, estimates, waits",
+    "prepare": "turn a trace into a job table: types, notices, overheads",
+    "run": "replay a trace or a job table under one or more mechanisms",
+    "marginals": "compare the generator's marginals with those of a real trace",
+}
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors are one sentence."""
+
+    def error(self, message: str) -> NoReturn:
+        print(f"{self.prog}: {message}; see '{self.prog} --help'", file=sys.stderr)
+        raise SystemExit(2)
+
+
+def _version() -> str:
+    try:
+        return version("holdfast")
+    except PackageNotFoundError:  # run from a checkout that was never installed
+        return "unknown"
+
+
+def _parser(chosen: str | None) -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="holdfast",
+        description="Simulate an HPC cluster: replay traces, plug in policies, draw the evaluation.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"holdfast {_version()}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
+    for name, purpose in COMMANDS.items():
+        command = commands.add_parser(name, help=purpose, description=f"{purpose[0].upper()}{purpose[1:]}.")
+        command.allow_abbrev = False
+        if name == chosen:
+            import_module(f"experiments.commands.{name}").add_arguments(command)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command.
+
+    Parameters
+    ----------
+    arguments
+        Words of the command line; default those of the process.
+
+    Returns
+    -------
+    int
+        Exit status: 0, or 2 if the input is not usable.
+    """
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    chosen = next((word for word in words if not word.startswith("-")), None)
+    parser = _parser(chosen)
+    parsed = parser.parse_args(words)
+    if parsed.command is None:
+        parser.print_help()
+        return 0
+    try:
+        import_module(f"experiments.commands.{parsed.command}").main(parsed)
+        sys.stdout.flush()
+    except InputError as error:
+        print(f"holdfast {parsed.command}: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        # The reader has seen enough (as in `holdfast info | head`); keep Python from complaining at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return 130
+    return 0

@@ -1,0 +1,34 @@
+"""``holdfast generate``: write a Theta-like trace."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+
+from experiments.arguments import duration, whole
+
+__all__ = ["add_arguments", "main"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("-o", "--output", metavar="FILE", required=True, help="SWF file to write, e.g. year.swf.gz")
+    parser.add_argument("--jobs", metavar="N", help="number of jobs (default 37298, a year)")
+    parser.add_argument("--seed", metavar="S", default="0", help="of every random choice (default 0)")
+    parser.add_argument("--maintenance", metavar="TIME", help="nobody submits for so long on alternate Mondays")
+
+
+def main(arguments: argparse.Namespace) -> None:
+    """Run the command."""
+    from workloads.generator import generate
+    from workloads.swf import write_swf
+    from workloads.theta import ThetaYear
+
+    year = ThetaYear()
+    if arguments.jobs is not None:
+        year = replace(year, jobs=whole(arguments.jobs, "--jobs", 1))
+    if arguments.maintenance is not None:
+        year = replace(year, maintenance=duration(arguments.maintenance, "--maintenance") / 3600)
+    trace = generate(year, seed=whole(arguments.seed, "--seed"))
+    write_swf(trace, arguments.output)
+    print(f"{len(trace.jobs):,} jobs written to {arguments.output}")

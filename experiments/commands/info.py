@@ -1,0 +1,91 @@
+"""``holdfast info``: what a trace is, on one screen."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from experiments.arguments import add_reading, machine_of, read_options
+
+if TYPE_CHECKING:
+    from simulator import Result
+    from workloads.trace import Trace
+
+__all__ = ["add_arguments", "main"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("trace", metavar="TRACE", help="SWF, ALCF or sacct file")
+    add_reading(parser)
+    parser.add_argument("--plot", metavar="FILE", help="draw it: FILE.png and FILE.pdf")
+
+
+def main(arguments: argparse.Namespace) -> None:
+    """Run the command."""
+    from experiments.traces import describe, left_out
+    from simulator import simulate
+    from workloads.assignment import as_rigid
+    from workloads.errors import TraceError
+    from workloads.readers import read_trace
+
+    trace = read_trace(arguments.trace, **read_options(arguments))
+    nodes = machine_of(arguments, trace, arguments.trace)
+    trace = trace.on_machine(nodes)
+    print(left_out(trace))
+    if not trace.jobs:
+        raise TraceError(arguments.trace, None, f"has no job that a machine of {nodes} nodes can run")
+    about = describe(trace, nodes)
+    named = {key: trace.header[key] for key in ("Computer", "Installation", "UnixStartTime") if key in trace.header}
+    rows = [
+        ("format", trace.format + "".join(f", {key} {value}" for key, value in named.items())),
+        ("machine", f"{nodes:,} nodes"),
+        ("period", f"{about.days:.1f} days of submits, {len(trace.jobs) / max(about.days, 1e-9):.1f} jobs a day"),
+        ("offered load", "-" if math.isnan(about.load) else f"{100 * about.load:.1f} %"),
+        ("users, projects", f"{about.users or '-'}, {about.projects or '-'}"),
+        ("nodes", _spread(about.nodes, "")),
+        ("", ", ".join(f"{size:,}: {share:.0%} of jobs, {work:.0%} of work" for size, share, work in about.sizes[:3])),
+        ("walltime", _spread([value / 3600 for value in about.walltime], " h")),
+        ("", ", ".join(f"{value / 3600:.3g} h: {share:.0%}" for value, share in about.requests)),
+        ("runtime", _spread([value / 3600 for value in about.runtime], " h")),
+        ("runtime / walltime", f"mean {about.used[0]:.2f}, {_spread(about.used[1:], '')}; {about.at_limit:.0%} killed"),
+    ]
+    result = simulate(as_rigid(trace), nodes, events=False)
+    rows += _waits(trace, result)
+    for name, text in rows:
+        print(f"  {name:<19}{text}")
+    if arguments.plot:
+        from experiments.figures.style import save
+        from experiments.figures.waits import plot_trace
+
+        for path in save(plot_trace(trace, result), arguments.plot):
+            print(f"drawn in {path}")
+
+
+def _spread(values: Sequence[float], unit: str) -> str:
+    # No exponents: 1,024 nodes are not 1.02e+03.
+    low, quarter, median, upper, high = (f"{value:,.0f}" if value >= 100 else f"{value:.3g}" for value in values)
+    return f"median {median}{unit} (half in {quarter} - {upper}{unit}, 90 % in {low} - {high}{unit})"
+
+
+def _waits(trace: Trace, result: Result) -> list[tuple[str, str]]:
+    """Simulated FCFS/EASY beside recorded waits, over the jobs whose wait was recorded."""
+    import numpy as np
+
+    def told(waits: list[float]) -> str:
+        mean, median, high = float(np.mean(waits)), *np.percentile(waits, (50, 95))
+        return f"mean {mean / 3600:.2f} h, median {median / 3600:.2f} h, 95 % within {high / 3600:.2f} h"
+
+    simulated = [((record.start or 0) - (record.submit or 0)) / 1e6 for record in result.records]
+    recorded = [job.wait for job in trace.jobs]
+    both = [(ours, wait) for ours, wait in zip(simulated, recorded, strict=True) if wait is not None]
+    rows = [("wait, FCFS/EASY", told(simulated))]
+    if both:
+        rows.append(("wait, recorded", told([wait for _, wait in both])))
+        if len(both) < len(simulated):
+            rows.append(("", f"for {len(both):,} jobs; simulated for these: {told([ours for ours, _ in both])}"))
+    else:
+        rows.append(("wait, recorded", "the trace records none"))
+    return rows

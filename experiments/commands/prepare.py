@@ -1,0 +1,36 @@
+"""``holdfast prepare``: turn a trace into a job table, with every random choice made."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+
+from experiments.arguments import add_preparation, add_reading, assignment_of, machine_of, read_options
+from experiments.traces import left_out
+
+__all__ = ["add_arguments", "main"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("trace", metavar="TRACE", help="SWF, ALCF or sacct file")
+    parser.add_argument("-o", "--output", metavar="FILE", required=True, help="job table to write: .csv or .parquet")
+    add_reading(parser)
+    add_preparation(parser)
+
+
+def main(arguments: argparse.Namespace) -> None:
+    """Run the command."""
+    from workloads.assignment import assign
+    from workloads.jobtable import write_job_table
+    from workloads.readers import read_trace
+
+    assignment, seed = assignment_of(arguments)
+    trace = read_trace(arguments.trace, **read_options(arguments))
+    trace = trace.on_machine(machine_of(arguments, trace, arguments.trace))
+    jobs = assign(trace, assignment, seed=seed)
+    write_job_table(jobs, arguments.output)
+    print(left_out(trace))
+    types = Counter(job.type.value for job in jobs)
+    shares = ", ".join(f"{count:,} {kind}" for kind, count in sorted(types.items()))
+    print(f"{len(jobs):,} jobs ({shares}) written to {arguments.output}")

@@ -1,0 +1,153 @@
+"""Replays: one job table under several mechanisms, and the files that tell of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from experiments.tables import write_csv
+from policies.mechanism import BASELINE, MECHANISMS, parse_mechanism
+from simulator import Result, simulate
+from simulator.eventlog import Entry
+from simulator.metrics import JOB_COLUMNS, SUMMARY_COLUMNS, Window, job_rows, summarize, summarize_types
+from simulator.options import Options
+from workloads.errors import OutputError
+from workloads.files import atomic_open
+from workloads.job import Job
+from workloads.units import SECOND
+
+__all__ = ["Measurement", "make_directory", "parse_mechanisms", "replay", "write_replay"]
+
+#: Told after each few hundred jobs: (mechanism, jobs that have ended).
+Progress = Callable[[str, int], None]
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What is measured, and how.
+
+    Attributes
+    ----------
+    instant_tolerance
+        How late an on-demand job may start and still count as started instantly [s].
+    warmup, cooldown
+        Left out after the first and before the last submit [s].
+    """
+
+    instant_tolerance: float = 120.0
+    warmup: float = 0.0
+    cooldown: float = 0.0
+
+    @property
+    def window(self) -> Window:
+        return Window(self.warmup, self.cooldown)
+
+
+def parse_mechanisms(text: str) -> list[str]:
+    """Mechanisms by name, separated by commas; ``all`` is the baseline and the six of the paper.
+
+    Examples
+    --------
+    >>> parse_mechanisms("baseline,CUA&SPAA")
+    ['baseline', 'CUA-SPAA']
+    """
+    names: list[str] = []
+    for word in text.split(","):
+        known = [BASELINE, *(mechanism.slug for mechanism in MECHANISMS)]
+        if word.strip().lower() != "all":
+            mechanism = parse_mechanism(word.strip())
+            known = [BASELINE if mechanism is None else mechanism.slug]
+        names += [name for name in known if name not in names]
+    return names
+
+
+def replay(
+    jobs: Sequence[Job],
+    nodes: int,
+    mechanisms: Sequence[str],
+    options: Options,
+    *,
+    events: bool = False,
+    progress: Progress | None = None,
+) -> list[Result]:
+    """Simulate the table under each mechanism."""
+    return [
+        simulate(
+            jobs,
+            nodes,
+            mechanism,
+            events=events,
+            progress=None if progress is None else partial(progress, mechanism),
+            **asdict(options),
+        )
+        for mechanism in mechanisms
+    ]
+
+
+def make_directory(path: str | Path) -> Path:
+    """A directory that can be written to, before anything is computed.
+
+    Raises
+    ------
+    OutputError
+        If there is none and none can be made.
+    """
+    directory = Path(path)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        probe = directory / ".holdfast-probe"
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise OutputError(f"cannot write to the directory {directory}: {error.strerror or error}") from None
+    return directory
+
+
+def write_replay(
+    directory: Path,
+    results: Sequence[Result],
+    measurement: Measurement,
+    configuration: Mapping[str, Any],
+    *,
+    events: bool = False,
+) -> list[dict[str, str | int | float]]:
+    """Write ``run.json``, ``summary.csv``, ``types.csv``, ``accounting.csv``, ``jobs-*.csv`` and ``events-*.csv``.
+
+    Returns
+    -------
+    list of dict
+        The summaries, in the order of the results.
+    """
+    summaries = [
+        summarize(result, instant_tolerance=measurement.instant_tolerance, window=measurement.window)
+        for result in results
+    ]
+    for result in results:
+        write_csv(
+            directory / f"jobs-{result.mechanism}.csv", job_rows(result, measurement.instant_tolerance), JOB_COLUMNS
+        )
+        if events:
+            write_csv(directory / f"events-{result.mechanism}.csv", _event_rows(result), Entry._fields)
+    write_csv(directory / "summary.csv", summaries, SUMMARY_COLUMNS)
+    types = [row for result in results for row in summarize_types(result, window=measurement.window)]
+    write_csv(directory / "types.csv", types, tuple(types[0]))
+    shares = [
+        {
+            "mechanism": result.mechanism,
+            **{f"{name}_node_hours": value / (3600 * SECOND) for name, value in result.accounting._asdict().items()},
+        }
+        for result in results
+    ]
+    write_csv(directory / "accounting.csv", shares, tuple(shares[0]))
+    with atomic_open(directory / "run.json") as file:
+        json.dump(configuration, file, indent=2)
+        file.write("\n")
+    return summaries
+
+
+def _event_rows(result: Result) -> list[dict[str, object]]:
+    return [{**entry._asdict(), "time": (entry.time + result.origin) / SECOND} for entry in result.entries]

@@ -1,0 +1,102 @@
+"""Arrival strategies: how to find the nodes that an arriving on-demand job still misses.
+
+Source: hybrid-workload-scheduling, section III-B.2; hybrid-workloads.md, section 5.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from policies.port import Preempt, Request, RunningJob, Shrink, SystemView
+from policies.registry import Registry
+from workloads.job import JobType
+
+__all__ = ["ARRIVALS", "ArrivalStrategy", "PreemptAtArrival", "ShrinkPreemptAtArrival"]
+
+
+class ArrivalStrategy(Protocol):
+    """Finds nodes at the arrival of an on-demand job."""
+
+    def room(self, view: SystemView, request: Request) -> int:
+        """How many nodes it could get at most, beyond free nodes and the job's own reservation."""
+
+    def make_room(self, view: SystemView, request: Request, missing: int) -> list[Preempt | Shrink]:
+        """The actions that free ``missing`` nodes (at most ``room``); called after the job's tenants have gone."""
+
+
+def _available(run: RunningJob) -> int:
+    """Nodes that a preemption would free for another job: those that belong to no reservation."""
+    return 0 if run.type is JobType.ON_DEMAND else run.nodes - run.borrowed
+
+
+@dataclass(frozen=True)
+class PreemptAtArrival:
+    """PAA: preempt running rigid and malleable jobs in ascending preemption overhead."""
+
+    def room(self, view: SystemView, request: Request) -> int:
+        return sum(_available(run) for run in view.running if not run.owes(request.job_id))
+
+    def make_room(self, view: SystemView, request: Request, missing: int) -> list[Preempt | Shrink]:
+        actions: list[Preempt | Shrink] = []
+        victims = sorted((run.loss(view.now), run.job_id, _available(run)) for run in view.running if _available(run))
+        for _, job_id, nodes in victims:
+            if missing <= 0:
+                break
+            actions.append(Preempt(job_id))
+            missing -= nodes
+        return actions
+
+
+@dataclass(frozen=True)
+class ShrinkPreemptAtArrival:
+    """SPAA: shrink malleable jobs evenly if that suffices, else preempt.
+
+    Attributes
+    ----------
+    fallback
+        What is done, and what room there is, where shrinking does not suffice.
+    """
+
+    fallback: ArrivalStrategy = PreemptAtArrival()
+
+    def room(self, view: SystemView, request: Request) -> int:
+        # Whoever can be shrunk can be preempted, so the fallback reaches furthest.
+        return self.fallback.room(view, request)
+
+    def make_room(self, view: SystemView, request: Request, missing: int) -> list[Preempt | Shrink]:
+        spare = {
+            run.job_id: run.nodes - run.min_nodes
+            for run in view.running
+            if run.type is JobType.MALLEABLE and not run.borrowed and run.nodes > run.min_nodes
+        }
+        if sum(spare.values()) < missing:
+            return self.fallback.make_room(view, request, missing)
+        return [Shrink(job_id, nodes) for job_id, nodes in _even_shares(spare, missing).items()]
+
+
+def _even_shares(spare: dict[int, int], missing: int) -> dict[int, int]:
+    """Equal numbers of nodes from each job, capped by what it can give; the remainder one each, by id."""
+    level, left, givers = 0, missing, len(spare)
+    # Raise the common level from cap to cap until the next step would ask for more than is missing.
+    for cap in sorted(spare.values()):
+        step = min(cap - level, left // givers)
+        left -= step * givers
+        level += step
+        if level < cap:
+            break
+        givers -= 1
+    shares: dict[int, int] = {}
+    for job_id in sorted(spare):
+        share = min(spare[job_id], level)
+        if left and spare[job_id] > level:
+            share += 1
+            left -= 1
+        if share:
+            shares[job_id] = share
+    return shares
+
+
+ARRIVALS: Registry[ArrivalStrategy] = Registry("arrival strategy")
+ARRIVALS.add("PAA", PreemptAtArrival())
+ARRIVALS.add("SPAA", ShrinkPreemptAtArrival())

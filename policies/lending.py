@@ -1,0 +1,49 @@
+"""Lending: how a completed on-demand job's nodes go back to those who gave them up.
+
+Source: hybrid-workload-scheduling, section III-B.3; hybrid-workloads.md, section 6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from policies.port import Expand, Loan, Start, SystemView
+
+__all__ = ["give_back"]
+
+
+def give_back(view: SystemView, loans: Iterable[Loan], nodes: int) -> list[Expand | Start]:
+    """What each lender gets, in the order of lending.
+
+    Parameters
+    ----------
+    view
+        The machine; ``view.free`` does not contain the nodes that are returned.
+    loans
+        In the order of lending.
+    nodes
+        How many nodes the completed job returns.
+
+    Returns
+    -------
+    list of Expand or Start
+        A shrunk run that still goes on expands by what it lent. A preempted job that waits and has not run since
+        resumes at once if what it lent and the free nodes suffice; otherwise it gets nothing.
+    """
+    actions: list[Expand | Start] = []
+    free = view.free
+    for loan in loans:
+        lent = min(loan.nodes, nodes)
+        run, job = loan.shrunk, loan.preempted
+        if run is not None:
+            grown = min(lent, run.max_nodes - run.nodes)
+            if grown > 0:
+                actions.append(Expand(run.job_id, grown))
+                nodes -= grown
+        elif job is not None and lent + free >= job.min_nodes:
+            size = min(job.nodes, lent + free)
+            returned = min(lent, size)
+            actions.append(Start(job.job_id, size, "nodes returned", returned=returned))
+            nodes -= returned
+            free -= size - returned
+    return actions

@@ -1,0 +1,253 @@
+"""The port of the policies: what they see of the machine, and the actions that they may answer with.
+
+All times are ticks of the simulated clock (:data:`workloads.units.SECOND` of them in a second), all sizes nodes, all
+losses node-ticks. A view is live and read-only: a policy must not keep it, nor anything of it, between calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from workloads.job import JobType
+
+__all__ = [
+    "TOLERANCE",
+    "Action",
+    "Expand",
+    "Expect",
+    "Hold",
+    "Loan",
+    "Preempt",
+    "Request",
+    "Reservation",
+    "RunningJob",
+    "Shrink",
+    "Start",
+    "SystemView",
+    "WaitingJob",
+]
+
+#: Times within one microsecond are one instant, and comparisons of walltimes have that tolerance.
+TOLERANCE = 1
+
+
+class WaitingJob(Protocol):
+    """A job in the queue."""
+
+    @property
+    def job_id(self) -> int: ...
+    @property
+    def type(self) -> JobType: ...
+    @property
+    def submit(self) -> int:
+        """First submit: a preempted job keeps it."""
+
+    @property
+    def nodes(self) -> int:
+        """Requested size, the largest that it can use."""
+
+    @property
+    def min_nodes(self) -> int:
+        """Smallest size it can run at; equal to ``nodes`` unless it is malleable."""
+
+    def limit(self, nodes: int) -> int:
+        """Walltime of its next run at that size."""
+
+    def duration(self, nodes: int) -> int:
+        """True length of its next run at that size. Only ``backfill_length="runtime"`` may ask for it."""
+
+
+class Request(WaitingJob, Protocol):
+    """An on-demand job that gives notice or arrives."""
+
+    @property
+    def estimated_arrival(self) -> int:
+        """The arrival that its notice announced."""
+
+
+class Reservation(Protocol):
+    """Nodes kept for an on-demand job that gave notice and has not arrived."""
+
+    @property
+    def job_id(self) -> int: ...
+    @property
+    def requested(self) -> int: ...
+    @property
+    def idle(self) -> int:
+        """Nodes that it has and lends to nobody."""
+
+    @property
+    def lent(self) -> int:
+        """Nodes that it has and lends to tenants."""
+
+    @property
+    def missing(self) -> int:
+        """``requested - idle - lent``."""
+
+    @property
+    def notice(self) -> int:
+        """When the notice came."""
+
+    @property
+    def estimated_arrival(self) -> int: ...
+    @property
+    def walltime(self) -> int: ...
+
+
+class RunningJob(Protocol):
+    """A job that runs and is not under warning."""
+
+    @property
+    def job_id(self) -> int: ...
+    @property
+    def type(self) -> JobType: ...
+    @property
+    def nodes(self) -> int:
+        """Its size now."""
+
+    @property
+    def min_nodes(self) -> int: ...
+    @property
+    def max_nodes(self) -> int: ...
+    @property
+    def start(self) -> int: ...
+    @property
+    def expected_end(self) -> int:
+        """When its walltime ends."""
+
+    @property
+    def setup(self) -> int: ...
+    @property
+    def period(self) -> int | None:
+        """Checkpoint interval plus checkpoint cost of a rigid job; None: it takes no checkpoints."""
+
+    @property
+    def borrowed(self) -> int:
+        """How many of its nodes belong to open reservations; it is a tenant while there are any."""
+
+    @property
+    def planned(self) -> bool:
+        """Whether it is in the plan of an open reservation."""
+
+    def owes(self, job_id: int) -> int:
+        """How many of its nodes belong to the reservation of that on-demand job."""
+
+    def loss(self, at: int) -> int:
+        """Preemption overhead at that time [node-ticks] (hybrid-workloads.md, section 5)."""
+
+
+class Loan(Protocol):
+    """Nodes that a job gave up for an on-demand job."""
+
+    @property
+    def job_id(self) -> int: ...
+    @property
+    def nodes(self) -> int: ...
+    @property
+    def shrunk(self) -> RunningJob | None:
+        """The run that was shrunk, while it still goes on."""
+
+    @property
+    def preempted(self) -> WaitingJob | None:
+        """The job that was preempted, while it waits and has not run since."""
+
+
+class SystemView(Protocol):
+    """The machine as a policy sees it."""
+
+    @property
+    def now(self) -> int: ...
+    @property
+    def nodes(self) -> int:
+        """Size of the machine."""
+
+    @property
+    def free(self) -> int:
+        """Nodes that are neither occupied nor reserved."""
+
+    @property
+    def queue(self) -> Sequence[WaitingJob]:
+        """Waiting jobs in queue order: on-demand jobs that could not start come first."""
+
+    @property
+    def on_demand_waits(self) -> bool:
+        """Whether an on-demand job is in the queue: open reservations then collect nothing."""
+
+    @property
+    def running(self) -> Collection[RunningJob]: ...
+    @property
+    def reservations(self) -> Sequence[Reservation]:
+        """Open reservations, earliest notice first."""
+
+    @property
+    def releases(self) -> Sequence[tuple[int, int, int]]:
+        """(time, tie-break, nodes) in ascending order: nodes that running jobs give up when their walltime ends, and
+        jobs under warning when they vacate; borrowed nodes and those promised to an arrived job are not counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Start a waiting job.
+
+    Attributes
+    ----------
+    job_id
+        The job.
+    nodes
+        Its size.
+    cause
+        Why it may start, for the event log.
+    draws
+        Nodes taken from reservations, by the id of their on-demand job: the job becomes their tenant.
+    returned
+        Nodes taken from what a completed on-demand job returns; only in answer to a completion.
+    """
+
+    job_id: int
+    nodes: int
+    cause: str = "in order"
+    draws: Mapping[int, int] | None = None
+    returned: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """Open a reservation for the on-demand job that gave notice, with that many free nodes to begin with."""
+
+    nodes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Expect:
+    """Put a running job into the plan of the reservation: its release is counted on."""
+
+    job_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Preempt:
+    """Preempt a running job, now, or at a later time by the plan of a reservation."""
+
+    job_id: int
+    at: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Shrink:
+    """Take nodes from a running malleable job."""
+
+    job_id: int
+    nodes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Expand:
+    """Give nodes back to a running malleable job."""
+
+    job_id: int
+    nodes: int
+
+
+Action = Start | Hold | Expect | Preempt | Shrink | Expand

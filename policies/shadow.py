@@ -1,0 +1,103 @@
+"""Shadow time: when the head of the queue will find its nodes."""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from policies.port import TOLERANCE, SystemView, WaitingJob
+from workloads.job import JobType
+
+__all__ = ["Shadow", "shadow_of"]
+
+#: Later than every event.
+NEVER = 1 << 62
+
+
+class Shadow(NamedTuple):
+    """The reservation of the head: nodes beyond ``extra`` must be back at ``time``."""
+
+    time: int
+    extra: int
+
+
+def shadow_of(view: SystemView, head: WaitingJob, free: int, started: Sequence[tuple[int, int, int]]) -> Shadow:
+    """The earliest time at which the head of the queue finds its nodes, and what is left over then.
+
+    Parameters
+    ----------
+    view
+        The machine as it was when the pass began.
+    head
+        The first job that does not fit; a malleable one needs its minimum.
+    free
+        Free nodes after the starts of this pass.
+    started
+        (expected end, tie-break, nodes) of the jobs that this pass has started.
+
+    Returns
+    -------
+    Shadow
+        Source: easy-backfilling.md, rule 4b; hybrid-workloads.md, section 3, and section 4 on open reservations.
+    """
+    nodes = head.min_nodes
+    releases: Sequence[tuple[int, int, int]] = view.releases
+    if started:
+        merged = list(releases)
+        for release in started:
+            insort(merged, release)
+        releases = merged
+    if view.reservations:
+        # On-demand jobs stand first, so that one waits only if it is the head: the view still shows those in the queue
+        # that this pass has started.
+        releases = _with_reservations(view, releases, collecting=head.type is not JobType.ON_DEMAND)
+    time = NEVER
+    for at, _, released in releases:
+        # All nodes that come back at the shadow time itself count, so the walk goes on to the end of that instant.
+        if at > time + TOLERANCE:
+            break
+        free += released
+        if free >= nodes and time == NEVER:
+            time = at
+    if free < nodes:
+        return Shadow(NEVER, 0)
+    return Shadow(time, free - nodes)
+
+
+def _with_reservations(
+    view: SystemView, releases: Sequence[tuple[int, int, int]], *, collecting: bool
+) -> list[tuple[int, int, int]]:
+    """The releases as they reach the head while reservations are open.
+
+    A reservation releases all that it asked for when its job's walltime is over; what it still misses is first taken
+    from the nodes that come back before. While an on-demand job waits, reservations collect nothing and count with
+    what they have.
+    """
+    walk = [(at, 1, nodes, -1) for at, _, nodes in releases]
+    missing: dict[int, int] = {}
+    for index, reservation in enumerate(view.reservations):
+        at = max(reservation.estimated_arrival, view.now) + reservation.walltime
+        nodes = reservation.requested if collecting else reservation.idle + reservation.lent
+        walk.append((at, 0, nodes, index))
+        if collecting and reservation.missing:
+            missing[index] = reservation.missing
+    walk.sort()
+    arriving: list[tuple[int, int, int]] = []
+    for at, tie, nodes, index in walk:
+        left = nodes
+        if index >= 0:
+            missing.pop(index, None)
+        else:
+            # Earliest notice first: the order in which the view lists them.
+            for waiting in list(missing):
+                taken = min(left, missing[waiting])
+                left -= taken
+                missing[waiting] -= taken
+                if not missing[waiting]:
+                    del missing[waiting]
+                if not left:
+                    break
+        if left:
+            arriving.append((at, tie, left))
+    return arriving

@@ -1,0 +1,267 @@
+"""The engine: the system in simulated time, on SimPy.
+
+One process feeds arrivals and one notices, and one process lives for each *running* job: it sleeps until the run's end
+and is interrupted when an action changes that. Waiting jobs are data. Everything else that is due at a known time
+(time-outs, planned preemptions, requeues) is a plain event. The scheduler is not a process: one coalesced event per
+instant, after all others of that instant, runs one pass.
+
+The clock counts integer ticks, so that an instant is exact; within it events are ordered by SimPy's priority, which is
+(class, rank of the job id). Completions stand first: at the same instant a completion wins over a preemption.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Generator, Sequence
+from time import perf_counter
+from typing import Any
+
+import simpy
+
+from policies.backfilling import Easy
+from policies.mechanism import Mechanism
+from policies.port import Start
+from policies.tenancy import TENANCIES
+from simulator.cluster import Kind
+from simulator.eventlog import EventLog
+from simulator.jobstate import FixedJob, JobState
+from simulator.ondemand import OnDemandService
+from simulator.options import Options
+from simulator.reservation import Reservation
+from simulator.run import Run
+from simulator.system import System
+from workloads.job import JobType
+from workloads.units import to_ticks
+
+__all__ = ["Engine", "Sample"]
+
+#: (time, busy nodes, held nodes, waiting jobs, nodes they ask for), after a pass.
+Sample = tuple[int, int, int, int, int]
+
+
+#: Jobs between two reports of progress.
+_REPORT_EVERY = 200
+
+#: The order within an instant (hybrid-workloads.md, section 3). Plain integers, because each event multiplies one.
+RELEASE, REQUEUE, PLAN, NOTICE, ARRIVAL, PASS = range(1, 7)
+
+
+class Moment(simpy.Event):
+    """An event at an exact tick, with its place in the order of that instant."""
+
+    def __init__(self, env: simpy.Environment, at: int, priority: int) -> None:
+        # As in simpy.Timeout, which would do but for its fixed priority: the fields are set here, because this is the
+        # constructor that a replay calls most.
+        self.env = env
+        self.callbacks: list[Callable[[Any], None]] = []
+        self._ok = True
+        self._value = None
+        self._defused = False
+        env.schedule(self, priority, at - env.now)  # type: ignore[arg-type]  # SimPy's annotation knows only its own two
+
+
+class Engine:
+    """Runs a workload to its end.
+
+    Parameters
+    ----------
+    jobs
+        Their states, in the order of the input.
+    nodes
+        Size of the machine.
+    mechanism
+        How on-demand jobs are served; None: the baseline.
+    options
+        How the machine is operated.
+    log
+        Where events go.
+    progress
+        Told now and then how many jobs have ended.
+    """
+
+    def __init__(
+        self,
+        jobs: Sequence[JobState],
+        nodes: int,
+        mechanism: Mechanism | None,
+        options: Options,
+        log: EventLog,
+        progress: Callable[[int], None] | None = None,
+    ) -> None:
+        self._env = simpy.Environment()
+        self._log = log
+        self.system = System(nodes, options, log, self)
+        self._service = OnDemandService(self.system, mechanism, self) if mechanism is not None else None
+        self._backfill = Easy(options.backfill_length)
+        self._tenants = TENANCIES[options.tenants]
+        self._timeout = to_ticks(options.timeout)
+        self._pass_per_event = options.passes == "event"
+        # Ranks are below this, so that a turn and a rank make one priority. At least 2: SimPy's own priorities.
+        self._ranks = max(2, len(jobs))
+        self._arrivals = sorted((job for job in jobs if job.submit >= 0), key=lambda job: (job.submit, job.rank))
+        self._notices = sorted(
+            (job for job in jobs if isinstance(job, FixedJob) and job.notice >= 0 and job.type is JobType.ON_DEMAND),
+            key=lambda job: (job.notice, job.rank),
+        )
+        self._by_id = {job.job_id: job for job in jobs}
+        self._left = len(self._arrivals)
+        self._done = self._env.event()
+        self._progress = progress
+        self._pass_due = False
+        self._spent = 0.0
+        self.latencies: list[float] = []
+        self.samples: list[Sample] = []
+
+    def run(self) -> None:
+        """Run until every job that arrives has ended."""
+        if not self._left:
+            return
+        self._env.process(self._feed_arrivals())
+        if self._service is not None and self._notices:
+            self._env.process(self._feed_notices(self._service))
+        # Nothing here is cyclic, so the collector would find nothing, and its pauses would count as decision time.
+        collecting = gc.isenabled()
+        gc.disable()
+        try:
+            self._env.run(until=self._done)
+        finally:
+            if collecting:
+                gc.enable()
+        self._sample()
+
+    # Processes.
+
+    def _feed_arrivals(self) -> Generator[simpy.Event, None, None]:
+        system, service = self.system, self._service
+        first = self._arrivals[0].submit
+        for job in self._arrivals:
+            yield self._moment(job.submit, ARRIVAL, job.rank)
+            began = self._enter()
+            if job.submit == first:
+                # Elapsed time is counted from the first submit, whatever a notice has reserved before.
+                system.cluster.restart_accounting(first)
+            self._log(job.submit, "submit", job.job_id, 0, 0)
+            if service is not None and isinstance(job, FixedJob) and job.type is JobType.ON_DEMAND:
+                service.arrive(job)
+            else:
+                system.submit(job)
+            self._leave(began)
+
+    def _feed_notices(self, service: OnDemandService) -> Generator[simpy.Event, None, None]:
+        for job in self._notices:
+            yield self._moment(job.notice, NOTICE, job.rank)
+            began = self._enter()
+            self._leave(began, passing=service.notice(job))
+
+    def _live(self, run: Run) -> Generator[simpy.Event, None, None]:
+        """The life of a run: to its end, unless it is preempted; a change of its end wakes it."""
+        while True:
+            try:
+                yield self._moment(run.end, RELEASE, run.job.rank)
+                break
+            except simpy.Interrupt:
+                if run.over:
+                    return
+        began = self._enter()
+        if run.warned:
+            for gathering in self.system.vacate(run):
+                self._known_service().launch(gathering)
+        else:
+            self.system.complete(run)
+            if run.type is JobType.ON_DEMAND:
+                self._known_service().complete(run)
+            else:
+                self.system.give_away(run)
+            self._left -= 1
+            if self._progress is not None and self._left % _REPORT_EVERY == 0:
+                self._progress(len(self._arrivals) - self._left)
+            if not self._left:
+                self._done.succeed()
+        self._leave(began)
+
+    # What the system and the service ask for.
+
+    def began(self, run: Run) -> None:
+        run.process = self._env.process(self._live(run))
+
+    def changed(self, run: Run) -> None:
+        if run.process is not None:
+            run.process.interrupt()
+
+    def vacated(self, job: JobState) -> None:
+        self._at(self.system.now, REQUEUE, job.rank, lambda: self._requeue(job))
+
+    def plan(self, at: int, run: Run, reservation: Reservation) -> None:
+        service = self._known_service()
+        self._at(at, PLAN, run.job.rank, lambda: service.carry_out(run, reservation))
+
+    def time_out(self, reservation: Reservation) -> None:
+        service = self._known_service()
+        at = reservation.estimated_arrival + self._timeout
+        self._at(at, REQUEUE, reservation.job.rank, lambda: service.time_out(reservation))
+
+    def _requeue(self, job: JobState) -> bool:
+        self.system.requeue(job)
+        return True
+
+    def _known_service(self) -> OnDemandService:
+        if self._service is None:
+            raise RuntimeError("the baseline has no on-demand service")
+        return self._service
+
+    # Instants and passes.
+
+    def _moment(self, at: int, turn: int, rank: int) -> Moment:
+        return Moment(self._env, at, turn * self._ranks + rank)
+
+    def _at(self, at: int, turn: int, rank: int, happen: Callable[[], bool]) -> None:
+        """Let something happen at that time; if it says that it was void, it causes no pass."""
+
+        def occur(_: simpy.Event) -> None:
+            began = self._enter()
+            self._leave(began, passing=happen())
+
+        self._moment(at, turn, rank).callbacks.append(occur)
+
+    def _enter(self) -> float:
+        self.system.now = self._env.now  # type: ignore[assignment]  # all delays are integers, so it is one too
+        return perf_counter()
+
+    def _leave(self, began: float, *, passing: bool = True) -> None:
+        if not passing:
+            return
+        self._spent += perf_counter() - began
+        if self._pass_per_event:
+            self._pass(None)
+        elif not self._pass_due:
+            self._pass_due = True
+            self._moment(self.system.now, PASS, 0).callbacks.append(self._pass)
+
+    def _pass(self, _: Any) -> None:
+        """One scheduling pass, and a sample of the machine after it."""
+        began = perf_counter()
+        system = self.system
+        self._pass_due = False
+        if system.waiting.jobs:
+            for start in self._backfill(system):
+                job = self._by_id[start.job_id]
+                system.start(job, ((system.cluster.pool, start.nodes),), start.cause)
+            # Without held nodes no reservation has any to lend.
+            if system.reservations and system.cluster.totals[Kind.HELD] and system.waiting.jobs:
+                for start in self._tenants(system):
+                    self._start_tenant(start)
+        self.latencies.append(self._spent + perf_counter() - began)
+        self._spent = 0.0
+        self._sample()
+
+    def _sample(self) -> None:
+        system = self.system
+        waiting = system.waiting
+        _, held, busy = system.cluster.totals
+        self.samples.append((system.now, busy, held, waiting.jobs, waiting.nodes))
+
+    def _start_tenant(self, start: Start) -> None:
+        system = self.system
+        draws = start.draws or {}
+        lenders = {item: draws[item.job_id] for item in system.reservations if item.job_id in draws}
+        system.start(self._by_id[start.job_id], lenders.items(), start.cause, lenders)

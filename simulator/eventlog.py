@@ -1,0 +1,52 @@
+"""The event log: every change of a job's nodes, and every event of its life."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+__all__ = ["Entry", "EventLog"]
+
+
+class Entry(NamedTuple):
+    """One line of the log.
+
+    Attributes
+    ----------
+    time
+        Tick of the simulated clock.
+    event
+        ``submit``, ``notice``, ``reserve``, ``time-out``, ``wait`` (an on-demand job that cannot get its nodes),
+        ``gather`` (one that waits for promised nodes), ``start``, ``shrink``, ``expand``, ``warn``, ``preempt`` (the
+        nodes are given up), ``requeue``, ``complete``, ``kill``.
+    job_id
+        The job it happens to.
+    before, after
+        Nodes before and after: of the job, or of its reservation.
+    cause
+        Why.
+    """
+
+    time: int
+    event: str
+    job_id: int
+    before: int
+    after: int
+    cause: str
+
+
+class EventLog:
+    """Collects entries.
+
+    Parameters
+    ----------
+    enabled
+        Whether anything is kept.
+    """
+
+    def __init__(self, enabled: bool = True) -> None:
+        self.entries: list[Entry] = []
+        self.enabled = enabled
+
+    def __call__(self, time: int, event: str, job_id: int, before: int, after: int, cause: str = "") -> None:
+        if self.enabled:
+            self.entries.append(Entry(time, event, job_id, before, after, cause))

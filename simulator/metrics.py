@@ -1,0 +1,255 @@
+"""Metrics: what a result means in numbers.
+
+Source: hybrid-workloads.md, section 7; hybrid-workload-scheduling, section IV-D. No-shows are outside all of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from simulator.result import JobRecord, Result
+from workloads.errors import InputError, ParameterError
+from workloads.job import JobType
+from workloads.units import SECOND, to_ticks
+
+__all__ = ["JOB_COLUMNS", "SUMMARY_COLUMNS", "Window", "job_rows", "summarize", "summarize_types"]
+
+_HOUR = 3600 * SECOND
+#: Runtimes below this count as this in the bounded slowdown.
+_BOUND = 10 * SECOND
+
+JOB_COLUMNS = (
+    "job_id",
+    "type",
+    "submit",
+    "start",
+    "end",
+    "nodes",
+    "turnaround",
+    "wait",
+    "instant",
+    "preemptions",
+    "shrinks",
+    "status",
+    "lost_node_seconds",
+)
+
+SUMMARY_COLUMNS = (
+    "mechanism",
+    "jobs",
+    "turnaround_h",
+    "turnaround_rigid_h",
+    "turnaround_malleable_h",
+    "turnaround_on_demand_h",
+    "wait_h",
+    "bounded_slowdown",
+    "instant_start_ratio",
+    "instant_start_ratio_strict",
+    "preemption_ratio_rigid",
+    "preemption_ratio_malleable",
+    "shrink_ratio",
+    "wait_median_h",
+    "wait_p95_h",
+    "wait_max_h",
+    "makespan_h",
+    "utilization",
+    "lost_node_hours",
+    "decision_ms_p99",
+    "decision_ms_max",
+    "engine_seconds",
+)
+
+
+class Window(NamedTuple):
+    """Which part of the trace is measured.
+
+    Attributes
+    ----------
+    warmup, cooldown
+        Jobs submitted less than ``warmup`` seconds after the first submit, or less than ``cooldown`` seconds before
+        the last, are left out; so are these times of the machine after the first submit and before the last completion.
+    """
+
+    warmup: float = 0.0
+    cooldown: float = 0.0
+
+    def check(self) -> None:
+        """Refuse what is no window."""
+        for name, value in self._asdict().items():
+            if not (math.isfinite(value) and value >= 0):
+                raise ParameterError(name, "a duration of at least 0", value)
+
+
+def job_rows(result: Result, instant_tolerance: float = 120.0) -> Iterator[dict[str, object]]:
+    """The rows of the result file (job-table.md): seconds and node-seconds; None where a value is not defined."""
+    tolerance = to_ticks(instant_tolerance)
+    for record in result.records:
+        submit, start, end = record.submit, record.start, record.end
+        came = submit is not None and start is not None and end is not None
+        yield {
+            "job_id": record.job_id,
+            "type": record.type.value,
+            "submit": submit / SECOND if submit is not None else None,
+            "start": start / SECOND if start is not None else None,
+            "end": end / SECOND if end is not None else None,
+            "nodes": record.nodes,
+            "turnaround": (end - submit) / SECOND if came else None,  # type: ignore[operator]  # came: none is None
+            "wait": (start - submit) / SECOND if came else None,  # type: ignore[operator]  # likewise
+            "instant": int(start - submit <= tolerance)  # type: ignore[operator]  # likewise
+            if came and record.type is JobType.ON_DEMAND
+            else None,
+            "preemptions": record.preemptions,
+            "shrinks": record.shrinks,
+            "status": record.status,
+            "lost_node_seconds": record.lost / SECOND,
+        }
+
+
+class _Measured:
+    """Arrays over some jobs, all of which came; ticks."""
+
+    def __init__(self, records: Sequence[JobRecord]) -> None:
+        self.count = len(records)
+        submit = np.array([record.submit for record in records], dtype=np.int64)
+        start = np.array([record.start for record in records], dtype=np.int64)
+        end = np.array([record.end for record in records], dtype=np.int64)
+        runtime = np.array([record.runtime for record in records], dtype=np.int64)
+        self.turnaround = end - submit
+        self.wait = start - submit
+        self.slowdown = np.maximum(1.0, self.turnaround / np.maximum(runtime, _BOUND))
+        self.preempted = np.array([record.preemptions > 0 for record in records], dtype=bool)
+        self.shrunk = np.array([record.shrinks > 0 for record in records], dtype=bool)
+
+
+def _of(statistic: Callable[[np.ndarray], float], values: np.ndarray) -> float:
+    """A statistic, or NaN of nothing."""
+    return float(statistic(values)) if len(values) else math.nan
+
+
+def _ratio(flags: np.ndarray) -> float:
+    return _of(np.mean, flags)
+
+
+def _p95(values: np.ndarray) -> float:
+    return float(np.percentile(values, 95))
+
+
+def _chosen(result: Result, window: Window) -> list[JobRecord]:
+    """The records of the jobs that came, within the window."""
+    window.check()
+    came = [record for record in result.records if record.submit is not None]
+    if not came:
+        return []
+    submits = [record.submit for record in came if record.submit is not None]
+    earliest = min(submits) + to_ticks(window.warmup)
+    latest = max(submits) - to_ticks(window.cooldown)
+    chosen = [record for record in came if record.submit is not None and earliest <= record.submit <= latest]
+    if not chosen:
+        raise InputError(
+            f"no job is left between a warmup of {window.warmup:g} s and a cooldown of {window.cooldown:g} s"
+        )
+    return chosen
+
+
+def _by_type(records: Sequence[JobRecord]) -> dict[JobType, _Measured]:
+    return {kind: _Measured([record for record in records if record.type is kind]) for kind in JobType}
+
+
+def summarize(
+    result: Result, *, instant_tolerance: float = 120.0, window: Window | None = None
+) -> dict[str, str | int | float]:
+    """The summary of one simulation.
+
+    Parameters
+    ----------
+    result
+        Of :func:`simulator.simulation.simulate`.
+    instant_tolerance
+        How late an on-demand job may start and still count as started instantly [s].
+    window
+        What is measured; default everything.
+
+    Returns
+    -------
+    dict
+        The columns of :data:`SUMMARY_COLUMNS`; a mean or ratio over no jobs is NaN.
+    """
+    if not (math.isfinite(instant_tolerance) and instant_tolerance >= 0):
+        raise ParameterError("instant_tolerance", "a duration of at least 0", instant_tolerance)
+    window = window if window is not None else Window()
+    records = _chosen(result, window)
+    everyone, kinds = _Measured(records), _by_type(records)
+    utilization, lost, elapsed = _machine(result, window)
+    urgent = kinds[JobType.ON_DEMAND]
+    latencies = np.array(result.latencies) * 1e3
+    values = (
+        result.mechanism,
+        everyone.count,
+        _of(np.mean, everyone.turnaround) / _HOUR,
+        _of(np.mean, kinds[JobType.RIGID].turnaround) / _HOUR,
+        _of(np.mean, kinds[JobType.MALLEABLE].turnaround) / _HOUR,
+        _of(np.mean, urgent.turnaround) / _HOUR,
+        _of(np.mean, everyone.wait) / _HOUR,
+        _of(np.mean, everyone.slowdown),
+        _ratio(urgent.wait <= to_ticks(instant_tolerance)),
+        _ratio(urgent.wait <= 0),
+        _ratio(kinds[JobType.RIGID].preempted),
+        _ratio(kinds[JobType.MALLEABLE].preempted),
+        _ratio(kinds[JobType.MALLEABLE].shrunk),
+        _of(np.median, everyone.wait) / _HOUR,
+        _of(_p95, everyone.wait) / _HOUR,
+        _of(np.max, everyone.wait) / _HOUR,
+        elapsed / _HOUR,
+        utilization,
+        lost / _HOUR,
+        _of(lambda values: float(np.percentile(values, 99)), latencies),
+        _of(np.max, latencies),
+        result.engine_seconds,
+    )
+    return dict(zip(SUMMARY_COLUMNS, values, strict=True))
+
+
+def summarize_types(result: Result, *, window: Window | None = None) -> list[dict[str, str | int | float]]:
+    """The metrics of the jobs, for all of them and for each type: a row each."""
+    records = _chosen(result, window if window is not None else Window())
+    groups = {"all": _Measured(records), **{str(kind): jobs for kind, jobs in _by_type(records).items()}}
+    return [
+        {
+            "mechanism": result.mechanism,
+            "type": name,
+            "jobs": jobs.count,
+            "turnaround_h": _of(np.mean, jobs.turnaround) / _HOUR,
+            "wait_h": _of(np.mean, jobs.wait) / _HOUR,
+            "wait_median_h": _of(np.median, jobs.wait) / _HOUR,
+            "wait_p95_h": _of(_p95, jobs.wait) / _HOUR,
+            "wait_max_h": _of(np.max, jobs.wait) / _HOUR,
+            "bounded_slowdown": _of(np.mean, jobs.slowdown),
+            "preemption_ratio": _ratio(jobs.preempted),
+            "shrink_ratio": _ratio(jobs.shrunk),
+        }
+        for name, jobs in groups.items()
+    ]
+
+
+def _machine(result: Result, window: Window) -> tuple[float, int, int]:
+    """Utilisation, node-ticks lost, and elapsed ticks; a loss counts when it is booked."""
+    ends = [record.end for record in result.records if record.end is not None]
+    if not ends:
+        return math.nan, 0, 0
+    first = min(record.submit for record in result.records if record.submit is not None)
+    opens = first - result.origin + to_ticks(window.warmup)
+    closes = max(ends) - result.origin - to_ticks(window.cooldown)
+    elapsed = max(ends) - first
+    if closes <= opens:
+        return math.nan, 0, elapsed
+    # The last sample is taken at the last completion.
+    times = np.array([sample[0] for sample in result.samples], dtype=np.int64)
+    busy = np.array([sample[1] for sample in result.samples[:-1]], dtype=np.int64)
+    spans = np.diff(np.clip(times, opens, closes))
+    occupied = int(np.dot(busy, spans))
+    lost = sum(node_ticks for time, node_ticks in result.losses if opens <= time <= closes)
+    return (occupied - lost) / (result.nodes * (closes - opens)), lost, elapsed

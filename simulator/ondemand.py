@@ -1,0 +1,202 @@
+"""On-demand jobs: notice, plan, time-out, arrival and completion.
+
+Source: hybrid-workload-scheduling, section III-B; hybrid-workloads.md, sections 4 to 6. What is decided comes from the
+mechanism's strategies; what happens is done by the system.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from policies.lending import give_back
+from policies.mechanism import Mechanism
+from policies.port import Expand, Expect, Hold, Preempt, Shrink
+from simulator.jobstate import FixedJob
+from simulator.reservation import Gathering, Loan, Reservation
+from simulator.run import MalleableRun, Run
+from simulator.system import System
+from workloads.errors import InvariantError
+
+__all__ = ["OnDemandService", "Timers"]
+
+
+class Timers(Protocol):
+    """Who wakes the service when a plan or a time-out is due."""
+
+    def plan(self, at: int, run: Run, reservation: Reservation) -> None:
+        """Call :meth:`OnDemandService.carry_out` at that time."""
+
+    def time_out(self, reservation: Reservation) -> None:
+        """Call :meth:`OnDemandService.time_out` when the reservation has waited long enough."""
+
+
+class OnDemandService:
+    """Serves on-demand jobs by a mechanism.
+
+    Parameters
+    ----------
+    system
+        The machine.
+    mechanism
+        Notice and arrival strategy.
+    timers
+        Who wakes it.
+    """
+
+    def __init__(self, system: System, mechanism: Mechanism, timers: Timers) -> None:
+        self._system = system
+        self._on_notice = mechanism.on_notice
+        self._on_arrival = mechanism.on_arrival
+        self._timers = timers
+        self._reservations: dict[int, Reservation] = {}
+        self._loans: dict[int, list[Loan]] = {}
+
+    def notice(self, job: FixedJob) -> bool:
+        """A notice comes; returns whether anything follows from it."""
+        system = self._system
+        actions = self._on_notice(system, job)
+        held = [action.nodes for action in actions if isinstance(action, Hold)]
+        if not held:
+            return False
+        reservation = Reservation(job)
+        self._reservations[job.job_id] = reservation
+        self._loans[job.job_id] = []
+        system.log(system.now, "notice", job.job_id, 0, 0)
+        system.open(reservation, sum(held))
+        for action in actions:
+            if isinstance(action, Expect | Preempt):
+                run = system.runs[action.job_id]
+                run.plan = reservation
+                reservation.planned.append(run)
+                if isinstance(action, Preempt):
+                    self._timers.plan(system.now if action.at is None else action.at, run, reservation)
+        self._timers.time_out(reservation)
+        return True
+
+    def carry_out(self, run: Run, reservation: Reservation) -> bool:
+        """A planned preemption is due; void if its reservation or its run is gone, dropped if nothing is missing."""
+        if not reservation.open or run.plan is not reservation or not self._system.is_preemptible(run):
+            return False
+        missing = reservation.missing - reservation.on_their_way
+        if missing <= 0:
+            run.plan = None
+            return False
+        self._loans[reservation.job_id].append(Loan(run, min(run.nodes, missing), was_shrunk=False))
+        self._system.preempt(run, f"planned for {reservation.job_id}", beneficiary=reservation)
+        return True
+
+    def time_out(self, reservation: Reservation) -> bool:
+        """The job did not come in time: it is later treated as one without notice."""
+        if not reservation.open:
+            return False
+        self._system.log(self._system.now, "time-out", reservation.job_id, reservation.nodes + reservation.lent, 0)
+        self._forget(reservation)
+        self._system.close(reservation)
+        return True
+
+    def arrive(self, job: FixedJob) -> None:
+        """An on-demand job arrives: it gets its nodes, or waits at the front of the queue."""
+        system = self._system
+        reservation = self._reservations.get(job.job_id)
+        own = reservation.nodes + reservation.lent + reservation.on_their_way if reservation else 0
+        # First the sum, before anything moves; the strategy is only asked where it is needed.
+        lacking = job.nodes - system.free - own
+        if lacking > 0 and self._on_arrival.room(system, job) < lacking:
+            system.log(system.now, "wait", job.job_id, 0, 0, "not enough nodes could be freed")
+            # It waits from here on, so that what its reservation releases becomes free.
+            system.submit(job, urgent=True)
+            if reservation is not None:
+                self._forget(reservation)
+                system.close(reservation)
+            return
+        gathering = Gathering(job, system.now)
+        owing: list[tuple[Run, int]] = []
+        if reservation is not None:
+            owing = self._dismiss_tenants(reservation)
+            system.cluster.move(reservation, gathering, reservation.nodes, system.now)
+            del self._reservations[job.job_id]
+            system.close(reservation)
+        missing = job.nodes - gathering.nodes
+        if missing > system.free:
+            for run, count in owing:
+                promised = min(count, missing)
+                if promised:
+                    system.promise(run, gathering, promised)
+                    missing -= promised
+        taken = min(missing, system.free)
+        system.cluster.move(system.cluster.pool, gathering, taken, system.now)
+        missing -= taken
+        if missing:
+            self._make_room(job, gathering, missing)
+        if gathering.awaited:
+            system.expect_gathering(gathering)
+            system.log(system.now, "gather", job.job_id, 0, gathering.nodes, "waits for nodes under warning")
+        else:
+            self.launch(gathering)
+
+    def launch(self, gathering: Gathering) -> None:
+        """An arrived job has all its nodes."""
+        system = self._system
+        if gathering.nodes != gathering.job.nodes:
+            raise InvariantError(
+                f"on-demand job {gathering.job.job_id} gathered {gathering.nodes} nodes, not {gathering.job.nodes}"
+            )
+        system.forget(gathering.release)
+        system.start(gathering.job, [(gathering, gathering.nodes)], "arrival")
+
+    def complete(self, run: Run) -> None:
+        """An on-demand job ends: its nodes go back to the lenders, in the order of lending."""
+        system = self._system
+        loans = self._loans.pop(run.job_id, [])
+        waiting = {job.job_id: job for loan in loans if (job := loan.preempted) is not None}
+        for action in give_back(system, loans, run.nodes) if loans else ():
+            if isinstance(action, Expand):
+                lender = system.runs[action.job_id]
+                if not isinstance(lender, MalleableRun):
+                    raise InvariantError(f"job {action.job_id} is not malleable and cannot expand")
+                system.resize(lender, run, action.nodes, f"returned by {run.job_id}")
+            else:
+                sources = [(run, action.returned), (system.cluster.pool, action.nodes - action.returned)]
+                system.start(waiting[action.job_id], sources, f"returned by {run.job_id}")
+        system.release(run)
+
+    def _dismiss_tenants(self, reservation: Reservation) -> list[tuple[Run, int]]:
+        """Preempt the tenants; returns the nodes under warning for the job, those that come first before."""
+        system = self._system
+        system.stop_collecting(reservation)
+        for tenant in sorted(reservation.tenants, key=lambda run: run.job_id):
+            if not tenant.warned:
+                system.preempt(tenant, f"{reservation.job_id} arrived")
+        owing = [*reservation.tenants.items(), *((run, run.nodes) for run in reservation.coming)]
+        return sorted(owing, key=lambda item: (item[0].end, item[0].job_id))
+
+    def _make_room(self, job: FixedJob, gathering: Gathering, missing: int) -> None:
+        """Let the arrival strategy find what is missing; those who give it up become lenders."""
+        system = self._system
+        loans = self._loans.setdefault(job.job_id, [])
+        cause = f"for {job.job_id}"
+        for action in self._on_arrival.make_room(system, job, missing):
+            run = system.runs[action.job_id]
+            if isinstance(action, Shrink):
+                if not isinstance(run, MalleableRun) or run.nodes - action.nodes < run.min_nodes:
+                    raise InvariantError(f"job {action.job_id} cannot give up {action.nodes} of {run.nodes} nodes")
+                run.job.shrinks += 1
+                loans.append(Loan(run, action.nodes, was_shrunk=True))
+                system.resize(run, gathering, -action.nodes, cause)
+                missing -= action.nodes
+            else:
+                if not system.is_preemptible(run):
+                    raise InvariantError(f"job {action.job_id} may not be preempted")
+                count = min(run.nodes - run.borrowed, missing)
+                # A tenant is no lender.
+                if not run.borrowed:
+                    loans.append(Loan(run, count, was_shrunk=False))
+                system.preempt(run, cause, claim=(gathering, count))
+                missing -= count
+        if missing > 0:
+            raise InvariantError(f"the arrival strategy left job {job.job_id} without {missing} of its nodes")
+
+    def _forget(self, reservation: Reservation) -> None:
+        """No reservation any more, and the loans made for it are void."""
+        del self._reservations[reservation.job_id]
+        del self._loans[reservation.job_id]

@@ -1,0 +1,74 @@
+"""The options of a simulation: every choice of the model that is a named parameter."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import Literal
+
+from policies.order import ORDERS
+from policies.tenancy import TENANCIES
+from workloads.errors import ParameterError, UnknownNameError
+
+__all__ = ["Options"]
+
+
+@dataclass(frozen=True)
+class Options:
+    """How the machine is operated.
+
+    Attributes
+    ----------
+    order
+        Queue order, by its registered name.
+    backfill_length
+        What a backfilling candidate is judged by: its ``walltime`` (EASY), or its true ``runtime`` (CQSim).
+    passes
+        One scheduling pass per ``instant`` (EASY), or after every single ``event`` (CQSim, pyss).
+    tenants
+        Who may run on idle reserved nodes: ``any`` job that fits on them, one whose walltime ``fits`` before the
+        estimated arrival, or ``none``.
+    warning
+        Time between the preemption of a malleable job and the release of its nodes [s].
+    timeout
+        How long after the estimated arrival a reservation is kept [s].
+
+    Raises
+    ------
+    ParameterError, UnknownNameError
+        If a value is not legal.
+    """
+
+    order: str = "fcfs"
+    backfill_length: Literal["walltime", "runtime"] = "walltime"
+    passes: Literal["instant", "event"] = "instant"
+    tenants: str = "any"
+    warning: float = 120.0
+    timeout: float = 600.0
+
+    def __post_init__(self) -> None:
+        for name, legal in (("backfill_length", ("walltime", "runtime")), ("passes", ("instant", "event"))):
+            value = getattr(self, name)
+            if value not in legal:
+                raise ParameterError(name, " or ".join(legal), value)
+        for name in ("warning", "timeout"):
+            value = getattr(self, name)
+            if not (isinstance(value, int | float) and math.isfinite(value) and value >= 0):
+                raise ParameterError(name, "a duration in seconds, at least 0", value)
+        # The registries refuse unknown names.
+        _ = ORDERS[self.order], TENANCIES[self.tenants]
+
+    @classmethod
+    def of(cls, **options: object) -> Options:
+        """Options by keyword.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no such option; the message offers the nearest.
+        """
+        known = [field.name for field in fields(cls)]
+        for name in options:
+            if name not in known:
+                raise UnknownNameError("option", name, known)
+        return cls(**options)  # type: ignore[arg-type]  # the values are checked one by one above

@@ -1,0 +1,138 @@
+"""The simulation: a job table in, a result out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from time import perf_counter
+
+from policies.mechanism import BASELINE, parse_mechanism
+from simulator.engine import Engine
+from simulator.eventlog import EventLog
+from simulator.jobstate import JobState, job_state
+from simulator.options import Options
+from simulator.result import Accounting, JobRecord, Result
+from workloads.errors import InputError, InvariantError, ParameterError
+from workloads.job import Job
+from workloads.units import to_ticks
+from workloads.validation import check_jobs
+
+__all__ = ["simulate"]
+
+
+def simulate(
+    jobs: Iterable[Job],
+    nodes: int,
+    mechanism: str = BASELINE,
+    *,
+    events: bool = True,
+    progress: Callable[[int], None] | None = None,
+    **options: object,
+) -> Result:
+    """Replay a job table on a machine of ``nodes`` nodes.
+
+    Parameters
+    ----------
+    jobs
+        The job table; every random choice is already made in it, so that the simulation is deterministic.
+    nodes
+        Size of the machine, >= 1.
+    mechanism
+        ``baseline`` (FCFS with EASY backfilling, every job rigid), or a notice and an arrival strategy, e.g.
+        ``CUA&SPAA`` or ``CUA-SPAA``.
+    events
+        Whether the event log is kept.
+    progress
+        Told now and then how many jobs have ended.
+    **options
+        Fields of :class:`simulator.options.Options`: ``order``, ``backfill_length``, ``passes``, ``tenants``,
+        ``warning``, ``timeout``.
+
+    Returns
+    -------
+    Result
+        ``.summary()``, ``.jobs``, ``.events``, ``.timeline()``.
+
+    Raises
+    ------
+    InputError
+        If the table, the machine, the mechanism or an option is not legal.
+
+    Examples
+    --------
+    >>> from workloads.job import Job, JobType
+    >>> rigid = Job(1, JobType.RIGID, submit=0, nodes=4, runtime=3600, walltime=7200)
+    >>> urgent = Job(2, JobType.ON_DEMAND, submit=600, nodes=2, runtime=600, walltime=600)
+    >>> result = simulate([rigid, urgent], nodes=4, mechanism="N&PAA")
+    >>> print(result.jobs[["job_id", "start", "end", "preemptions"]])
+       job_id  start     end  preemptions
+    0       1    0.0  4800.0            1
+    1       2  600.0  1200.0            0
+    """
+    settings = Options.of(**options)
+    if isinstance(nodes, bool) or not isinstance(nodes, int) or nodes < 1:
+        raise ParameterError("nodes", "a positive number of nodes", nodes)
+    served_by = parse_mechanism(mechanism)
+    table = list(jobs)
+    if not table:
+        raise InputError("there are no jobs to simulate")
+    check_jobs(table, nodes=nodes)
+
+    began = perf_counter()
+    origin = min(to_ticks(time) for job in table for time in (job.submit, job.notice) if time is not None)
+    ranks = {job_id: rank for rank, job_id in enumerate(sorted(job.job_id for job in table))}
+    states = [
+        job_state(job, row, ranks[job.job_id], origin, baseline=served_by is None) for row, job in enumerate(table)
+    ]
+    log = EventLog(events)
+    engine = Engine(states, nodes, served_by, settings, log, progress)
+    engine.run()
+    accounting = _account(engine, states)
+    return Result(
+        mechanism=served_by.slug if served_by is not None else BASELINE,
+        nodes=nodes,
+        options=settings,
+        records=[_record(state, origin) for state in states],
+        entries=log.entries,
+        samples=engine.samples,
+        accounting=accounting,
+        losses=engine.system.usage.losses,
+        latencies=engine.latencies,
+        engine_seconds=perf_counter() - began,
+        origin=origin,
+    )
+
+
+def _record(state: JobState, origin: int) -> JobRecord:
+    job = state.job
+    came = state.submit >= 0
+    if came and (state.start is None or state.end is None):
+        raise InvariantError(f"job {job.job_id} was submitted and never ended")
+    return JobRecord(
+        job_id=job.job_id,
+        type=job.type,
+        submit=state.submit + origin if came else None,
+        start=state.start + origin if state.start is not None else None,
+        end=state.end + origin if state.end is not None else None,
+        nodes=job.nodes,
+        runtime=state.undisturbed,
+        preemptions=state.preemptions,
+        shrinks=state.shrinks,
+        status=("killed" if job.killed else "completed") if came else "no_show",
+        lost=state.lost,
+    )
+
+
+def _account(engine: Engine, states: list[JobState]) -> Accounting:
+    """Where all node-ticks went; a sum that does not close is a defect."""
+    came = [state for state in states if state.submit >= 0]
+    if not came:
+        return Accounting(0, 0, 0, 0, 0, 0, 0)
+    elapsed = max(state.end or 0 for state in came) - min(state.submit for state in came)
+    system, usage = engine.system, engine.system.usage
+    idle, held, busy = system.cluster.node_ticks(system.now)
+    if usage.total() != busy or idle + held + busy != system.nodes * elapsed:
+        raise InvariantError(
+            f"the runs account for {usage.total()} of {busy} busy node-ticks, "
+            f"and {idle + held + busy} of {system.nodes * elapsed} node-ticks are accounted for"
+        )
+    return Accounting(usage.compute, usage.setup, usage.checkpoint, usage.lost, usage.warning, held, idle)

@@ -1,0 +1,304 @@
+"""The system: queue, runs and reservations of one machine, and every transition between them.
+
+It is what policies see (:class:`policies.port.SystemView`) and what their actions change. It keeps no clock: whoever
+drives it sets ``now`` and is told, through :class:`Timing`, when a run begins or ends at another time than before.
+Source: hybrid-workloads.md, sections 3 to 6.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from operator import attrgetter
+from typing import Protocol
+
+from policies.order import ORDERS
+from simulator.cluster import Account, Cluster
+from simulator.eventlog import EventLog
+from simulator.jobstate import JobState
+from simulator.options import Options
+from simulator.reservation import Gathering, Reservation
+from simulator.run import MalleableRun, Run, Usage, begin_run
+from simulator.waiting import Queue
+from workloads.job import JobType
+from workloads.units import to_ticks
+
+__all__ = ["System", "Timing"]
+
+
+class Timing(Protocol):
+    """Whoever drives the system."""
+
+    def began(self, run: Run) -> None:
+        """A run has begun; it will end at ``run.end``."""
+
+    def changed(self, run: Run) -> None:
+        """A run is over, or will end at another time."""
+
+    def vacated(self, job: JobState) -> None:
+        """A warned job has given up its nodes and is to be queued again in this instant."""
+
+
+class System:
+    """State and transitions.
+
+    Parameters
+    ----------
+    nodes
+        Size of the machine.
+    options
+        How it is operated.
+    log
+        Where events go.
+    timing
+        Who drives it.
+    """
+
+    def __init__(self, nodes: int, options: Options, log: EventLog, timing: Timing) -> None:
+        self.now = 0
+        self.cluster = Cluster(nodes)
+        self.waiting = Queue(ORDERS[options.order])
+        self.runs: dict[int, Run] = {}
+        self.reservations: list[Reservation] = []
+        self.releases: list[tuple[int, int, int]] = []
+        self.usage = Usage()
+        self.log = log
+        self._warning = to_ticks(options.warning)
+        self._timing = timing
+
+    # What policies see.
+
+    @property
+    def nodes(self) -> int:
+        return self.cluster.nodes
+
+    @property
+    def free(self) -> int:
+        return self.cluster.pool.nodes
+
+    @property
+    def queue(self) -> Sequence[JobState]:
+        return self.waiting.in_order(self.now)
+
+    @property
+    def on_demand_waits(self) -> bool:
+        return self.waiting.on_demand_waits
+
+    @property
+    def running(self) -> Collection[Run]:
+        return self.runs.values()
+
+    # Transitions.
+
+    def submit(self, job: JobState, *, urgent: bool = False) -> None:
+        """A job enters the queue for the first time."""
+        self.waiting.add(job, self.now, urgent=urgent)
+
+    def requeue(self, job: JobState) -> None:
+        """A preempted job enters the queue again."""
+        self.log(self.now, "requeue", job.job_id, 0, 0)
+        self.waiting.add(job, self.now)
+
+    def start(
+        self,
+        job: JobState,
+        sources: Iterable[tuple[Account, int]],
+        cause: str,
+        lenders: Mapping[Reservation, int] | None = None,
+    ) -> Run:
+        """Start a job on nodes of these accounts; those of ``lenders`` are borrowed."""
+        now = self.now
+        if job.waiting:
+            self.waiting.remove(job)
+        run = begin_run(job, now)
+        for account, count in sources:
+            self.cluster.move(account, run, count, now)
+        if lenders:
+            for reservation, count in lenders.items():
+                run.lenders[reservation] = count
+                reservation.tenants[run] = count
+        run.begin()
+        job.runs += 1
+        if job.start is None:
+            job.start = now
+        self.runs[job.job_id] = run
+        self._expect(run)
+        self.log(now, "start", job.job_id, 0, run.nodes, cause)
+        self._timing.began(run)
+        return run
+
+    def complete(self, run: Run) -> None:
+        """A run reaches its end; its nodes are still to be given away."""
+        job = run.job
+        run.complete(self.usage)
+        job.end = self.now
+        self._leave(run)
+        self.log(self.now, "kill" if job.job.killed else "complete", job.job_id, run.nodes, 0)
+
+    def preempt(
+        self,
+        run: Run,
+        cause: str,
+        claim: tuple[Gathering, int] | None = None,
+        beneficiary: Reservation | None = None,
+    ) -> None:
+        """Preempt a run: a malleable one gets its warning, a rigid one gives up its nodes and is queued at once.
+
+        Parameters
+        ----------
+        run
+            A running job that is not under warning.
+        cause
+            Why.
+        claim
+            An arrived job and how many of the nodes it gets.
+        beneficiary
+            The reservation in whose plan this stands; it gets the nodes first.
+        """
+        job, now = run.job, self.now
+        job.preemptions += 1
+        run.stop(now, self.usage)
+        run.plan = None
+        run.beneficiary = beneficiary
+        if isinstance(run, MalleableRun):
+            run.warned = True
+            run.end = now + self._warning
+            del self.runs[job.job_id]
+            if beneficiary is not None:
+                beneficiary.coming[run] = None
+            if claim is not None:
+                self.promise(run, *claim)
+            else:
+                self._expect(run)
+            self.log(now, "warn", job.job_id, run.nodes, run.nodes, cause)
+        else:
+            self.log(now, "preempt", job.job_id, run.nodes, 0, cause)
+            if claim is not None:
+                self.cluster.move(run, *claim, now)
+            self._leave(run)
+            self.give_away(run)
+            self.requeue(job)
+        self._timing.changed(run)
+
+    def promise(self, run: Run, gathering: Gathering, count: int) -> None:
+        """Promise nodes of a run under warning to an arrived job."""
+        run.claims.append((gathering, count))
+        gathering.awaited += 1
+        gathering.ready = max(gathering.ready, run.end)
+        self._expect(run)
+
+    def vacate(self, run: Run) -> list[Gathering]:
+        """A warning is over: the nodes are given up. Returns the arrived jobs that now have all of theirs."""
+        job = run.job
+        self.usage.lose_to_warning(job, run.nodes * self._warning, self.now)
+        self.log(self.now, "preempt", job.job_id, run.nodes, 0, "warning over")
+        complete = []
+        for gathering, count in run.claims:
+            self.cluster.move(run, gathering, count, self.now)
+            gathering.awaited -= 1
+            if not gathering.awaited:
+                complete.append(gathering)
+        self._leave(run)
+        self.give_away(run)
+        self._timing.vacated(job)
+        return complete
+
+    def resize(self, run: MalleableRun, other: Account, change: int, cause: str) -> None:
+        """Give ``-change`` nodes of a run to another account, or take ``change`` from it."""
+        before = run.nodes
+        run.settle(self.now)
+        if change < 0:
+            self.cluster.move(run, other, -change, self.now)
+        else:
+            self.cluster.move(other, run, change, self.now)
+        run.resized(self.now)
+        self._expect(run)
+        self.log(self.now, "shrink" if change < 0 else "expand", run.job_id, before, run.nodes, cause)
+        self._timing.changed(run)
+
+    def give_away(self, run: Run) -> None:
+        """The nodes of a run that is over: borrowed ones return, a planned victim's go to its reservation first."""
+        if run.lenders:
+            for reservation, count in run.lenders.items():
+                del reservation.tenants[run]
+                self._reserve(reservation, run, count)
+        beneficiary = run.beneficiary
+        if beneficiary is not None:
+            beneficiary.coming.pop(run, None)
+            self._reserve(beneficiary, run, min(run.nodes, beneficiary.missing))
+        self.release(run)
+
+    def release(self, source: Account) -> None:
+        """All nodes of an account go to open reservations, earliest notice first, then to the free pool."""
+        if self.reservations and not self.waiting.on_demand_waits:
+            for reservation in self.reservations:
+                if not source.nodes:
+                    return
+                self._reserve(reservation, source, min(source.nodes, reservation.missing))
+        self.cluster.move(source, self.cluster.pool, source.nodes, self.now)
+
+    def open(self, reservation: Reservation, count: int) -> None:
+        """Open a reservation with ``count`` free nodes."""
+        insort(self.reservations, reservation, key=attrgetter("age"))
+        self._reserve(reservation, self.cluster.pool, count)
+
+    def stop_collecting(self, reservation: Reservation) -> None:
+        """The reservation gets no more released nodes, and its plan ends."""
+        self.reservations.remove(reservation)
+        for run in reservation.planned:
+            if run.plan is reservation:
+                run.plan = None
+        reservation.planned.clear()
+
+    def close(self, reservation: Reservation) -> None:
+        """Idle nodes are released, tenants become ordinary jobs, nodes on their way are nobody's."""
+        if reservation in self.reservations:
+            self.stop_collecting(reservation)
+        reservation.open = False
+        for run in reservation.tenants:
+            del run.lenders[reservation]
+            self._expect(run)
+        reservation.tenants.clear()
+        for run in reservation.coming:
+            run.beneficiary = None
+        reservation.coming.clear()
+        self.release(reservation)
+
+    def expect_gathering(self, gathering: Gathering) -> None:
+        """An arrived job that waits for promised nodes will release all its nodes when its walltime is over."""
+        job = gathering.job
+        gathering.release = (gathering.ready + job.walltime, job.rank, job.nodes)
+        insort(self.releases, gathering.release)
+
+    def forget(self, release: tuple[int, int, int] | None) -> None:
+        """Take an entry off the expected releases."""
+        if release is not None:
+            del self.releases[bisect_left(self.releases, release)]
+
+    def _reserve(self, reservation: Reservation, source: Account, count: int) -> None:
+        if count:
+            before = reservation.nodes + reservation.lent
+            self.cluster.move(source, reservation, count, self.now)
+            self.log(self.now, "reserve", reservation.job_id, before, reservation.nodes + reservation.lent)
+
+    def _expect(self, run: Run) -> None:
+        """Enter, or enter anew, when a run is expected to release how many nodes."""
+        if run.release is not None:
+            self.forget(run.release)
+        nodes = run.nodes
+        if run.lenders or run.claims:
+            nodes -= run.borrowed + run.promised()
+        run.release = (run.end if run.warned else run.expected_end, run.job.rank, nodes)
+        insort(self.releases, run.release)
+
+    def _leave(self, run: Run) -> None:
+        run.over = True
+        run.plan = None
+        if not run.warned:
+            del self.runs[run.job_id]
+        self.forget(run.release)
+        run.release = None
+
+    def is_preemptible(self, run: Run) -> bool:
+        """Whether a run goes on, may be preempted, and is not under warning."""
+        return not run.over and not run.warned and run.type is not JobType.ON_DEMAND

@@ -1,0 +1,91 @@
+"""The queue: on-demand jobs that could not start, then everybody else in the policy's order."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Sequence
+from operator import attrgetter
+
+from policies.order import Order
+from simulator.jobstate import JobState
+from workloads.errors import InvariantError
+
+__all__ = ["Queue"]
+
+_KEY = attrgetter("order_key")
+_ARRIVAL = attrgetter("submit", "row")
+
+
+class Queue:
+    """Waiting jobs, sorted.
+
+    Parameters
+    ----------
+    order
+        The queue order of all but waiting on-demand jobs.
+
+    Attributes
+    ----------
+    jobs, nodes
+        How many wait, and the sum of their requested sizes.
+    """
+
+    def __init__(self, order: Order) -> None:
+        self._order = order
+        self._urgent: list[JobState] = []
+        self._jobs: list[JobState] = []
+        self.jobs = 0
+        self.nodes = 0
+
+    @property
+    def on_demand_waits(self) -> bool:
+        return bool(self._urgent)
+
+    def in_order(self, now: int) -> Sequence[JobState]:
+        """All waiting jobs, first to last."""
+        if not self._order.static:
+            for job in self._jobs:
+                job.order_key = (self._order.key(job, now), job.row)
+            self._jobs.sort(key=_KEY)
+        return self._urgent + self._jobs if self._urgent else self._jobs
+
+    def add(self, job: JobState, now: int, *, urgent: bool = False) -> None:
+        """Put a job in its place.
+
+        Raises
+        ------
+        InvariantError
+            If it waits already.
+        """
+        if job.waiting:
+            raise InvariantError(f"job {job.job_id} is in the queue already")
+        job.waiting = True
+        self.jobs += 1
+        self.nodes += job.nodes
+        if urgent:
+            insort(self._urgent, job, key=_ARRIVAL)
+            return
+        job.order_key = (self._order.key(job, now), job.row)
+        if self._order.static:
+            insort(self._jobs, job, key=_KEY)
+        else:
+            self._jobs.append(job)
+
+    def remove(self, job: JobState) -> None:
+        """Take a job out.
+
+        Raises
+        ------
+        InvariantError
+            If it does not wait.
+        """
+        if not job.waiting:
+            raise InvariantError(f"job {job.job_id} is not in the queue")
+        job.waiting = False
+        self.jobs -= 1
+        self.nodes -= job.nodes
+        if job in self._urgent:
+            self._urgent.remove(job)
+            return
+        position = bisect_left(self._jobs, job.order_key, key=_KEY) if self._order.static else self._jobs.index(job)
+        del self._jobs[position]

@@ -1,0 +1,1 @@
+"""Oracles: second, independent implementations of the model, which the tests hold the simulator against."""

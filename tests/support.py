@@ -1,0 +1,140 @@
+"""What the tests share: short ways to write jobs, and one way to ask either the reference or the simulator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import simulator
+from tests.reference.hybrid import replay
+from workloads.job import Job, JobType
+
+__all__ = ["ENGINES", "Seen", "losses", "malleable", "on_demand", "outcomes", "rigid"]
+
+#: First start, end, preemptions, shrinks of a job; start and end None for a no-show.
+Seen = tuple[float | None, float | None, int, int]
+
+#: What can be asked: the reference always, the simulator where there is one.
+ENGINES = ("reference", "simulator") if hasattr(simulator, "simulate") else ("reference",)
+
+
+def rigid(
+    job_id: int,
+    submit: float,
+    nodes: int,
+    runtime: float,
+    walltime: float | None = None,
+    *,
+    setup: float = 0,
+    interval: float | None = None,
+    cost: float = 0,
+    **others: Any,
+) -> Job:
+    """A rigid job; its walltime is its runtime unless given."""
+    return Job(
+        job_id,
+        JobType.RIGID,
+        submit,
+        nodes,
+        runtime,
+        runtime if walltime is None else walltime,
+        setup=setup,
+        checkpoint_interval=interval,
+        checkpoint_cost=cost,
+        **others,
+    )
+
+
+def malleable(
+    job_id: int,
+    submit: float,
+    nodes: int,
+    runtime: float,
+    walltime: float | None = None,
+    *,
+    min_nodes: int,
+    setup: float = 0,
+    **others: Any,
+) -> Job:
+    """A malleable job; its walltime is its runtime unless given."""
+    return Job(
+        job_id,
+        JobType.MALLEABLE,
+        submit,
+        nodes,
+        runtime,
+        runtime if walltime is None else walltime,
+        min_nodes=min_nodes,
+        setup=setup,
+        **others,
+    )
+
+
+def on_demand(
+    job_id: int,
+    submit: float | None,
+    nodes: int,
+    runtime: float,
+    walltime: float | None = None,
+    *,
+    notice: float | None = None,
+    estimated: float | None = None,
+    **others: Any,
+) -> Job:
+    """An on-demand job; its walltime is its runtime, its estimated arrival its arrival, unless given."""
+    return Job(
+        job_id,
+        JobType.ON_DEMAND,
+        submit,
+        nodes,
+        runtime,
+        runtime if walltime is None else walltime,
+        notice=notice,
+        estimated_arrival=submit if notice is not None and estimated is None else estimated,
+        **others,
+    )
+
+
+def _rows(
+    jobs: list[Job], nodes: int, mechanism: str, engine: str, options: dict[str, Any]
+) -> dict[int, tuple[Any, ...]]:
+    if engine == "reference":
+        replayed = replay(jobs, nodes, mechanism, **options)
+        return {
+            job: (seen.start, seen.end, seen.preemptions, seen.shrinks, seen.lost_node_seconds)
+            for job, seen in replayed.items()
+        }
+    simulate: Any = vars(simulator)["simulate"]
+    table = simulate(jobs, nodes=nodes, mechanism=mechanism, **options).jobs
+    columns = ["job_id", "start", "end", "preemptions", "shrinks", "lost_node_seconds"]
+    return {int(row[0]): tuple(row[1:]) for row in table[columns].itertuples(index=False, name=None)}
+
+
+def outcomes(
+    jobs: list[Job], nodes: int, mechanism: str, *, engine: str = "reference", **options: Any
+) -> dict[int, Seen]:
+    """First start, end [s, to the microsecond], preemptions and shrinks of each job.
+
+    Parameters
+    ----------
+    jobs, nodes, mechanism
+        What to simulate.
+    engine
+        One of :data:`ENGINES`.
+    **options
+        ``tenants``, ``backfill_length``, ``passes``.
+    """
+    seen: dict[int, Seen] = {}
+    for job, (start, end, preemptions, shrinks, _) in _rows(jobs, nodes, mechanism, engine, options).items():
+        if start is None or start != start:  # a no-show: None in the reference, NaN in the table
+            seen[job] = (None, None, int(preemptions), int(shrinks))
+        else:
+            seen[job] = (round(float(start), 6), round(float(end), 6), int(preemptions), int(shrinks))
+    return seen
+
+
+def losses(
+    jobs: list[Job], nodes: int, mechanism: str, *, engine: str = "reference", **options: Any
+) -> dict[int, float]:
+    """Lost node-seconds of each job, to the microsecond; parameters as in :func:`outcomes`."""
+    rows = _rows(jobs, nodes, mechanism, engine, options)
+    return {job: round(float(row[-1]), 6) for job, row in rows.items()}

@@ -1,0 +1,86 @@
+"""Groups of jobs that share one type: projects, users, or campaigns.
+
+hybrid-workload-scheduling, section IV-A groups by project; hybrid-workloads.md, section 2 says what stands in for it.
+"""
+
+from __future__ import annotations
+
+from workloads.errors import ParameterError
+from workloads.trace import Trace
+
+__all__ = ["GROUPINGS", "campaigns", "group_jobs"]
+
+#: What jobs may be grouped by; ``auto`` is the first of the others that the trace knows.
+GROUPINGS = ("auto", "project", "user", "campaign")
+
+
+def campaigns(trace: Trace) -> list[int]:
+    """Campaign of each job: consecutive submissions of equal size and walltime.
+
+    Parameters
+    ----------
+    trace
+        Any trace; "consecutive" is by submit time, ties in file order, not by line.
+
+    Returns
+    -------
+    list of int
+        For each job in file order the number of its campaign, counted from 0 in submit order.
+    """
+    jobs = trace.jobs
+    number = [0] * len(jobs)
+    current, last = -1, None
+    for index in sorted(range(len(jobs)), key=lambda i: jobs[i].submit):
+        shape = (jobs[index].nodes, jobs[index].walltime)
+        if shape != last:
+            current, last = current + 1, shape
+        number[index] = current
+    return number
+
+
+def group_jobs(trace: Trace, group_by: str = "auto") -> list[int]:
+    """Group of each job.
+
+    A job without a name in a trace that has names is grouped by the next key (project, user, campaign): jobs of nobody
+    in particular are not one large project.
+
+    Parameters
+    ----------
+    trace
+        Any trace.
+    group_by
+        ``project``, ``user``, ``campaign`` or ``auto``: project where the trace has any, else user, else campaign.
+
+    Returns
+    -------
+    list of int
+        For each job in file order the number of its group, counted from 0 by first appearance.
+
+    Raises
+    ------
+    ParameterError
+        If ``group_by`` is none of these, or if the trace has no project, or no user, to group by.
+    """
+    if group_by not in GROUPINGS:
+        raise ParameterError("group_by", f"one of {', '.join(GROUPINGS)}", group_by)
+    has = {
+        "project": any(job.project for job in trace.jobs),
+        "user": any(job.user for job in trace.jobs),
+        "campaign": True,
+    }
+    if group_by == "auto":
+        group_by = next(key for key, known in has.items() if known)
+    elif trace.jobs and not has[group_by]:
+        known = ", ".join(key for key, present in has.items() if present)
+        raise ParameterError("group_by", f"auto or one of {known} (this trace names no {group_by})", group_by)
+    campaign = campaigns(trace)
+    groups: dict[tuple[str, str | int], int] = {}
+    result = []
+    for job, number in zip(trace.jobs, campaign, strict=True):
+        key: tuple[str, str | int] = ("campaign", number)
+        if group_by == "project" and job.project:
+            key = ("project", job.project)
+        elif group_by != "campaign" and job.user:
+            key = ("user", job.user)
+        result.append(groups.setdefault(key, len(groups)))
+    return result
