@@ -181,6 +181,7 @@ def test_header_directives_repeat_and_continue():
         ({"request": "1_000"}, "field 9 (requested time) must be a finite number, not '1_000'"),
         ({"job": "1.5"}, "field 1 (job number) must be a whole number, not '1.5'"),
         ({"procs": "1.5"}, "a number of processors must be a whole number, not '1.5'"),
+        ({"user": "32-1"}, "field 12 (user) must be a finite number, not '32-1'"),
         ({"user": "alice"}, "field 12 (user) must be a finite number, not 'alice'"),
     ],
 )
@@ -210,7 +211,10 @@ def test_a_log_without_jobs_is_refused():
 def test_recognition():
     assert looks_like_swf("; Version: 2.2\n")
     assert looks_like_swf("\n" + line())
+    assert looks_like_swf("broken\n" + line())
     assert not looks_like_swf("job_id,type\n")
+    assert looks_like_swf(line(run="nan"))
+    assert not looks_like_swf("a sentence " * 10)
     assert not looks_like_swf("")
 
 
@@ -328,9 +332,13 @@ def test_real_traces_against_a_count_of_their_own(name):
     assert sum(job.nodes * job.runtime for job in trace.jobs) == area
 
 
-def test_facts_of_real_traces():
+def test_facts_of_theta():
     theta = read_swf(trace_file("theta_2022.swf.gz"))
     assert (len(theta.jobs), theta.nodes, theta.excluded) == (23_911, 4360, {})
+
+
+@pytest.mark.slow
+def test_facts_of_blue_horizon():
     blue = read_swf(trace_file("SDSC-BLUE-2000-4.2-cln.swf.gz"), procs_per_node=8)
     assert blue.nodes == 144
     assert blue.excluded == {"runtime <= 0": 10_770}

@@ -47,7 +47,10 @@ def whole(text: str, name: str) -> int:
             return int(text)  # exact above 2**53 too
         except ValueError:
             pass
-    value = number(text, name)
+    try:
+        value = number(text, name)
+    except ValueError:
+        value = math.nan
     if not value.is_integer():
         raise ValueError(f"{name} must be a whole number, not {shown(text)}")
     return int(value)

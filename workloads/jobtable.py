@@ -30,7 +30,9 @@ COLUMNS = (
     *("checkpoint_interval", "checkpoint_cost", "notice", "estimated_arrival"),
     *("trace_runtime", "trace_walltime", "user", "project", "killed"),
 )
+#: Columns that there must be, and those of them without empty cells.
 _NEEDED = ("job_id", "type", "submit", "nodes", "runtime", "walltime")
+_VALUED = ("job_id", "type", "nodes", "runtime", "walltime")
 _TYPES = {kind.value: kind for kind in JobType}
 #: Rows that are converted together: column by column is fast, and not all cells are in memory at once.
 _BLOCK = 4096
@@ -217,9 +219,9 @@ def _values(name: str, cells: Sequence[str], refuse: Callable[[int, str], TraceE
     """The cells of a column as values; a whole column at once, and one by one only to find a fault."""
     convert, at_once = _KINDS[name]
     if at_once is not None:
-        default = _DEFAULTS.get(name)
+        needed, default = name in _VALUED, _DEFAULTS.get(name)
         try:
-            values = [at_once(cell) if cell else default for cell in cells]
+            values = [at_once(cell) if cell or needed else default for cell in cells]
             if math.isfinite(sum(filter(None, values))) and "_" not in "".join(cells):
                 return values
         except (ValueError, OverflowError):

@@ -47,6 +47,7 @@ _NAMES = (
 )
 _STATUS = {0: "failed", 2: "partial record", 3: "partial record", 4: "partial record", 5: "cancelled"}
 _DIRECTIVE = re.compile(r";\s{0,4}([A-Za-z]\w*)\s*:(?!//)\s*(.*)")
+_JOB = re.compile(r"\s*-?\d+(?:\s+[^\s,|]+){16}")
 _NUMBER = re.compile(r"\d+")
 #: The archive's word for who made the file; in ours, status 0 says "killed at its walltime".
 _CONVERSION = "Holdfast"
@@ -114,6 +115,7 @@ def parse_swf(text: str, path: str | Path, *, lenient: bool = False, procs_per_n
             job_id = whole(fields[0], "field 1 (job number)")
             submit, wait, runtime = float(fields[1]), float(fields[2]), float(fields[3])
             procs, walltime, status = sizes[fields[7]], limits[fields[8]], limits[fields[10]]
+            user, group = names[fields[11]], names[fields[12]]
             if procs <= 0:
                 procs = sizes[fields[4]]
                 if procs > 0:
@@ -132,8 +134,7 @@ def parse_swf(text: str, path: str | Path, *, lenient: bool = False, procs_per_n
         else:
             summary = job_id
         nodes = -(-procs // per_node)
-        user, group, stopped = names[fields[11]], names[fields[12]], ours and status == 0
-        if add(job_id, submit, nodes, runtime, walltime, wait, user, group, stopped):
+        if add(job_id, submit, nodes, runtime, walltime, wait, user, group, ours and status == 0):
             statuses[status] += 1
     if not ours:
         for status, count in sorted(statuses.items()):
@@ -143,14 +144,9 @@ def parse_swf(text: str, path: str | Path, *, lenient: bool = False, procs_per_n
 
 
 def looks_like_swf(text: str) -> bool:
-    """Whether the first lines of a text are those of such a log."""
-    for line in _lines(text):
-        if line.startswith(";"):
-            return True
-        fields = line.split()
-        if fields:
-            return len(fields) >= _LEAST_FIELDS and not set("|,") & set(line)
-    return False
+    """Whether the first lines of a text are those of such a log: a header, or a job among them."""
+    lines = list(filter(str.strip, _lines(text)))
+    return bool(lines) and (lines[0].startswith(";") or any(map(_JOB.match, lines)))
 
 
 def write_swf(trace: Trace, path: str | Path, *, note: str = "") -> None:

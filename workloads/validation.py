@@ -119,7 +119,7 @@ def _broken_law(job: Job, most: float) -> tuple[str, str] | None:
     if runtime > walltime + _TICK:
         return "runtime", f"at most its walltime of {walltime} s"
     if not 0 <= job.setup < math.inf:
-        return "setup", "a finite number of seconds, not negative"
+        return "setup", "a finite number of seconds >= 0"
     if job.setup > runtime + _TICK:
         return "setup", f"at most its runtime of {runtime} s"
     if job.trace_runtime is not None or job.trace_walltime is not None:
@@ -135,7 +135,7 @@ def _broken_law(job: Job, most: float) -> tuple[str, str] | None:
     elif smallest is not None and smallest != size:
         return "min_nodes", f"missing or its {size} nodes for a job that is not malleable"
     if not 0 <= job.checkpoint_cost < math.inf:
-        return "checkpoint_cost", "a finite number of seconds, not negative"
+        return "checkpoint_cost", "a finite number of seconds >= 0"
     if job.checkpoint_interval is not None:
         if kind is not JobType.RIGID:
             return "checkpoint_interval", "missing for a job that is not rigid"
@@ -144,7 +144,7 @@ def _broken_law(job: Job, most: float) -> tuple[str, str] | None:
     if kind is JobType.ON_DEMAND or job.notice is not None or job.estimated_arrival is not None:
         return _broken_arrival(job)
     if job.submit is None or not 0 <= job.submit < math.inf:
-        return "submit", "a finite number of seconds, not negative"
+        return "submit", "a finite number of seconds >= 0"
     return None
 
 
@@ -156,9 +156,9 @@ def _broken_trace_times(job: Job) -> tuple[str, str] | None:
     if not 0 < runtime < math.inf:
         return "trace_runtime", "a positive finite number of seconds, or missing"
     if runtime > walltime + _TICK:
-        name = "trace_walltime" if job.trace_runtime is None else "trace_runtime"
-        relation = f"at least its runtime of {runtime} s" if job.trace_runtime is None else f"at most {walltime} s"
-        return name, f"{relation}, what the trace's walltime allows" if job.trace_runtime is not None else relation
+        if job.trace_runtime is None:
+            return "trace_walltime", f"at least the trace's runtime of {runtime} s"
+        return "trace_runtime", f"at most the trace's walltime of {walltime} s"
     return None
 
 
@@ -174,7 +174,7 @@ def _broken_arrival(job: Job) -> tuple[str, str] | None:
         if estimated is not None:
             return "notice", "given, because there is an estimated_arrival"
         if submit is None or not 0 <= submit < math.inf:
-            return "submit", "a finite number of seconds, not negative"
+            return "submit", "a finite number of seconds >= 0"
         return None
     # A job at the very start of a trace may get its notice, and arrive early, before time 0.
     if not -math.inf < notice < math.inf:
