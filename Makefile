@@ -20,7 +20,7 @@ slow: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -m slow
 
 bench: $(VENV)/.installed-dev
-	$(BIN)/holdfast bench
+	$(BIN)/python -m tests.benchmarks.replay --traces
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

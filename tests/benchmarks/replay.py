@@ -1,0 +1,98 @@
+"""How fast replays are: against the plain reference of the EASY rule, for each mechanism, and as traces grow.
+
+Run ``make bench``, or ``python -m tests.benchmarks.replay [--repeat 3] [--mechanisms all] [--traces]``. Each figure is
+the median of several runs of ``engine_seconds`` (the simulation alone).
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from time import perf_counter
+
+from experiments.replay import parse_mechanisms
+from simulator import Result, simulate
+from simulator.metrics import summarize
+from tests.reference.easy import replay_easy
+from workloads.assignment import as_rigid, assign
+from workloads.generator import generate
+from workloads.readers import read_trace
+from workloads.theta import ThetaYear
+from workloads.trace import Trace
+
+_TRACES = Path(__file__).parents[3] / "shared" / "data" / "traces"
+
+
+def _reference(trace: Trace) -> float:
+    """Seconds that the plain reference needs."""
+    columns = zip(*((job.submit, job.nodes, job.walltime, job.runtime) for job in trace.jobs), strict=True)
+    submit, nodes, walltime, runtime = (list(column) for column in columns)
+    began = perf_counter()
+    replay_easy(submit, nodes, walltime, runtime, trace.nodes or 0)
+    return perf_counter() - began
+
+
+def _median(repeat: int, measure: Callable[[], float]) -> float:
+    return statistics.median(measure() for _ in range(repeat))
+
+
+def _engine(trace: Trace) -> float:
+    return simulate(as_rigid(trace), trace.nodes or 0, events=False).engine_seconds
+
+
+def against_reference(name: str, trace: Trace, repeat: int) -> None:
+    """Baseline engine time beside the plain reference's."""
+    plain, engine = _median(repeat, lambda: _reference(trace)), _median(repeat, lambda: _engine(trace))
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    per_job = engine / len(trace.jobs) * 1e6
+    print(
+        f"{name:<24}{len(trace.jobs):>9,} jobs  engine {engine:7.3f} s  plain reference {plain:7.3f} s"
+        f"  ratio {engine / plain:5.2f}  {per_job:6.1f} us a job  peak {memory:,.0f} MiB"
+    )
+
+
+def by_mechanism(trace: Trace, mechanisms: Sequence[str], repeat: int) -> None:
+    """Engine time and decision latency of each mechanism on the generated year."""
+    jobs = assign(trace, seed=0)
+    for mechanism in mechanisms:
+        results: list[Result] = [simulate(jobs, trace.nodes or 0, mechanism, events=False) for _ in range(repeat)]
+        summaries = [summarize(result) for result in results]
+        engine, p99, longest = (
+            statistics.median(float(summary[column]) for summary in summaries)
+            for column in ("engine_seconds", "decision_ms_p99", "decision_ms_max")
+        )
+        print(f"{mechanism:<24}engine {engine:7.3f} s  decisions: p99 {p99:.3f} ms, longest {longest:.3f} ms")
+
+
+def as_it_grows(year: ThetaYear, repeat: int) -> None:
+    """Time per job for a quarter, one, two and four years."""
+    for factor in (0.25, 1, 2, 4):
+        trace = generate(replace(year, jobs=round(year.jobs * factor)), seed=0)
+        against_reference(f"generated, {factor:g} years", trace, repeat)
+
+
+def main() -> None:
+    """Print all of it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--mechanisms", default="all")
+    parser.add_argument("--traces", action="store_true", help="also the real traces, where they are")
+    arguments = parser.parse_args()
+    year = ThetaYear()
+    as_it_grows(year, arguments.repeat)
+    by_mechanism(generate(year, seed=0), parse_mechanisms(arguments.mechanisms), arguments.repeat)
+    if arguments.traces:
+        for name, nodes in (("theta_2022", 4392), ("KTH-SP2-1996-2.1-cln", 100), ("SDSC-BLUE-2000-4.2-cln", 1152)):
+            path = _TRACES / f"{name}.swf.gz"
+            if path.exists():
+                against_reference(name, read_trace(path).on_machine(nodes), arguments.repeat)
+            else:
+                print(f"{name:<24}is not here ({path})")
+
+
+if __name__ == "__main__":
+    main()
