@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from itertools import groupby, pairwise
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from experiments.figures.steps import choose_unit
@@ -88,7 +88,7 @@ def place_runs(result: Result) -> list[Block]:
     if not result.entries:
         raise InputError("this result has no event log; simulate with events=True")
     types = {record.job_id: record.type for record in result.records}
-    free = list(range(result.nodes))
+    free = set(range(result.nodes))
     runs: dict[int, _Placed] = {}
     blocks: list[Block] = []
 
@@ -98,12 +98,8 @@ def place_runs(result: Result) -> list[Block]:
         run.since = now
 
     def take(job_id: int, count: int) -> list[int]:
-        nonlocal free
-        free.sort()
-        if types[job_id] is JobType.ON_DEMAND:
-            free, taken = free[: len(free) - count], free[len(free) - count :]
-        else:
-            taken, free = free[:count], free[count:]
+        taken = _first_fit(free, count, from_top=types[job_id] is JobType.ON_DEMAND)
+        free.difference_update(taken)
         return taken
 
     for entry in result.entries:
@@ -115,7 +111,7 @@ def place_runs(result: Result) -> list[Block]:
             close(job_id, run, now)
             run.nodes.sort()
             if entry.after < entry.before:
-                free += run.nodes[entry.after :]
+                free.update(run.nodes[entry.after :])
                 del run.nodes[entry.after :]
             else:
                 run.nodes += take(job_id, entry.after - entry.before)
@@ -125,7 +121,7 @@ def place_runs(result: Result) -> list[Block]:
         elif entry.event in ("preempt", "complete", "kill"):
             run = runs.pop(job_id)
             close(job_id, run, now, preempted=entry.event == "preempt")
-            free += run.nodes
+            free.update(run.nodes)
     return blocks
 
 
@@ -174,13 +170,13 @@ def plot_gantt(
         _draw_block(axes, block, types[block.job_id], first, tick)
     axes.set_xlim((opens - first) / tick, (closes - first) / tick)
     axes.set_ylim(0, result.nodes)
-    for job_id, own in groupby(sorted(shown), key=lambda block: block.job_id):
-        _name_runs(axes, names[job_id], list(own), first, tick, (closes - opens) / tick, result.nodes)
+    for block in shown:
+        _name_block(axes, names[block.job_id], block, first, tick, result.nodes)
     _mark_calls(axes, result, types, names, first, tick)
     dress(axes, x=f"Time since the first submit ({unit.symbol})", y="Node (number)", grid="none")
     axes.locator_params(axis="y", integer=True)
     axes.text(
-        0, 1.10, mechanism_name(result.mechanism), transform=axes.transAxes, fontsize=FONT["title"], color=INK
+        0, 1.17, mechanism_name(result.mechanism), transform=axes.transAxes, fontsize=FONT["title"], color=INK
     )  # fmt: skip
     here = {types[block.job_id] for block in shown}
     handles = [Patch(facecolor=TYPE_COLORS[kind]) for kind in JobType if kind in here]
@@ -229,23 +225,17 @@ def _draw_held(axes: Axes, result: Result, blocks: Iterable[Block], first: int, 
     return any_held
 
 
-def _name_runs(axes: Axes, name: str, blocks: list[Block], first: int, tick: float, span: float, nodes: int) -> None:
-    """Write the job's name on the largest part of each of its runs, where there is room for it."""
-    runs: list[list[Block]] = []
-    for block in blocks:
-        if runs and runs[-1][-1].end == block.start and not runs[-1][-1].preempted:
-            runs[-1].append(block)
-        else:
-            runs.append([block])
-    for run in runs:
-        parts = [(block, low, high) for block in run for low, high in _ranges(block.nodes) if not block.warned]
-        if not parts:
-            continue
-        block, low, high = max(parts, key=lambda part: (part[0].end - part[0].start) * (part[2] - part[1]))
-        if (block.end - block.start) / tick > 0.011 * len(name) * span and high - low > 0.055 * nodes:
+def _name_block(axes: Axes, name: str, block: Block, first: int, tick: float, nodes: int) -> None:
+    """Write the job's name on each part that has room for it."""
+    low, high = axes.get_xlim()
+    start, end = max(low, (block.start - first) / tick), min(high, (block.end - first) / tick)
+    if block.warned or end - start < 0.011 * len(name) * (high - low):
+        return
+    for bottom, top in _ranges(block.nodes):
+        if top - bottom > 0.055 * nodes:
             axes.text(
-                ((block.start + block.end) / 2 - first) / tick, (low + high) / 2, name, ha="center", va="center",
-                fontsize=FONT["note"], color="white", clip_on=True,
+                (start + end) / 2, (bottom + top) / 2, name, ha="center", va="center", fontsize=FONT["note"],
+                color="white",
             )  # fmt: skip
 
 
@@ -269,6 +259,19 @@ def _mark_calls(
                 names[entry.job_id] if arrival else f"notice {names[entry.job_id]}", (at, 1.05),
                 xycoords=axes.get_xaxis_transform(), ha="center", va="bottom", fontsize=FONT["note"], color=color,
             )  # fmt: skip
+
+
+def _first_fit(free: Iterable[int], count: int, *, from_top: bool) -> list[int]:
+    """The first gap that is wide enough, else the first nodes that are free.
+
+    >>> _first_fit([0, 2, 3, 4, 8], 2, from_top=False), _first_fit([0, 2, 8], 2, from_top=True)
+    ([2, 3], [2, 8])
+    """
+    order = sorted(free, reverse=from_top)
+    for low, high in _ranges(sorted(free))[:: -1 if from_top else 1]:
+        if high - low >= count:
+            return list(range(high - count, high) if from_top else range(low, low + count))
+    return sorted(order[:count])
 
 
 def _ranges(nodes: Iterable[int]) -> list[tuple[int, int]]:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["plot_accounting", "plot_machine"]
 
 _BUSY, _HELD, _QUEUE = STATE_COLORS["compute"], STATE_COLORS["held"], INK
+_COMPARED = STATE_COLORS["lost"]
 #: What is too small to be seen beside compute and idle.
 _OVERHEADS = ("setup", "checkpoint", "lost", "warning", "held")
 #: Segments narrower than this share of the axis get no number.
@@ -67,6 +68,8 @@ def plot_machine(results: Result | Sequence[Result]) -> Figure:
     InputError
         If no job of a result ever ran.
     """
+    from matplotlib.lines import Line2D
+
     several = [results] if isinstance(results, Result) else list(results)
     if not several:
         raise InputError("there are no results to draw")
@@ -78,8 +81,12 @@ def plot_machine(results: Result | Sequence[Result]) -> Figure:
     averaged = f", averages over {name}" if width else ""
     time = f"Time since the first submit ({unit.symbol}){averaged}"
     figure = _one(courses[0], time) if len(courses) == 1 else _many(courses, time)
-    handles = [figure.axes[0].patches[index] for index in (0, 1)]
-    legend_above(figure, handles, ["busy", "held (reserved, or waiting for nodes under warning)"])
+    handles: list[object] = list(figure.axes[0].patches[:2])
+    texts = ["busy", "held (reserved, or waiting for nodes under warning)"]
+    if len(courses) > 1:
+        handles.append(Line2D([], [], color=_COMPARED, linewidth=1.0))
+        texts.append(f"waiting under {mechanism_name(courses[0].name)}")
+    legend_above(figure, handles, texts)
     return figure
 
 
@@ -105,13 +112,12 @@ def _many(courses: Sequence[_Course], time: str) -> Figure:
     longest_queue = max(max(course.jobs) for course in courses)
     for (left, right), course in zip(panels, courses, strict=True):
         _draw_nodes(left, course)
-        _draw_queue(right, course.times, course.jobs, longest_queue)
+        _draw_queue(right, course.times, course.jobs, longest_queue, outlined=course is first)
         dress(left, y="Nodes (%)", title=mechanism_name(course.name))
         dress(right, y="Waiting jobs")
         if course is not first:
             # The first is the baseline as a rule: what the others are compared with.
-            right.stairs(first.jobs, first.times, color=STATE_COLORS["lost"], linewidth=0.6, baseline=None)
-            right.set_title(f"red: {mechanism_name(first.name)}", fontsize=FONT["note"], color=INK, loc="right", pad=3)
+            right.stairs(first.jobs, first.times, color=_COMPARED, linewidth=0.6, baseline=None)
     panels[0, 0].set_xlim(0, max(course.times[-1] for course in courses))
     figure.supxlabel(time, fontsize=FONT["label"], color=INK)
     figure.align_ylabels()
@@ -126,9 +132,10 @@ def _draw_nodes(axes: Axes, course: _Course) -> None:
     axes.set_yticks([0, 50, 100])
 
 
-def _draw_queue(axes: Axes, times: Floats, values: Floats, longest: float) -> None:
-    axes.stairs(values, times, fill=True, color=_QUEUE, alpha=0.35, linewidth=0)
-    axes.stairs(values, times, color=_QUEUE, linewidth=0.6)
+def _draw_queue(axes: Axes, times: Floats, values: Floats, longest: float, *, outlined: bool = True) -> None:
+    axes.stairs(values, times, fill=True, color=_QUEUE, alpha=0.4, linewidth=0)
+    if outlined:
+        axes.stairs(values, times, color=_QUEUE, linewidth=0.6)
     axes.set_ylim(0, 1.05 * longest or 1.0)
     axes.locator_params(axis="y", nbins=4)
 

@@ -18,18 +18,20 @@ class TimeUnit(NamedTuple):
 
     Attributes
     ----------
-    symbol
-        As on an axis.
+    symbol, name
+        As on an axis, and in words.
     seconds
         Its length.
     """
 
     symbol: str
+    name: str
     seconds: float
 
 
-_SECOND, _MINUTE, _HOUR = TimeUnit("s", 1.0), TimeUnit("min", 60.0), TimeUnit("h", 3600.0)
-_DAY, _WEEK = TimeUnit("d", 86400.0), TimeUnit("weeks", 7 * 86400.0)
+_SECOND, _MINUTE = TimeUnit("s", "second", 1.0), TimeUnit("min", "minute", 60.0)
+_HOUR, _DAY = TimeUnit("h", "hour", 3600.0), TimeUnit("d", "day", 86400.0)
+_WEEK = TimeUnit("weeks", "week", 7 * 86400.0)
 
 #: More points than this are no longer told apart at the width of a page.
 _MOST = 400
@@ -74,20 +76,19 @@ def choose_bin(span: float, points: int) -> tuple[float, str]:
     seconds : float
         Length of the bin; 0 if the steps can be shown as they are.
     name : str
-        As in "averages over 1 d".
+        As in "averages over 1 day".
 
     Examples
     --------
     >>> choose_bin(365 * 86400, 50_000), choose_bin(4 * 3600, 30)
-    ((86400.0, '1 d'), (0.0, ''))
+    ((86400.0, '1 day'), (0.0, ''))
     """
     if points <= _MOST:
         return 0.0, ""
     for count, unit in _BINS:
         if span <= _MOST * count * unit.seconds:
             break
-    name = unit.symbol.removesuffix("s") if count == 1 and unit is _WEEK else unit.symbol
-    return count * unit.seconds, f"{count} {name}"
+    return count * unit.seconds, f"{count} {unit.name}s" if count > 1 else f"1 {unit.name}"
 
 
 def bin_averages(times: Sequence[float] | Floats, values: Sequence[float] | Floats, edges: Floats) -> Floats:
