@@ -85,9 +85,7 @@ def add_preparation(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--overheads", metavar="HOW", default="inside", help="setup and checkpoints: inside the runtime, or added"
     )
-    group.add_argument(
-        "--node-mtbf", metavar="TIME", default="5y", help="node MTBF behind Daly's interval (default 5y)"
-    )
+    group.add_argument("--node-mtbf", metavar="TIME", default="5y", help="node MTBF behind Daly's interval (default 5y)")
     group.add_argument(
         "--checkpoint-factor", metavar="F", default="1", help="checkpoint interval over Daly's optimum (default 1)"
     )

@@ -29,10 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     machine = parser.add_argument_group("operating the machine")
     machine.add_argument("--order", metavar="NAME", default="fcfs", help="queue order (default fcfs)")
     machine.add_argument(
-        "--backfill-length",
-        metavar="WHAT",
-        default="walltime",
-        help="judge candidates by walltime (default) or runtime",
+        "--backfill-length", metavar="WHAT", default="walltime", help="judge candidates by walltime (default) or runtime"
     )
     machine.add_argument("--passes", metavar="WHEN", default="instant", help="a pass per instant (default) or event")
     machine.add_argument("--tenants", metavar="WHO", default="any", help="on idle reserved nodes: any, fits, none")
@@ -49,14 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from experiments.progress import Bar
-    from experiments.replay import (
-        Measurement,
-        check_measurement,
-        make_directory,
-        parse_mechanisms,
-        replay,
-        write_replay,
-    )
+    from experiments.replay import Measurement, check_measurement, make_directory, parse_mechanisms, replay, write_replay
     from experiments.tables import comparison, left_out
     from simulator.options import Options
     from workloads.readers import read_workload, sha256_of

@@ -216,7 +216,7 @@ def _stack(axes: Axes, shares: Floats, states: Sequence[str], top: float) -> lis
     for state in states:
         part = shares[:, Accounting._fields.index(state)]
         handles.append(axes.barh(places, part, left=base, height=0.74, color=STATE_COLORS[state]))
-        for place, start, share in zip(places, base, part, strict=True):
+        for place, (start, share) in enumerate(zip(base, part, strict=True)):
             if share > _NARROW * top:
                 ink = "white" if state in ("compute", "lost", "checkpoint") else INK
                 axes.text(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
@@ -219,7 +219,7 @@ def _log_time(axes: Axes, low: float, high: float) -> None:
     axes.minorticks_off()
 
 
-def _legend(axes: Axes, loc: str = "best") -> None:
+def _legend(axes: Axes, loc: Literal["best", "lower right"] = "best") -> None:
     axes.legend(
         fontsize=FONT["legend"], labelcolor=INK, loc=loc, handlelength=1.2, borderpad=0.3, labelspacing=0.3,
         framealpha=0.85, edgecolor="none",
