@@ -1,0 +1,228 @@
+"""The machine: nodes and queue over time, and where all node-hours went."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from experiments.figures.steps import Floats, TimeUnit, bin_averages, choose_bin, choose_unit
+from experiments.figures.style import (
+    FONT,
+    INK,
+    PAGE,
+    STATE_COLORS,
+    dress,
+    legend_above,
+    mechanism_name,
+    new_figure,
+    panel_letters,
+)
+from simulator.result import Accounting, Result
+from workloads.errors import InputError
+from workloads.units import SECOND
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["plot_accounting", "plot_machine"]
+
+_BUSY, _HELD, _QUEUE = STATE_COLORS["compute"], STATE_COLORS["held"], INK
+_COMPARED = STATE_COLORS["lost"]
+#: What is too small to be seen beside compute and idle.
+_OVERHEADS = ("setup", "checkpoint", "lost", "warning", "held")
+#: Segments narrower than this share of the axis get no number.
+_NARROW = 0.075
+
+
+class _Course(NamedTuple):
+    """A machine over time: step functions, the last value of which ends at ``times[-1]``."""
+
+    name: str
+    times: Floats  # since the first submit, in the unit of the axis, shape (m + 1,)
+    busy: Floats  # per cent of the nodes, shape (m,)
+    held: Floats
+    jobs: Floats  # waiting
+    nodes: Floats  # that they ask for, per cent of the machine
+
+
+def plot_machine(results: Result | Sequence[Result]) -> Figure:
+    """Busy and held nodes and the queue over time.
+
+    Parameters
+    ----------
+    results
+        One result, drawn large, or several over the same jobs, drawn below each other on common scales. Courses with
+        more steps than can be told apart are averaged over bins of a length that suits the span.
+
+    Returns
+    -------
+    Figure
+        Of one result three panels: nodes, waiting jobs, nodes they ask for. Of several a row for each: nodes, waiting
+        jobs.
+
+    Raises
+    ------
+    InputError
+        If no job of a result ever ran.
+    """
+    from matplotlib.lines import Line2D
+
+    several = [results] if isinstance(results, Result) else list(results)
+    if not several:
+        raise InputError("there are no results to draw")
+    spans = [_span(result) for result in several]
+    longest = max(end - first for first, end in spans) / SECOND
+    unit = choose_unit(longest)
+    width, name = choose_bin(longest, max(len(result.samples) for result in several))
+    courses = [_course(result, span, unit, width) for result, span in zip(several, spans, strict=True)]
+    averaged = f", averages over {name}" if width else ""
+    time = f"Time since the first submit ({unit.symbol}){averaged}"
+    figure = _one(courses[0], time) if len(courses) == 1 else _many(courses, time)
+    handles: list[object] = list(figure.axes[0].patches[:2])
+    texts = ["busy", "held (reserved, or waiting for nodes under warning)"]
+    if len(courses) > 1:
+        handles.append(Line2D([], [], color=_COMPARED, linewidth=1.0))
+        texts.append(f"waiting under {mechanism_name(courses[0].name)}")
+    legend_above(figure, handles, texts)
+    return figure
+
+
+def _one(course: _Course, time: str) -> Figure:
+    figure = new_figure(PAGE, 4.6)
+    panels = figure.subplots(3, 1, sharex=True, height_ratios=(1.3, 1, 1))
+    _draw_nodes(panels[0], course)
+    _draw_queue(panels[1], course.times, course.jobs, max(course.jobs))
+    _draw_queue(panels[2], course.times, course.nodes, max(course.nodes))
+    dress(panels[0], y="Nodes (%)", title=f"Machine under {mechanism_name(course.name)}")
+    dress(panels[1], y="Jobs", title="Waiting jobs")
+    dress(panels[2], y="Nodes (%)", title="Nodes that waiting jobs ask for", x=time)
+    panels[0].set_xlim(0, course.times[-1])
+    panel_letters(list(panels))
+    figure.align_ylabels()
+    return figure
+
+
+def _many(courses: Sequence[_Course], time: str) -> Figure:
+    figure = new_figure(PAGE, 0.7 + 0.98 * len(courses))
+    panels = figure.subplots(len(courses), 2, sharex=True, sharey="col", squeeze=False)
+    first = courses[0]
+    longest_queue = max(max(course.jobs) for course in courses)
+    for (left, right), course in zip(panels, courses, strict=True):
+        _draw_nodes(left, course)
+        _draw_queue(right, course.times, course.jobs, longest_queue, outlined=course is first)
+        dress(left, y="Nodes (%)", title=mechanism_name(course.name))
+        dress(right, y="Waiting jobs")
+        if course is not first:
+            # The first is the baseline as a rule: what the others are compared with.
+            right.stairs(first.jobs, first.times, color=_COMPARED, linewidth=0.6, baseline=None)
+    panels[0, 0].set_xlim(0, max(course.times[-1] for course in courses))
+    figure.supxlabel(time, fontsize=FONT["label"], color=INK)
+    figure.align_ylabels()
+    return figure
+
+
+def _draw_nodes(axes: Axes, course: _Course) -> None:
+    top = course.busy + course.held
+    axes.stairs(course.busy, course.times, fill=True, color=_BUSY, linewidth=0)
+    axes.stairs(top, course.times, baseline=course.busy, fill=True, color=_HELD, linewidth=0)
+    axes.set_ylim(0, 100)
+    axes.set_yticks([0, 50, 100])
+
+
+def _draw_queue(axes: Axes, times: Floats, values: Floats, longest: float, *, outlined: bool = True) -> None:
+    axes.stairs(values, times, fill=True, color=_QUEUE, alpha=0.4, linewidth=0)
+    if outlined:
+        axes.stairs(values, times, color=_QUEUE, linewidth=0.6)
+    axes.set_ylim(0, 1.05 * longest or 1.0)
+    axes.locator_params(axis="y", nbins=4)
+
+
+def _span(result: Result) -> tuple[int, int]:
+    """First submit and last completion, in ticks of the simulated clock."""
+    submits = [record.submit for record in result.records if record.submit is not None]
+    ends = [record.end for record in result.records if record.end is not None]
+    if not ends:
+        raise InputError("no job of this result ever ran; there is no time to draw")
+    return min(submits) - result.origin, max(ends) - result.origin
+
+
+def _course(result: Result, span: tuple[int, int], unit: TimeUnit, width: float) -> _Course:
+    samples = np.array(result.samples, dtype=float)
+    first, end = span
+    tick = SECOND * unit.seconds
+    times = np.clip((samples[:, 0] - first) / tick, 0.0, (end - first) / tick)
+    # Of an instant, and of all before the first submit, only the last sample counts.
+    last = np.append(times[1:] > times[:-1], True)
+    times, values = times[last], samples[last, 1:]
+    if width:
+        step = width / unit.seconds
+        edges = np.append(np.arange(0.0, times[-1], step), times[-1])
+        edges = edges[np.append(True, np.diff(edges) > 1e-9)]
+        levels = [bin_averages(times, column, edges) for column in values.T]
+    else:
+        edges, levels = times, list(values[:-1].T)
+    busy, held, jobs, nodes = levels
+    percent = 100.0 / result.nodes
+    return _Course(result.mechanism, edges, busy * percent, held * percent, jobs, nodes * percent)
+
+
+def plot_accounting(results: Result | Sequence[Result]) -> Figure:
+    """Where all node-hours went, in per cent of nodes x elapsed time, stacked, a bar for each result.
+
+    Parameters
+    ----------
+    results
+        One or several.
+
+    Returns
+    -------
+    Figure
+        Left everything; right, enlarged, what is neither compute nor idle.
+
+    Raises
+    ------
+    InputError
+        If there is nothing to show.
+    """
+    several = [results] if isinstance(results, Result) else list(results)
+    if not several:
+        raise InputError("there are no results to draw")
+    shares = np.array([result.accounting for result in several], dtype=float)
+    total = shares.sum(axis=1, keepdims=True)
+    shares = 100.0 * np.divide(shares, total, out=np.zeros_like(shares), where=total > 0)
+    figure = new_figure(PAGE, 1.05 + 0.23 * len(several))
+    left, right = figure.subplots(1, 2, sharey=True, width_ratios=(1.25, 1))
+    handles = _stack(left, shares, Accounting._fields, 100.0)
+    top = max(sum(row[Accounting._fields.index(state)] for state in _OVERHEADS) for row in shares)
+    _stack(right, shares, _OVERHEADS, 1.08 * top or 1.0)
+    dress(left, x="Share of node-hours (%)", title="Everything", grid="x")
+    dress(right, x="Share of node-hours (%)", title="Neither compute nor idle", grid="x")
+    left.set_yticks(range(len(several)), [mechanism_name(result.mechanism) for result in several])
+    left.set_ylim(len(several) - 0.45, -0.55)
+    for axes in (left, right):
+        axes.tick_params(axis="y", length=0)
+    panel_letters([left, right])
+    legend_above(figure, handles, Accounting._fields)
+    return figure
+
+
+def _stack(axes: Axes, shares: Floats, states: Sequence[str], top: float) -> list[object]:
+    places = np.arange(len(shares))
+    base = np.zeros(len(shares))
+    handles: list[object] = []
+    for state in states:
+        part = shares[:, Accounting._fields.index(state)]
+        handles.append(axes.barh(places, part, left=base, height=0.74, color=STATE_COLORS[state]))
+        for place, (start, share) in enumerate(zip(base, part, strict=True)):
+            if share > _NARROW * top:
+                ink = "white" if state in ("compute", "lost", "checkpoint") else INK
+                axes.text(
+                    start + share / 2, place, f"{share:.1f}" if share >= 1 else f"{share:.2f}", ha="center",
+                    va="center", fontsize=FONT["note"], color=ink,
+                )  # fmt: skip
+        base = base + part
+    axes.set_xlim(0, top)
+    return handles

@@ -1,0 +1,185 @@
+"""The one style of all figures: colours, sizes, axes, and how a figure becomes a file."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from policies.mechanism import BASELINE
+from workloads.files import atomic_open
+from workloads.job import JobType
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.legend import Legend
+
+__all__ = [
+    "COLUMN",
+    "FONT",
+    "INK",
+    "PAGE",
+    "STATE_COLORS",
+    "TYPE_COLORS",
+    "dress",
+    "legend_above",
+    "mechanism_color",
+    "mechanism_name",
+    "new_figure",
+    "panel_letters",
+    "save",
+]
+
+#: Widths of a column and of a page of a two-column paper [in].
+COLUMN, PAGE = 3.5, 7.16
+
+#: Font sizes [pt]: readable when the figure is printed at its own width.
+FONT = {"title": 8.5, "label": 8.0, "tick": 7.0, "legend": 7.0, "note": 6.5}
+
+#: Text and lines that stand for no category.
+INK = "#333333"
+_GRID = "#DDDDDD"
+
+#: Okabe and Ito, "Color Universal Design" (2008): distinguishable with any common colour vision.
+_BLUE, _SKY, _GREEN, _ORANGE = "#0072B2", "#56B4E9", "#009E73", "#E69F00"
+_VERMILLION, _PURPLE, _YELLOW = "#D55E00", "#CC79A7", "#F0E442"
+
+TYPE_COLORS = {JobType.RIGID: _BLUE, JobType.MALLEABLE: _GREEN, JobType.ON_DEMAND: _VERMILLION}
+
+#: Where node-hours go, in the order of :class:`simulator.result.Accounting`.
+STATE_COLORS = {
+    "compute": _BLUE,
+    "setup": _SKY,
+    "checkpoint": _GREEN,
+    "lost": _VERMILLION,
+    "warning": _ORANGE,
+    "held": _PURPLE,
+    "idle": "#E4E4E4",
+}
+
+# The hue is the notice strategy, the shade the arrival strategy: PAA light, SPAA dark.
+_MECHANISM_COLORS = {
+    BASELINE: "#7F7F7F",
+    "N-PAA": "#F2BE62",
+    "N-SPAA": "#B36B00",
+    "CUA-PAA": "#8CC4E8",
+    "CUA-SPAA": "#0072B2",
+    "CUP-PAA": "#7FCFB6",
+    "CUP-SPAA": "#00735A",
+}
+#: For mechanisms of other people's plug-ins.
+_SPARE_COLORS = (_PURPLE, "#882255", "#332288", "#AA4499", "#999933")
+
+# PDF files read a global setting when they are written.
+_writing = threading.Lock()
+
+
+def mechanism_color(name: str, spare: int = 0) -> str:
+    """The colour of a mechanism; of one that is not the paper's the ``spare``-th of some others."""
+    return _MECHANISM_COLORS.get(name.replace("&", "-"), _SPARE_COLORS[spare % len(_SPARE_COLORS)])
+
+
+def mechanism_name(slug: str) -> str:
+    """A mechanism as the paper spells it.
+
+    >>> mechanism_name("CUA-SPAA"), mechanism_name("baseline")
+    ('CUA&SPAA', 'baseline')
+    """
+    return slug.replace("-", "&") if slug in _MECHANISM_COLORS else slug
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """An empty figure of that size [in], laid out so that nothing overlaps."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained", facecolor="white")
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        engine.set(w_pad=0.04, h_pad=0.04, wspace=0.03, hspace=0.04)  # type: ignore[call-arg]  # of this engine
+    return figure
+
+
+def dress(
+    axes: Axes, *, x: str = "", y: str = "", title: str = "", grid: Literal["both", "x", "y", "none"] = "both"
+) -> None:
+    """Give axes their labels (with units), fonts, frame and grid.
+
+    Sizes are set on each artist, not by ``rcParams``: those are shared between threads.
+    """
+    axes.set_xlabel(x, fontsize=FONT["label"], color=INK, labelpad=2)
+    axes.set_ylabel(y, fontsize=FONT["label"], color=INK, labelpad=3)
+    if title:
+        axes.set_title(title, fontsize=FONT["title"], color=INK, pad=4, loc="left")
+    axes.tick_params(
+        which="both", labelsize=FONT["tick"], color="#888888", labelcolor=INK, length=2.5, width=0.6, pad=2
+    )
+    for side, spine in axes.spines.items():
+        spine.set_visible(side in ("left", "bottom"))
+        spine.set_color("#888888")
+        spine.set_linewidth(0.6)
+    axes.set_axisbelow(True)
+    if grid != "none":
+        axes.grid(True, axis=grid, color=_GRID, linewidth=0.5)
+
+
+def panel_letters(panels: Sequence[Axes]) -> None:
+    """Put (a), (b), ... before the titles."""
+    for number, axes in enumerate(panels):
+        axes.set_title(f"({chr(ord('a') + number)}) {axes.get_title(loc='left')}", fontsize=FONT["title"], loc="left")
+
+
+def legend_above(figure: Figure, handles: Sequence[Any], labels: Sequence[str], columns: int | None = None) -> Legend:
+    """A legend over all panels, where it can cover no data."""
+    return figure.legend(
+        handles,
+        labels,
+        loc="outside upper center",
+        ncols=columns or len(labels),
+        fontsize=FONT["legend"],
+        frameon=False,
+        labelcolor=INK,
+        handlelength=1.3,
+        handleheight=0.8,
+        columnspacing=1.4,
+        borderaxespad=0.0,
+    )
+
+
+def save(figure: Figure, path: str | Path, *, dpi: int = 150) -> tuple[Path, Path]:
+    """Write a figure as PNG and PDF; equal figures make equal bytes, whenever and by whatever version.
+
+    Parameters
+    ----------
+    figure
+        What to write.
+    path
+        Where to, without suffix.
+    dpi
+        Resolution of the PNG file.
+
+    Returns
+    -------
+    tuple of Path
+        The PNG and the PDF file.
+
+    Raises
+    ------
+    OutputError
+        If a file cannot be written.
+    """
+    import matplotlib as mpl
+
+    png, pdf = Path(f"{path}.png"), Path(f"{path}.pdf")
+    with _writing:
+        # The layout is found once and kept: a second look at it would move things by a fraction of a pixel.
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")
+        with atomic_open(png, "wb") as file:
+            figure.savefig(file, format="png", dpi=dpi, metadata={"Software": None})
+        # Journals refuse matplotlib's default, Type 3 fonts.
+        with mpl.rc_context({"pdf.fonttype": 42}), atomic_open(pdf, "wb") as file:
+            nothing: dict[str, Any] = {"CreationDate": None, "Producer": None, "Creator": None}
+            figure.savefig(file, format="pdf", metadata=nothing)
+    return png, pdf
