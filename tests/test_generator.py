@@ -8,11 +8,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from experiments.calibration import Baseline, average, easy_starts, measure
-from workloads.assignment import as_rigid
+from experiments.calibration import Baseline, average, measure
 from workloads.errors import ParameterError
 from workloads.generator import generate
-from workloads.job import Job
 from workloads.theta import ThetaYear
 from workloads.trace import Trace, TraceJob
 
@@ -204,53 +202,6 @@ def test_illegal_parameters_are_named(options: dict[str, object], name: str) -> 
 def test_an_illegal_seed_is_named() -> None:
     with pytest.raises(ParameterError, match="seed"):
         generate(ThetaYear(jobs=1), seed=-1)
-
-
-def slow_easy(jobs: list[Job], nodes: int) -> list[int]:
-    """The rule of easy-backfilling.md with nothing remembered between passes: second by second in the worst case."""
-    start: dict[int, int] = {}
-    times = sorted({round(job.submit) for job in jobs})
-    while times:
-        now = times.pop(0)
-        queue = [i for i, job in enumerate(jobs) if job.submit <= now and i not in start]
-        queue.sort(key=lambda i: jobs[i].submit)
-
-        def free_at(when: int, now: int = now) -> int:
-            """Free nodes at a time: now by true ends, later by walltimes."""
-            return nodes - sum(
-                jobs[i].nodes for i, t in start.items() if t + jobs[i].runtime > now and t + jobs[i].walltime > when
-            )
-
-        blocked: int | None = None
-        shadow = extra = 0
-        for i in queue:
-            if blocked is None and jobs[i].nodes <= free_at(now):
-                start[i] = now
-            elif blocked is None:
-                blocked = i
-                ends = sorted(t + int(jobs[j].walltime) for j, t in start.items() if t + jobs[j].runtime > now)
-                shadow = next(end for end in ends if free_at(end) >= jobs[i].nodes)
-                extra = free_at(shadow) - jobs[i].nodes
-            elif jobs[i].nodes <= free_at(now):
-                if now + jobs[i].walltime <= shadow:
-                    start[i] = now
-                elif jobs[i].nodes <= extra:
-                    extra -= jobs[i].nodes
-                    start[i] = now
-        times = sorted({*times, *(int(t + jobs[i].runtime) for i, t in start.items() if t + jobs[i].runtime > now)})
-    return [start[i] * 1_000_000 for i in range(len(jobs))]
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_the_replay_of_the_calibration_is_easy(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    jobs = []
-    for number in range(40):
-        limit = int(rng.integers(1, 30))
-        run = float(rng.integers(1, limit + 1))
-        jobs.append(TraceJob(number, float(rng.integers(0, 60)), int(rng.integers(1, 11)), run, float(limit)))
-    rigid = as_rigid(Trace(tuple(jobs), nodes=10))
-    assert easy_starts(rigid, 10) == slow_easy(rigid, 10)
 
 
 def near(result: Baseline) -> None:
