@@ -110,8 +110,8 @@ def test_hybrid_keeps_the_laws_in_bulk(mechanism: str, tenants: str) -> None:
 @pytest.mark.parametrize("tenants", ["any", "fits", "none"])
 @pytest.mark.parametrize("mechanism", ALL_MECHANISMS)
 def test_hybrid_keeps_the_laws_in_great_bulk(mechanism: str, tenants: str, passes: str) -> None:
-    for seed in range(2000):
-        check_laws(random_job_table(seed, max_jobs=20), mechanism, tenants=tenants, passes=passes)
+    for seed in range(500):
+        check_laws(random_job_table(seed, max_jobs=40), mechanism, tenants=tenants, passes=passes)
 
 
 @pytest.mark.parametrize("passes", ["instant", "event"])

@@ -128,9 +128,7 @@ def test_walltime_falls_by_the_compute_secured(
     """
     jobs = [dumper(1000, 1200), on_demand(2, 400, 10, 100), rigid(3, 450, 12, 100), rigid(4, 500, 2, runtime, walltime)]
     seen = play(jobs, 12, "N&PAA")
-    assert seen[1] == (0, 1250, 1, 0)
-    assert seen[3] == head
-    assert seen[4] == candidate
+    assert [seen[1], seen[3], seen[4]] == [(0, 1250, 1, 0), head, candidate]
 
 
 def test_malleable_job_starts_small_and_stays_small(play: Play) -> None:
@@ -364,8 +362,7 @@ def test_tenants_that_fit(play: Play, walltime: int, expected: Seen) -> None:
     first, second, third, _ = collecting()
     jobs = [first, second, third, rigid(4, 60, 6, 100, walltime)]
     seen = play(jobs, 10, "CUA&PAA", tenants="fits")
-    assert seen[3] == (200, 300, 0, 0)
-    assert seen[4] == expected
+    assert [seen[3], seen[4]] == [(200, 300, 0, 0), expected]
 
 
 def test_reservation_reserves_free_nodes_at_the_notice(play: Play) -> None:
@@ -680,6 +677,20 @@ def test_planned_victim_serves_its_own_reservation_first(play: Play) -> None:
         3: (1000, 1050, 0, 0),
         4: (300, 350, 0, 0),
     }
+
+
+def test_time_out_makes_the_plan_vain(play: Play) -> None:
+    """Job 1 was preempted at 300 for a job that comes at 1000, 100 s after the time-out; its loan is void.
+
+    ::
+
+        1 0..300x          900..1000x          1050......2050
+        2        300 held..900       1000..1050
+
+    At 1050 it resumes as the lender of the second preemption.
+    """
+    jobs = [rigid(1, 0, 10, 1000), on_demand(2, 1000, 10, 50, notice=50, estimated=300)]
+    assert play(jobs, 10, "CUP&PAA", tenants="none") == {1: (0, 2050, 2, 0), 2: (1000, 1050, 0, 0)}
 
 
 # --- Section 4: tenants -----------------------------------------------------------------------------------------------
@@ -1059,6 +1070,12 @@ def test_nodes_under_warning_are_taken_before_others_are_preempted(play: Play) -
         on_demand(3, 150, 8, 50, notice=50, estimated=200),
     ]
     assert play(jobs, 10, "CUP&PAA") == {1: (0, 100, 0, 0), 2: (0, 2960, 1, 0), 3: (200, 250, 0, 0)}
+
+
+def test_reserved_nodes_of_others_are_not_available(play: Play) -> None:
+    """Six nodes are idle in the reservation of job 1; job 2 needs five, finds four free and waits."""
+    jobs = [on_demand(1, 500, 6, 50, notice=0), on_demand(2, 10, 5, 50)]
+    assert play(jobs, 10, "CUA&PAA") == {1: (500, 550, 0, 0), 2: (550, 600, 0, 0)}
 
 
 def test_paa_takes_the_least_overhead(play: Play) -> None:
