@@ -72,7 +72,9 @@ def check_laws(table: Table, mechanism: str, **options: str) -> None:
             assert outcome.segments == []
             continue
         assert outcome.start is not None and outcome.end is not None
-        assert outcome.segments[0][0] == outcome.start >= to_seconds(to_ticks(job.submit))
+        assert outcome.start >= to_seconds(to_ticks(job.submit))
+        # With a pass after each event, the next event of the instant may preempt a run that has only just begun.
+        assert outcome.segments[0][0] == outcome.start or options.get("passes") == "event"
         assert outcome.segments[-1][1] == outcome.end
         for begin, end, nodes in outcome.segments:
             smallest = job.min_nodes if mechanism != "baseline" and job.type == JobType.MALLEABLE else job.nodes
