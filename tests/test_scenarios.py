@@ -866,7 +866,7 @@ def test_tenants_start_while_an_on_demand_job_waits(play: Play) -> None:
 
 
 def test_nodes_under_warning_are_taken_before_free_ones(play: Play) -> None:
-    """Job 1 needs six: four free ones do not suffice, so it takes the six of its warned tenant, and job 3 the free ones.
+    """Job 1 needs six: four free ones do not suffice, so it takes its warned tenant's, job 3 the free ones.
 
     ::
 
