@@ -72,7 +72,9 @@ def check_laws(table: Table, mechanism: str, **options: str) -> None:
             assert outcome.segments == []
             continue
         assert outcome.start is not None and outcome.end is not None
-        assert outcome.segments[0][0] == outcome.start >= to_seconds(to_ticks(job.submit))
+        assert outcome.start >= to_seconds(to_ticks(job.submit))
+        # With a pass after each event, the next event of the instant may preempt a run that has only just begun.
+        assert outcome.segments[0][0] == outcome.start or options.get("passes") == "event"
         assert outcome.segments[-1][1] == outcome.end
         for begin, end, nodes in outcome.segments:
             smallest = job.min_nodes if mechanism != "baseline" and job.type == JobType.MALLEABLE else job.nodes
@@ -110,8 +112,8 @@ def test_hybrid_keeps_the_laws_in_bulk(mechanism: str, tenants: str) -> None:
 @pytest.mark.parametrize("tenants", ["any", "fits", "none"])
 @pytest.mark.parametrize("mechanism", ALL_MECHANISMS)
 def test_hybrid_keeps_the_laws_in_great_bulk(mechanism: str, tenants: str, passes: str) -> None:
-    for seed in range(2000):
-        check_laws(random_job_table(seed, max_jobs=20), mechanism, tenants=tenants, passes=passes)
+    for seed in range(500):
+        check_laws(random_job_table(seed, max_jobs=40), mechanism, tenants=tenants, passes=passes)
 
 
 @pytest.mark.parametrize("passes", ["instant", "event"])

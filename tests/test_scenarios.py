@@ -128,9 +128,7 @@ def test_walltime_falls_by_the_compute_secured(
     """
     jobs = [dumper(1000, 1200), on_demand(2, 400, 10, 100), rigid(3, 450, 12, 100), rigid(4, 500, 2, runtime, walltime)]
     seen = play(jobs, 12, "N&PAA")
-    assert seen[1] == (0, 1250, 1, 0)
-    assert seen[3] == head
-    assert seen[4] == candidate
+    assert [seen[1], seen[3], seen[4]] == [(0, 1250, 1, 0), head, candidate]
 
 
 def test_malleable_job_starts_small_and_stays_small(play: Play) -> None:
@@ -364,8 +362,7 @@ def test_tenants_that_fit(play: Play, walltime: int, expected: Seen) -> None:
     first, second, third, _ = collecting()
     jobs = [first, second, third, rigid(4, 60, 6, 100, walltime)]
     seen = play(jobs, 10, "CUA&PAA", tenants="fits")
-    assert seen[3] == (200, 300, 0, 0)
-    assert seen[4] == expected
+    assert [seen[3], seen[4]] == [(200, 300, 0, 0), expected]
 
 
 def test_reservation_reserves_free_nodes_at_the_notice(play: Play) -> None:
@@ -682,6 +679,80 @@ def test_planned_victim_serves_its_own_reservation_first(play: Play) -> None:
     }
 
 
+def test_time_out_makes_the_plan_vain(play: Play) -> None:
+    """Job 1 was preempted at 300 for a job that comes at 1000, 100 s after the time-out; its loan is void.
+
+    ::
+
+        1 0..300x          900..1000x          1050......2050
+        2        300 held..900       1000..1050
+
+    At 1050 it resumes as the lender of the second preemption.
+    """
+    jobs = [rigid(1, 0, 10, 1000), on_demand(2, 1000, 10, 50, notice=50, estimated=300)]
+    assert play(jobs, 10, "CUP&PAA", tenants="none") == {1: (0, 2050, 2, 0), 2: (1000, 1050, 0, 0)}
+
+
+def test_checkpoints_are_counted_by_their_period(play: Play) -> None:
+    """By its period job 1 completes one at 1100, so nothing happens at 850, its last in truth: it ends at 1000.
+
+    ::
+
+        1 0...........................1000        (walltime 2000)
+        2 notice 50                   held 1100..1200
+    """
+    jobs = [dumper(1000, 2000), on_demand(2, 1100, 6, 100, notice=50)]
+    assert play(jobs, 10, "CUP&PAA") == {1: (0, 1000, 0, 0), 2: (1100, 1200, 0, 0)}
+
+
+def test_expected_release_is_in_a_plan(play: Play) -> None:
+    """Job 3 counts on job 1, so job 4, noticed later, cannot: it plans job 2, at 300.
+
+    ::
+
+        1 5 nodes 0...........250
+        2 5 nodes 0................300x  350.....670      (would have ended at 320)
+        3 5 nodes notice 10   250  300...350
+        4 5 nodes notice 20        300   350..400         late
+    """
+    jobs = [
+        rigid(1, 0, 5, 250),
+        rigid(2, 0, 5, 320, 1000),
+        on_demand(3, 300, 5, 50, notice=10),
+        on_demand(4, 350, 5, 50, notice=20, estimated=300),
+    ]
+    assert play(jobs, 10, "CUP&PAA", tenants="none") == {
+        1: (0, 250, 0, 0),
+        2: (0, 670, 1, 0),
+        3: (300, 350, 0, 0),
+        4: (350, 400, 0, 0),
+    }
+
+
+def test_running_on_demand_jobs_are_expected_releases(play: Play) -> None:
+    """Job 1 will be gone by 290, so job 2 is not stopped after its checkpoint at 210."""
+    jobs = [
+        on_demand(1, 0, 6, 250, 290),
+        rigid(2, 0, 4, 1000, setup=10, interval=90, cost=10),
+        on_demand(3, 300, 6, 100, notice=50),
+    ]
+    assert play(jobs, 10, "CUP&PAA") == {1: (0, 250, 0, 0), 2: (0, 1000, 0, 0), 3: (300, 400, 0, 0)}
+
+
+def test_planned_overhead_at_the_estimated_arrival_leaves_cycles_out(play: Play, lose: Lose) -> None:
+    """Job 1's checkpoints end at 110 and 210, none of them in [150, 200].
+
+    Stopped at 200 it loses 5 x (200 - 100), job 2, begun at 90, 5 x 110: job 1. Then 10 + 810 + 80 s from 250 on.
+    """
+    jobs = [
+        rigid(1, 0, 5, 1000, setup=10, interval=90, cost=10),
+        rigid(2, 90, 5, 1000),
+        on_demand(3, 200, 5, 50, notice=150),
+    ]
+    assert play(jobs, 10, "CUP&PAA") == {1: (0, 1150, 1, 0), 2: (90, 1090, 0, 0), 3: (200, 250, 0, 0)}
+    assert lose(jobs, 10, "CUP&PAA")[1] == 500
+
+
 # --- Section 4: tenants -----------------------------------------------------------------------------------------------
 
 
@@ -781,6 +852,30 @@ def test_malleable_tenant_is_warned_on_arrival(play: Play) -> None:
     """
     jobs = [rigid(1, 0, 4, 5000), on_demand(2, 300, 6, 100, notice=10), malleable(3, 20, 6, 1000, min_nodes=2)]
     assert play(jobs, 10, "CUA&PAA") == {1: (0, 5000, 0, 0), 2: (420, 520, 0, 0), 3: (20, 1240, 1, 0)}
+
+
+def test_tenants_start_while_an_on_demand_job_waits(play: Play) -> None:
+    """Job 3 waits for eight nodes; job 4 becomes a tenant of job 2 all the same."""
+    jobs = [
+        on_demand(1, 0, 4, 1000),
+        on_demand(2, 500, 5, 50, notice=10),
+        on_demand(3, 50, 8, 50),
+        rigid(4, 60, 5, 100),
+    ]
+    assert play(jobs, 10, "CUA&PAA")[4] == (60, 160, 0, 0)
+
+
+def test_nodes_under_warning_are_taken_before_free_ones(play: Play) -> None:
+    """Job 1 needs six: four free ones do not suffice, so it takes its warned tenant's, job 3 the free ones.
+
+    ::
+
+        1 6 nodes notice 10    300 wwww 420..520
+        2 6 nodes 20...........300 wwww      520......1240    at least five; tenant
+        3 4 nodes              300..350
+    """
+    jobs = [on_demand(1, 300, 6, 100, notice=10), malleable(2, 20, 6, 1000, min_nodes=5), rigid(3, 300, 4, 50)]
+    assert play(jobs, 10, "CUA&PAA") == {1: (420, 520, 0, 0), 2: (20, 1240, 1, 0), 3: (300, 350, 0, 0)}
 
 
 def half_tenant(third: Job) -> list[Job]:
@@ -962,6 +1057,33 @@ def test_shadow_time_of_a_waiting_on_demand_job(play: Play, walltime: int, runti
     }
 
 
+def test_reservations_count_with_what_they_have(play: Play) -> None:
+    """Job 2 has five of its six nodes, job 4's sixth is free since 55: six at 550 are too few for job 3, so 1000.
+
+    ::
+
+        1 4 nodes on demand 0............................1000
+        2 6 nodes notice 10              500..550
+        3 7 nodes on demand, 50 .........................1000..1050
+        4 1 node  0..55                                          walltime 2000
+        5 1 node    60..160              walltime 600: ends before 1000, though not before 550
+    """
+    jobs = [
+        on_demand(1, 0, 4, 1000),
+        on_demand(2, 500, 6, 50, notice=10),
+        on_demand(3, 50, 7, 50),
+        rigid(4, 0, 1, 55, 2000),
+        rigid(5, 60, 1, 100, 600),
+    ]
+    assert play(jobs, 10, "CUA&PAA", tenants="none") == {
+        1: (0, 1000, 0, 0),
+        2: (500, 550, 0, 0),
+        3: (1000, 1050, 0, 0),
+        4: (0, 55, 0, 0),
+        5: (60, 160, 0, 0),
+    }
+
+
 # --- Section 5: arrival -----------------------------------------------------------------------------------------------
 
 
@@ -1020,6 +1142,57 @@ def test_reservation_closes_when_the_sum_is_too_small(play: Play) -> None:
     }
 
 
+def test_nodes_of_a_closed_reservation_are_not_collected(play: Play) -> None:
+    """Job 2's two nodes become free at 100, not job 3's, which misses two: job 4 starts.
+
+    ::
+
+        1 8 nodes on demand 0..........................300
+        2 10 nodes notice 10     100 ..................300..350
+        3 2 nodes notice 20                  200..220
+        4 2 nodes 30 ............100..150
+    """
+    jobs = [
+        on_demand(1, 0, 8, 300),
+        on_demand(2, 100, 10, 50, notice=10),
+        on_demand(3, 200, 2, 20, notice=20),
+        rigid(4, 30, 2, 50),
+    ]
+    assert play(jobs, 10, "CUA&PAA", tenants="none") == {
+        1: (0, 300, 0, 0),
+        2: (300, 350, 0, 0),
+        3: (200, 220, 0, 0),
+        4: (100, 150, 0, 0),
+    }
+
+
+def test_job_that_waits_for_a_warning_does_not_wait_in_the_queue(play: Play) -> None:
+    """From 100 to 220 job 3 waits for job 1's nodes; job 2's, free at 150, are collected by job 4 all the same.
+
+    ::
+
+        1 5 nodes 0...100 wwwwwwwwww 220 240....4500 / 5......1140
+        2 5 nodes 0...........150
+        3 5 nodes     100            220..240
+        4 5 nodes notice 120, 150 held          300..350
+        5 5 nodes        130 .......................350..390
+    """
+    jobs = [
+        malleable(1, 0, 5, 1000, min_nodes=5),
+        rigid(2, 0, 5, 150),
+        on_demand(3, 100, 5, 20),
+        on_demand(4, 300, 5, 50, notice=120),
+        rigid(5, 130, 5, 40),
+    ]
+    assert play(jobs, 10, "CUA&PAA", tenants="none") == {
+        1: (0, 1140, 1, 0),
+        2: (0, 150, 0, 0),
+        3: (220, 240, 0, 0),
+        4: (300, 350, 0, 0),
+        5: (350, 390, 0, 0),
+    }
+
+
 def test_own_reserved_and_free_nodes_are_enough(play: Play) -> None:
     """Job 4 has two nodes reserved at 10; the four of job 2 stay free while job 3 waits, so 2 + 4 make its six.
 
@@ -1061,6 +1234,12 @@ def test_nodes_under_warning_are_taken_before_others_are_preempted(play: Play) -
     assert play(jobs, 10, "CUP&PAA") == {1: (0, 100, 0, 0), 2: (0, 2960, 1, 0), 3: (200, 250, 0, 0)}
 
 
+def test_reserved_nodes_of_others_are_not_available(play: Play) -> None:
+    """Six nodes are idle in the reservation of job 1; job 2 needs five, finds four free and waits."""
+    jobs = [on_demand(1, 500, 6, 50, notice=0), on_demand(2, 10, 5, 50)]
+    assert play(jobs, 10, "CUA&PAA") == {1: (500, 550, 0, 0), 2: (550, 600, 0, 0)}
+
+
 def test_paa_takes_the_least_overhead(play: Play) -> None:
     """At 100 job 1 would lose 5 x 100, job 2, begun at 50, only 5 x 50.
 
@@ -1095,6 +1274,12 @@ def test_paa_overhead_of_malleable_jobs_is_their_setup(play: Play) -> None:
     """
     jobs = [malleable(1, 0, 5, 1000, min_nodes=5), rigid(2, 0, 5, 1000), on_demand(3, 100, 5, 50)]
     assert play(jobs, 10, "N&PAA") == {1: (0, 1170, 1, 0), 2: (0, 1000, 0, 0), 3: (220, 270, 0, 0)}
+
+
+def test_paa_overhead_of_a_malleable_job_in_its_setup(play: Play) -> None:
+    """Job 2 has spent 10 s of its setup, but costs 5 x 100; job 1, begun at 40, costs 5 x 60 and goes."""
+    jobs = [rigid(1, 40, 5, 500), malleable(2, 90, 5, 500, min_nodes=5, setup=100), on_demand(3, 100, 5, 50)]
+    assert play(jobs, 10, "N&PAA") == {1: (40, 650, 1, 0), 2: (90, 590, 0, 0), 3: (100, 150, 0, 0)}
 
 
 def test_paa_does_not_touch_on_demand_jobs(play: Play) -> None:
