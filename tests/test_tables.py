@@ -26,7 +26,7 @@ def summary(mechanism: str, **changes: float) -> dict[str, Any]:
 def test_comparison_is_aligned_and_fits_a_terminal() -> None:
     text = comparison([summary("baseline", turnaround_malleable_h=math.nan), summary("CUA-SPAA", turnaround_h=1022.04)])
     assert text.splitlines() == [
-        "           ----------- turnaround ----------  -- instant --  -- preempted ---",
+        "           ----------- turnaround -----------  -- instant --  -- preempted ---",
         "mechanism      all  rigid  malleable  on-dem.  start  strict  rigid  malleable"
         "  shrunk  util.   lost  decision  engine",
         "                 h      h          h        h      %       %      %          %"
@@ -53,7 +53,7 @@ def test_numbers_have_sensible_digits() -> None:
 
 
 def test_texts_stand_left_and_numbers_right() -> None:
-    rows = [{"type": JobType.RIGID, "n": 1}, {"type": JobType.ON_DEMAND, "n": 10}, {"n": 100}]
+    rows: list[dict[str, Any]] = [{"type": JobType.RIGID, "n": 1}, {"type": JobType.ON_DEMAND, "n": 10}, {"n": 100}]
     assert render(rows, ["type", Column("n", "count")]).splitlines() == [
         "type       count",
         "---------  -----",
