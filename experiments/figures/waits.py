@@ -149,7 +149,7 @@ def _draw_load(axes: Axes, since: Floats, work: Floats, nodes: int | None) -> No
         _legend(axes)
     axes.set_xlim(0, edges[-1] / unit.seconds)
     axes.set_ylim(0, 1.2 * float(rate.max()))  # room for the legend
-    label = "Submitted work (% of machine)" if nodes else "Submitted work (node-h/d)"
+    label = "Submitted (% of machine)" if nodes else "Submitted (node-h/d)"
     dress(
         axes,
         x=f"Time since the first submit ({unit.symbol})",

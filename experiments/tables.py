@@ -1,0 +1,240 @@
+"""Tables: aligned text for a terminal, and CSV files."""
+
+from __future__ import annotations
+
+import csv
+import math
+import numbers
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from workloads.files import atomic_open
+from workloads.trace import Trace
+
+__all__ = ["COMPARISON", "Column", "comparison", "left_out", "render", "write_csv"]
+
+_GAP = "  "
+_UNKNOWN = "-"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table in a terminal.
+
+    Attributes
+    ----------
+    key
+        Of the rows.
+    head
+        What stands above it; the key by default.
+    unit
+        Below the head; empty: none.
+    group
+        Neighbours of the same group share one head above their own.
+    scale
+        Numbers are multiplied by it.
+    digits
+        Decimals of numbers; None: integers without, others with three significant digits.
+    """
+
+    key: str
+    head: str = ""
+    unit: str = ""
+    group: str = ""
+    scale: float = 1.0
+    digits: int | None = None
+
+
+#: What is compared between mechanisms, of :data:`simulator.metrics.SUMMARY_COLUMNS`.
+COMPARISON = (
+    Column("mechanism"),
+    Column("turnaround_h", "all", "h", "turnaround", digits=1),
+    Column("turnaround_rigid_h", "rigid", "h", "turnaround", digits=1),
+    Column("turnaround_malleable_h", "malleable", "h", "turnaround", digits=1),
+    Column("turnaround_on_demand_h", "on-dem.", "h", "turnaround", digits=1),
+    Column("instant_start_ratio", "start", "%", "instant", 100, 1),
+    Column("instant_start_ratio_strict", "strict", "%", "instant", 100, 1),
+    Column("preemption_ratio_rigid", "rigid", "%", "preempted", 100, 1),
+    Column("preemption_ratio_malleable", "malleable", "%", "preempted", 100, 1),
+    Column("shrink_ratio", "shrunk", "%", "", 100, 1),
+    Column("utilization", "util.", "%", "", 100, 1),
+    Column("lost_node_hours", "lost", "kNh", "", 1e-3, 1),
+    Column("decision_ms_p99", "decision", "ms p99", digits=2),
+    Column("engine_seconds", "engine", "s", digits=1),
+)
+
+
+def render(rows: Iterable[Mapping[str, Any]], columns: Sequence[Column | str]) -> str:
+    """A table as aligned text.
+
+    Parameters
+    ----------
+    rows
+        What is shown; a value that is missing, None or NaN is shown as ``-``.
+    columns
+        Columns, or plain keys.
+
+    Returns
+    -------
+    str
+        Head, rule and rows, without a line end after the last. Texts are aligned left, numbers right.
+
+    Examples
+    --------
+    >>> jobs = [{"type": "rigid", "jobs": 12345, "wait": 2.0}, {"type": "malleable", "jobs": 7, "wait": float("nan")}]
+    >>> print(render(jobs, ["type", "jobs", Column("wait", unit="h", digits=1)]))
+    type         jobs  wait
+                          h
+    ---------  ------  ----
+    rigid      12,345   2.0
+    malleable       7     -
+    """
+    table = list(rows)
+    chosen = [Column(column) if isinstance(column, str) else column for column in columns]
+    cells = [[_text(row.get(column.key), column) for column in chosen] for row in table]
+    # A column is of texts if any of its values is one.
+    left = [any(isinstance(row.get(column.key), str) for row in table) for column in chosen]
+    heads = [[column.head or column.key for column in chosen], [column.unit for column in chosen]]
+    widths = [max(map(len, column)) for column in zip(*heads, *cells, strict=True)]
+    lines = [_group_line(chosen, widths)]
+    lines += [_line(line, widths, left) for line in heads]
+    rule = _GAP.join("-" * width for width in widths)
+    body = [_line(line, widths, left) for line in cells]
+    return "\n".join([*(line for line in lines if line), rule, *body])
+
+
+def comparison(summaries: Iterable[Mapping[str, Any]]) -> str:
+    """The mechanisms side by side, for a terminal of 120 characters.
+
+    Parameters
+    ----------
+    summaries
+        Rows as :func:`simulator.metrics.summarize` returns.
+    """
+    return render(summaries, COMPARISON)
+
+
+def left_out(trace: Trace) -> str:
+    """In a line or two: how many jobs a trace has, and what was left out or read in spite of an oddity.
+
+    Examples
+    --------
+    >>> from workloads.trace import TraceJob
+    >>> jobs = (TraceJob(1, 0.0, 128, 60.0, 60.0),)
+    >>> print(left_out(Trace(jobs, nodes=256, excluded={"no runtime": 1200}, remarks={"killed at its walltime": 1})))
+    1 job on 256 nodes; left out: 1,200 (1,200 no runtime)
+    noted: 1 killed at its walltime
+    """
+    count = len(trace.jobs)
+    text = f"{count:,} job{'s' if count != 1 else ''}"
+    if trace.nodes is not None:
+        text += f" on {trace.nodes:,} nodes"
+    if any(trace.excluded.values()):
+        text += f"; left out: {sum(trace.excluded.values()):,} ({_counts(trace.excluded)})"
+    if any(trace.remarks.values()):
+        text += f"\nnoted: {_counts(trace.remarks)}"
+    return text
+
+
+def write_csv(path: str | Path, rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> None:
+    """Write rows as CSV: complete or not at all, and equal rows as equal bytes.
+
+    Parameters
+    ----------
+    path
+        Where to; compressed if it ends in ``.gz``.
+    rows
+        Each has all of the columns; what else it has is not written.
+    columns
+        Head of the file.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be written.
+
+    Notes
+    -----
+    A number is written with the fewest digits that give it back, None and NaN as nothing. A summary holds measured
+    times, which differ from run to run.
+    """
+    with atomic_open(path) as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows([_field(row[column]) for column in columns] for row in rows)
+
+
+def _field(value: Any) -> Any:
+    """A value as the csv module should see it."""
+    # In the order of how often they come.
+    if type(value) is float:
+        return "" if value != value else value
+    if value is None or type(value) in (str, int):
+        return value
+    if isinstance(value, bool):
+        return int(value)
+    if isinstance(value, np.generic):
+        # The csv module would write what numpy prints.
+        return _field(value.item())
+    return str(value)
+
+
+def _text(value: Any, column: Column) -> str:
+    if value is None:
+        return _UNKNOWN
+    if isinstance(value, str) or not isinstance(value, numbers.Real):
+        return str(value)
+    if not math.isfinite(value):
+        return _UNKNOWN if math.isnan(value) else str(float(value))
+    number = float(value) * column.scale
+    if column.digits is not None:
+        return f"{number:,.{column.digits}f}"
+    if isinstance(value, numbers.Integral) and column.scale == 1:
+        return f"{int(value):,}"
+    return _significant(number)
+
+
+def _significant(number: float) -> str:
+    """Three significant digits, all digits of what is larger.
+
+    >>> _significant(0.012345), _significant(3.0), _significant(12345.6), _significant(1.2e-7)
+    ('0.0123', '3.00', '12,346', '1.2e-07')
+    """
+    if number == 0:
+        return "0"
+    exponent = math.floor(math.log10(abs(number)))
+    return f"{number:.3g}" if exponent < -4 else f"{number:,.{max(0, 2 - exponent)}f}"
+
+
+def _line(cells: Sequence[str], widths: Sequence[int], left: Sequence[bool]) -> str:
+    padded = [
+        cell.ljust(width) if to_left else cell.rjust(width)
+        for cell, width, to_left in zip(cells, widths, left, strict=True)
+    ]
+    return _GAP.join(padded).rstrip()
+
+
+def _group_line(columns: Sequence[Column], widths: list[int]) -> str:
+    """The heads of groups, each between dashes over its columns; a group that is too narrow gets a wider column."""
+    parts: list[str] = []
+    at = 0
+    while at < len(columns):
+        last = at
+        while last + 1 < len(columns) and columns[at].group and columns[last + 1].group == columns[at].group:
+            last += 1
+        span = sum(widths[at : last + 1]) + len(_GAP) * (last - at)
+        group = columns[at].group
+        if len(group) > span:
+            widths[last] += len(group) - span
+            span = len(group)
+        parts.append(f" {group} ".center(span, "-") if group and span > len(group) + 1 else group.ljust(span))
+        at = last + 1
+    return _GAP.join(parts).rstrip()
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
