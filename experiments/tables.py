@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 
 from workloads.files import atomic_open
-from workloads.trace import Trace
 
-__all__ = ["COMPARISON", "Column", "comparison", "left_out", "render", "write_csv"]
+__all__ = ["COMPARISON", "Column", "comparison", "render", "write_csv"]
 
 _GAP = "  "
 _UNKNOWN = "-"
@@ -118,28 +117,6 @@ def comparison(summaries: Iterable[Mapping[str, Any]]) -> str:
     return render(summaries, COMPARISON)
 
 
-def left_out(trace: Trace) -> str:
-    """In a line or two: how many jobs a trace has, and what was left out or read in spite of an oddity.
-
-    Examples
-    --------
-    >>> from workloads.trace import TraceJob
-    >>> jobs = (TraceJob(1, 0.0, 128, 60.0, 60.0),)
-    >>> print(left_out(Trace(jobs, nodes=256, excluded={"no runtime": 1200}, remarks={"killed at its walltime": 1})))
-    1 job on 256 nodes; left out: 1,200 (1,200 no runtime)
-    noted: 1 killed at its walltime
-    """
-    count = len(trace.jobs)
-    text = f"{count:,} job{'s' if count != 1 else ''}"
-    if trace.nodes is not None:
-        text += f" on {trace.nodes:,} nodes"
-    if any(trace.excluded.values()):
-        text += f"; left out: {sum(trace.excluded.values()):,} ({_counts(trace.excluded)})"
-    if any(trace.remarks.values()):
-        text += f"\nnoted: {_counts(trace.remarks)}"
-    return text
-
-
 def write_csv(path: str | Path, rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> None:
     """Write rows as CSV: complete or not at all, and equal rows as equal bytes.
 
@@ -234,7 +211,3 @@ def _group_line(columns: Sequence[Column], widths: list[int]) -> str:
         parts.append(f" {group} ".center(span, "-") if group and span > len(group) + 1 else group.ljust(span))
         at = last + 1
     return _GAP.join(parts).rstrip()
-
-
-def _counts(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)

@@ -16,17 +16,29 @@ _DAY = 86400.0
 
 
 def left_out(trace: Trace) -> str:
-    """How many jobs were read, what was left out and why, and what was read all the same."""
-    lines = [f"{len(trace.jobs):,} jobs of {trace.source}"]
-    if trace.excluded:
-        lines.append(f"  left out: {_counted(trace.excluded)}")
-    if trace.remarks:
-        lines.append(f"  remarks:  {_counted(trace.remarks)}")
-    return "\n".join(lines)
+    """In a line or two: how many jobs a trace has, and what was left out or read in spite of an oddity.
+
+    Examples
+    --------
+    >>> from workloads.trace import TraceJob
+    >>> jobs = (TraceJob(1, 0.0, 128, 60.0, 60.0),)
+    >>> print(left_out(Trace(jobs, nodes=256, excluded={"no runtime": 1200}, remarks={"killed at its walltime": 1})))
+    1 job on 256 nodes; left out: 1,200 (1,200 no runtime)
+    noted: 1 killed at its walltime
+    """
+    count = len(trace.jobs)
+    text = f"{count:,} job{'s' if count != 1 else ''}"
+    if trace.nodes is not None:
+        text += f" on {trace.nodes:,} nodes"
+    if any(trace.excluded.values()):
+        text += f"; left out: {sum(trace.excluded.values()):,} ({_counts(trace.excluded)})"
+    if any(trace.remarks.values()):
+        text += f"\nnoted: {_counts(trace.remarks)}"
+    return text
 
 
-def _counted(counts: Mapping[str, int]) -> str:
-    return "; ".join(f"{reason}: {count:,}" for reason, count in counts.items())
+def _counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 One process feeds arrivals and one notices, and one process lives for each *running* job: it sleeps until the run's end
 and is interrupted when an action changes that. Waiting jobs are data. Everything else that is due at a known time
 (time-outs, planned preemptions, requeues) is a plain event. The scheduler is not a process: one coalesced event per
-instant, after all others of that instant, runs one pass.
+instant, after all others of that instant, runs one pass; none where nothing could start.
 
 The clock counts integer ticks, so that an instant is exact; within it events are ordered by SimPy's priority, which is
 (class, rank of the job id). Completions stand first: at the same instant a completion wins over a preemption.
@@ -35,7 +35,7 @@ from workloads.units import to_ticks
 
 __all__ = ["Engine", "Sample"]
 
-#: (time, busy nodes, held nodes, waiting jobs, nodes they ask for), after a pass.
+#: (time, busy nodes, held nodes, waiting jobs, nodes they ask for), at the end of an instant.
 Sample = tuple[int, int, int, int, int]
 
 
@@ -224,37 +224,58 @@ class Engine:
         self._moment(at, turn, rank).callbacks.append(occur)
 
     def _enter(self) -> float:
-        self.system.now = self._env.now  # type: ignore[assignment]  # all delays are integers, so it is one too
+        """An event happens: the instant before, if there was one, is complete."""
+        now: int = self._env.now  # type: ignore[assignment]  # all delays are integers, so it is one too
+        if now != self.system.now:
+            self._sample()
+            self.system.now = now
         return perf_counter()
 
     def _leave(self, began: float, *, passing: bool = True) -> None:
+        """An event has happened; unless it was void, a pass follows where anything could start."""
         if not passing:
             return
-        self._spent += perf_counter() - began
-        if self._pass_per_event:
-            self._pass(None)
-        elif not self._pass_due:
-            self._pass_due = True
-            self._moment(self.system.now, PASS, 0).callbacks.append(self._pass)
+        spent = perf_counter() - began
+        if self._pass_due:
+            self._spent += spent
+        elif not self._may_start():
+            self.latencies.append(spent)
+        else:
+            self._spent = spent
+            if self._pass_per_event:
+                self._pass(None)
+            else:
+                self._pass_due = True
+                self._moment(self.system.now, PASS, 0).callbacks.append(self._pass)
+
+    def _may_start(self) -> bool:
+        """Whether a job waits, and free or held nodes (which may be idle reserved ones) would do for the smallest.
+
+        Most instants end here: no rule need look at the queue then.
+        """
+        waiting = self.system.waiting
+        if not waiting.jobs:
+            return False
+        free, held, _ = self.system.cluster.totals
+        return free + held >= waiting.smallest()
 
     def _pass(self, _: Any) -> None:
-        """One scheduling pass, and a sample of the machine after it."""
+        """One scheduling pass."""
         began = perf_counter()
         system = self.system
         self._pass_due = False
-        if system.waiting.jobs:
+        if system.free >= system.waiting.smallest():
             for start in self._backfill(system):
                 job = self._by_id[start.job_id]
                 system.start(job, ((system.cluster.pool, start.nodes),), start.cause)
-            # Without held nodes no reservation has any to lend.
-            if system.reservations and system.cluster.totals[Kind.HELD] and system.waiting.jobs:
-                for start in self._tenants(system):
-                    self._start_tenant(start)
+        # Without held nodes no reservation has any to lend.
+        if system.reservations and system.cluster.totals[Kind.HELD] and system.waiting.jobs:
+            for start in self._tenants(system):
+                self._start_tenant(start)
         self.latencies.append(self._spent + perf_counter() - began)
-        self._spent = 0.0
-        self._sample()
 
     def _sample(self) -> None:
+        """Note the machine as the instant has left it."""
         system = self.system
         waiting = system.waiting
         _, held, busy = system.cluster.totals

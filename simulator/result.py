@@ -92,7 +92,7 @@ class Result:
     entries
         The event log, in order of time; empty if it was switched off.
     samples
-        (time, busy nodes, held nodes, waiting jobs, nodes they ask for) after each scheduling pass.
+        (time, busy nodes, held nodes, waiting jobs, nodes they ask for) at the end of each instant.
     accounting
         Where all node-ticks went.
     losses
@@ -136,7 +136,7 @@ class Result:
         return frame
 
     def timeline(self) -> pd.DataFrame:
-        """The machine over time: a row for each scheduling pass, valid until the next.
+        """The machine over time: a row for each instant at which something happened, valid until the next.
 
         Returns
         -------
@@ -146,8 +146,6 @@ class Result:
         import pandas as pd
 
         frame = pd.DataFrame(list(self.samples), columns=["time", "busy", "held", "waiting_jobs", "waiting_nodes"])
-        # Only the last pass of an instant shows how it ended.
-        frame = frame.drop_duplicates("time", keep="last", ignore_index=True)
         frame["time"] = (frame["time"] + self.origin) / SECOND
         frame.insert(3, "idle", self.nodes - frame["busy"] - frame["held"])
         return frame

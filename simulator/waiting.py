@@ -36,10 +36,18 @@ class Queue:
         self._jobs: list[JobState] = []
         self.jobs = 0
         self.nodes = 0
+        self._sizes: dict[int, int] = {}
+        self._smallest: int | None = None
 
     @property
     def on_demand_waits(self) -> bool:
         return bool(self._urgent)
+
+    def smallest(self) -> int:
+        """The fewest nodes on which a waiting job can start; 0 if none waits."""
+        if self._smallest is None:
+            self._smallest = min(self._sizes, default=0)
+        return self._smallest
 
     def in_order(self, now: int) -> Sequence[JobState]:
         """All waiting jobs, first to last."""
@@ -62,6 +70,9 @@ class Queue:
         job.waiting = True
         self.jobs += 1
         self.nodes += job.nodes
+        self._sizes[job.min_nodes] = self._sizes.get(job.min_nodes, 0) + 1
+        if self._smallest is not None and (job.min_nodes < self._smallest or self.jobs == 1):
+            self._smallest = job.min_nodes
         if urgent:
             insort(self._urgent, job, key=_ARRIVAL)
             return
@@ -84,6 +95,13 @@ class Queue:
         job.waiting = False
         self.jobs -= 1
         self.nodes -= job.nodes
+        left = self._sizes[job.min_nodes] - 1
+        if left:
+            self._sizes[job.min_nodes] = left
+        else:
+            # Only the last job of the smallest size leaves the question open; it is answered when it is asked.
+            del self._sizes[job.min_nodes]
+            self._smallest = None
         if job in self._urgent:
             self._urgent.remove(job)
             return

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments.tables import COMPARISON, Column, comparison, left_out, render, write_csv
+from experiments.tables import COMPARISON, Column, comparison, render, write_csv
+from experiments.traces import left_out
 from simulator.metrics import SUMMARY_COLUMNS
 from workloads.errors import OutputError
 from workloads.job import JobType
