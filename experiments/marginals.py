@@ -1,6 +1,6 @@
 """Marginal distributions of a trace, and how near the generated year comes to a real one.
 
-Pure functions of a :class:`~workloads.trace.Trace`; the figure is in :mod:`experiments.marginals_figure`.
+Pure functions of a :class:`~workloads.trace.Trace`; the figure is in :mod:`experiments.figures.marginals`.
 """
 
 from __future__ import annotations
@@ -324,6 +324,6 @@ def format_comparison(rows: Sequence[Comparison]) -> str:
     """The comparison as a Markdown table."""
     lines = ["| quantity | generated | real | unit | origin | remark |", "|---|---:|---:|---|---|---|"]
     for row in rows:
-        real = "" if np.isnan(row.real) else f"{row.real:.3g}"
-        lines.append(f"| {row.quantity} | {row.generated:.3g} | {real} | {row.unit} | {row.origin} | {row.reason} |")
+        real = "" if np.isnan(row.real) else f"{row.real:.4g}"
+        lines.append(f"| {row.quantity} | {row.generated:.4g} | {real} | {row.unit} | {row.origin} | {row.reason} |")
     return "\n".join(lines)

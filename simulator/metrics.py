@@ -77,11 +77,23 @@ class Window(NamedTuple):
     warmup: float = 0.0
     cooldown: float = 0.0
 
-    def check(self) -> None:
-        """Refuse what is no window."""
+    def bounds(self, submits: Sequence[int]) -> tuple[int, int]:
+        """Earliest and latest submit that are measured, in the ticks of ``submits``.
+
+        Raises
+        ------
+        InputError
+            If a duration is negative, or no submit is left between the two.
+        """
         for name, value in self._asdict().items():
             if not (math.isfinite(value) and value >= 0):
                 raise ParameterError(name, "a duration of at least 0", value)
+        earliest, latest = min(submits) + to_ticks(self.warmup), max(submits) - to_ticks(self.cooldown)
+        if not any(earliest <= submit <= latest for submit in submits):
+            raise InputError(
+                f"no job is left between a warmup of {self.warmup:g} s and a cooldown of {self.cooldown:g} s"
+            )
+        return earliest, latest
 
 
 def job_rows(result: Result, instant_tolerance: float = 120.0) -> Iterator[dict[str, object]]:
@@ -140,19 +152,11 @@ def _p95(values: np.ndarray) -> float:
 
 def _chosen(result: Result, window: Window) -> list[JobRecord]:
     """The records of the jobs that came, within the window."""
-    window.check()
-    came = [record for record in result.records if record.submit is not None]
-    if not came:
+    submits = [record.submit for record in result.records if record.submit is not None]
+    if not submits:
         return []
-    submits = [record.submit for record in came if record.submit is not None]
-    earliest = min(submits) + to_ticks(window.warmup)
-    latest = max(submits) - to_ticks(window.cooldown)
-    chosen = [record for record in came if record.submit is not None and earliest <= record.submit <= latest]
-    if not chosen:
-        raise InputError(
-            f"no job is left between a warmup of {window.warmup:g} s and a cooldown of {window.cooldown:g} s"
-        )
-    return chosen
+    earliest, latest = window.bounds(submits)
+    return [record for record in result.records if record.submit is not None and earliest <= record.submit <= latest]
 
 
 def _by_type(records: Sequence[JobRecord]) -> dict[JobType, _Measured]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from experiments.figures.marginals import plot_marginals
 from experiments.marginals import (
     by_size,
     compare,
@@ -18,7 +19,6 @@ from experiments.marginals import (
     summary,
     weekday_share,
 )
-from experiments.marginals_figure import plot_marginals
 from workloads.errors import ParameterError
 from workloads.generator import generate
 from workloads.theta import ThetaYear

@@ -24,9 +24,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(arguments: argparse.Namespace) -> None:
     """Run the command."""
+    from experiments.figures.marginals import plot_marginals
     from experiments.figures.style import save
     from experiments.marginals import compare, format_comparison
-    from experiments.marginals_figure import plot_marginals
     from experiments.replay import make_directory
     from experiments.tables import write_csv
     from workloads.generator import generate

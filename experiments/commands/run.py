@@ -56,6 +56,7 @@ def main(arguments: argparse.Namespace) -> None:
     from workloads.files import sha256_of
     from workloads.readers import read_workload
     from workloads.trace import Trace
+    from workloads.units import to_ticks
     from workloads.validation import check_jobs
 
     mechanisms = parse_mechanisms(arguments.mechanism)
@@ -92,10 +93,12 @@ def main(arguments: argparse.Namespace) -> None:
         jobs = list(workload.jobs)
         check_jobs(jobs, nodes, where=arguments.input)
     configuration["nodes"] = nodes
+    submits = [to_ticks(job.submit) for job in jobs if job.submit is not None]
+    if submits:
+        measurement.window.bounds(submits)
     directory = make_directory(arguments.output)
 
-    arriving = sum(job.submit is not None for job in jobs)
-    with Bar(arriving, mechanisms) as bar:
+    with Bar(len(submits), mechanisms) as bar:
         results = replay(jobs, nodes, mechanisms, options, events=arguments.events, progress=bar.ended)
     if isinstance(workload, Trace) and mechanisms != [BASELINE]:
         from workloads.jobtable import write_job_table

@@ -113,7 +113,7 @@ def _draw_sizes(axes: Axes, nodes: Floats, work: Floats) -> None:
     for shift, name, color, weights in ((-0.2, "jobs", _FIRST, None), (0.2, "node-hours", _SECOND, work)):
         axes.bar(powers + shift, _shares(last, edges, weights), width=0.4, color=color, label=name)
     names = [f"{2**power}" for power in powers.tolist()]
-    step = -(-sum(map(len, names)) // 20)  # as many digits as fit
+    step = -(-sum(map(len, names)) // 14)  # as many digits as fit
     axes.set_xticks(powers[::step], names[::step])
     dress(axes, x="Size, at most (nodes)", y="Share (%)", title="Sizes", grid="y")
     _legend(axes)
