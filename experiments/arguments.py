@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
-from workloads.errors import ParameterError
+from workloads.errors import InputError, ParameterError
 from workloads.units import parse_duration
 
 if TYPE_CHECKING:
@@ -124,6 +124,6 @@ def machine_of(arguments: argparse.Namespace, trace: Trace | None, source: str |
     if arguments.nodes is not None:
         return whole(arguments.nodes, "--nodes", 1)
     if trace is None or trace.nodes is None:
-        what = "a job table does" if trace is None else "this trace does"
-        raise ParameterError("--nodes", f"given, since {what} not say how large the machine is", str(source))
+        what = "a job table" if trace is None else "this trace"
+        raise InputError(f"{source}: {what} does not say how large the machine is: give it with --nodes")
     return trace.nodes
