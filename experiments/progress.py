@@ -12,7 +12,7 @@ __all__ = ["Bar"]
 
 
 class Bar:
-    """Progress over jobs and mechanisms, on standard error; silent where that is no terminal.
+    """Progress over jobs and mechanisms, on standard error; a line now and then where that is no terminal.
 
     Parameters
     ----------
@@ -25,8 +25,13 @@ class Bar:
     def __init__(self, jobs: int, mechanisms: Sequence[str]) -> None:
         self._jobs = jobs
         self._order = {name: position for position, name in enumerate(mechanisms)}
+        terminal = sys.stderr.isatty()
         self._bar = tqdm(
-            total=jobs * len(mechanisms), unit=" jobs", unit_scale=True, disable=not sys.stderr.isatty(), leave=False
+            total=jobs * len(mechanisms),
+            unit=" jobs",
+            unit_scale=True,
+            mininterval=0.1 if terminal else 5.0,
+            leave=not terminal,
         )
 
     def ended(self, mechanism: str, jobs: int) -> None:
