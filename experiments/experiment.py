@@ -1,6 +1,6 @@
 """The frame of all experiments: tables that are measured, a figure and verdicts that come from the tables alone.
 
-An experiment reproduces a table or figure of a paper. ``measure`` computes tidy tables; they are written as CSV and read
+An experiment reproduces a table or figure of a paper. ``measure`` computes tidy tables; they are written as CSV, read
 back, and only then ``judge`` and ``draw`` see them: so every figure and verdict can be made again from the files.
 """
 
