@@ -93,9 +93,13 @@ def _pareto(of: Mapping[str, float]) -> Law:
 
 
 def _truncated_normal(of: Mapping[str, float]) -> Law:
-    from workloads.laws.named import truncated_normal
+    from workloads.laws.named import normal, truncated_normal
+    from workloads.laws.truncated import truncate
 
-    return truncated_normal(of["mean"], of["std"], of.get("min", 0.0), of.get("max", math.inf))
+    least = of.get("min", 0.0)
+    if "max" not in of:
+        return truncate(normal(of["mean"], of["std"]), least, name="truncated-normal")
+    return truncated_normal(of["mean"], of["std"], least, of["max"])
 
 
 def _uniform(of: Mapping[str, float]) -> Law:
@@ -112,7 +116,7 @@ def _beta(of: Mapping[str, float]) -> Law:
 
 def _cut(law: Law, of: Mapping[str, float]) -> Law:
     """The law between ``--min`` and ``--max``, where they are given."""
-    from workloads.laws import truncate
+    from workloads.laws.truncated import truncate
 
     if "min" not in of and "max" not in of:
         return law
