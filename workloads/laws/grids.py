@@ -53,7 +53,7 @@ def discretise(law: Law, n: int, grid: str = "cubic") -> DiscreteLaw:
     Returns
     -------
     DiscreteLaw
-        At most n + 1 values: cells of zero probability are left out, b is always the last value.
+        About n values: cells of zero probability are left out, b is always the last value.
 
     Raises
     ------
@@ -70,7 +70,7 @@ def discretise(law: Law, n: int, grid: str = "cubic") -> DiscreteLaw:
     """
     if grid not in GRIDS:
         raise UnknownNameError("grid", grid, GRIDS)
-    if isinstance(n, bool) or n != int(n) or n < 1:
+    if isinstance(n, bool) or not (1 <= n < math.inf) or n != int(n):
         raise ParameterError("n", "a whole number of cells, 1 or more", n)
     if isinstance(law, DiscreteLaw):
         return law
@@ -81,18 +81,20 @@ def discretise(law: Law, n: int, grid: str = "cubic") -> DiscreteLaw:
         raise ParameterError("law", "one with finite quantiles", law.name)
     # A law with atoms has equal quantiles; the last end is b whatever rounding did before it.
     ends = np.unique(np.minimum(ends, law.upper))
+    if not (law.lower > 0.0 and law.cdf(law.lower) > 0.0):
+        # An atom at a > 0 is a value of its own; one at 0, which is no reservation, belongs to the first cell.
+        ends = ends[1:]
     probabilities = _cell_probabilities(law, ends)
     kept = probabilities > 0.0
     # b stays even when nothing ends there: a plan must cover it.
     kept[-1] = True
-    return DiscreteLaw(ends[1:][kept], probabilities[kept], name=law.name)
+    return DiscreteLaw(ends[kept], probabilities[kept], name=law.name)
 
 
 def _cell_probabilities(law: Law, ends: Array) -> Array:
     """P(v_{i-1} < X <= v_i), each as the difference of the smaller two of its CDF and survival values."""
-    cdf, sf = np.array(law.cdf(ends)), np.array(law.sf(ends))
-    # An atom at a belongs to the first cell.
-    cdf[0], sf[0], cdf[-1], sf[-1] = 0.0, 1.0, 1.0, 0.0
+    cdf, sf = np.append(0.0, law.cdf(ends)), np.append(1.0, law.sf(ends))
+    cdf[-1], sf[-1] = 1.0, 0.0
     probabilities = np.where(cdf[1:] < 0.5, np.diff(cdf), -np.diff(sf))
     if not np.all(np.isfinite(probabilities)):
         raise ParameterError("law", "one that has probabilities everywhere", law.name)

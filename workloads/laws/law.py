@@ -21,7 +21,7 @@ __all__ = ["Array", "ContinuousLaw", "DiscreteLaw", "Law", "mean_of"]
 Array: TypeAlias = npt.NDArray[np.float64]
 
 # Quantile levels are compared with this slack, so that the third of ten equal steps is the quantile 0.3.
-_SLACK = 1e-12
+_SLACK = 1e-13
 
 
 @runtime_checkable
@@ -241,7 +241,6 @@ class DiscreteLaw:
     @cached_property
     def _cumulated(self) -> Array:
         below = np.minimum(np.cumsum(self.probabilities), 1.0)
-        # All of it is reached with the last value that has any probability.
         below[int(np.flatnonzero(self.probabilities)[-1]) :] = 1.0
         return below
 
@@ -261,6 +260,8 @@ class DiscreteLaw:
         """The least value v with P(Y <= v) >= q; NaN unless 0 <= q <= 1."""
         levels = np.asarray(q, dtype=float)
         places = np.searchsorted(self._cumulated, levels - _SLACK, side="left")
+        # The level 1 is reached with the last value that has any probability, however little.
+        places = np.where(levels == 1.0, np.flatnonzero(self.probabilities)[-1], places)
         return self._picked(levels, places)
 
     def isf(self, q: npt.ArrayLike, /) -> Array:
