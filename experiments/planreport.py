@@ -58,14 +58,14 @@ def clock(seconds: float) -> str:
 
 
 _RESERVATIONS = (
-    Column("number", ""),
+    Column("number", "#"),
     Column("length", "ask for", "s"),
-    Column("clock", "", "HH:MM:SS"),
+    Column("clock", " ", "HH:MM:SS"),
     Column("restart", unit="s", digits=0),
     Column("work", unit="s", digits=0),
     Column("checkpoint", unit="s", digits=0),
     Column("milestone", "work done", "HH:MM:SS"),
-    Column("probability", "needed", "%", scale=100, digits=2),
+    Column("probability", "needed", "%", scale=100),
 )
 
 
@@ -133,7 +133,7 @@ def comparison_table(rows: Sequence[Mapping[str, Any]], past: bool) -> str:
     columns = [
         Column("strategy"),
         Column("cost", "expected cost", "s", digits=0),
-        Column("clock", "", "HH:MM:SS"),
+        Column("clock", " ", "HH:MM:SS"),
         Column("normalised", "/ omniscient", digits=3),
         *([Column("past", "past runs", "s mean", digits=0)] if past else []),
         Column("reservations"),

@@ -49,29 +49,41 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(arguments: argparse.Namespace) -> None:
     """Run the command."""
-    from experiments.planning import Planning, comparison_table, document, outcome_of, plan_table, write_json
+    from experiments.planmaking import Planning
+    from experiments.planreport import comparison_row, comparison_table, document, outcome, plan_table, write_json
     from policies.planning.strategies import STRATEGIES
+    from workloads.errors import InputError
 
     _check_words(arguments)
+    _check_files(arguments)
     costs = _costs_of(arguments)
     STRATEGIES[arguments.strategy]  # an unknown one is refused before anything is computed
+    grid = _grid_of(arguments)
     law, runs, origin = _law(arguments)
-    planning = Planning(law, costs, runs, **_grid_of(arguments))
+    planning = Planning(law, costs, runs, grid)
+    if not (arguments.compare or planning.cuts(arguments.strategy)):
+        raise InputError(f"the strategy {arguments.strategy} has no use for --{next(iter(grid))}")
     plan = planning.plan(arguments.strategy)
-    told = document(plan, planning.law)
-    compared = planning.compare(plan) if arguments.compare else []
+    told = document(plan, law)
+    compared = [comparison_row(other, law, runs) for other in planning.compare(plan)] if arguments.compare else []
     if arguments.plot:
-        _draw(arguments.plot, told, planning.law, origin, json_file=arguments.json)
+        # Drawn before anything is written, so that a failure leaves nothing behind.
+        from experiments.figures.plans import plot_plan
+        from experiments.figures.style import save
+
+        figure = plot_plan(told, law, f"{arguments.strategy} plan for {origin}")
     if arguments.json:
         write_json(arguments.json, told)
+    drawn = save(figure, arguments.plot) if arguments.plot else ()
     if arguments.json == "-":
         return
     print(f"runtime: {origin}")
-    print(plan_table(told))
-    print(outcome_of(plan, told, planning.law))
+    print(outcome(told, float(plan.expected_reservations(law))))
+    print(f"\n{plan_table(told)}")
     if compared:
-        print()
-        print(comparison_table(compared, past=runs is not None))
+        print(f"\n{comparison_table(compared, past=runs is not None)}")
+    for path in drawn:
+        print(f"drawn in {path}")
 
 
 def _check_words(arguments: argparse.Namespace) -> None:
@@ -90,6 +102,15 @@ def _check_words(arguments: argparse.Namespace) -> None:
             raise InputError(f"--{strange} is about past runs: give them with --runs FILE")
     if arguments.n is not None and arguments.epsilon is not None:
         raise InputError("give either --n or --epsilon")
+
+
+def _check_files(arguments: argparse.Namespace) -> None:
+    """Refuse what cannot be written before anything is."""
+    from workloads.errors import OutputError
+
+    for path in (arguments.json, arguments.plot):
+        if path is not None and path != "-" and not Path(path).absolute().parent.is_dir():
+            raise OutputError(f"{path}: cannot be written: {Path(path).parent} is not a directory")
 
 
 def _costs_of(arguments: argparse.Namespace) -> CostModel:
