@@ -90,10 +90,11 @@ def plan_table(told: Mapping[str, Any], most: int | None = 40) -> str:
         }
         for number, row in enumerate(told["reservations"], 1)
     ]
-    if most is not None and len(rows) > most:
-        skipped = {"number": "...", "clock": f"{len(rows) - most} more, in the JSON file"}
-        rows = [*rows[: most - 1], skipped, rows[-1]]
-    return render(rows, _RESERVATIONS)
+    if most is None or len(rows) <= most:
+        return render(rows, _RESERVATIONS)
+    shown = [*rows[: most - 2], {"number": "...", "clock": "..."}, rows[-1]]
+    left_out = len(rows) - most + 1
+    return f"{render(shown, _RESERVATIONS)}\n{left_out} before the last one are left out here; --json writes them all"
 
 
 def outcome(told: Mapping[str, Any], needed: float) -> str:

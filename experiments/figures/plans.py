@@ -51,17 +51,22 @@ def plot_plan(told: Mapping[str, Any], law: Law, title: str = "") -> Figure:
     rows = told["reservations"]
     likely = [row for row in rows if row["probability"] >= _UNLIKELY]
     shown = rows[: min(_MOST, max(len(likely), min(3, len(rows))))]
-    unit = choose_unit(max(row["milestone"] for row in shown))
+    unit = choose_unit(max(row["length"] for row in shown))
     figure = new_figure(PAGE, 2.3 + 1.4 + 0.13 * len(shown))
     # The survival on top, as wide as the bars that explain it.
     grid = figure.add_gridspec(2, 2, height_ratios=[1.5, 1.4 + 0.13 * len(shown)], width_ratios=[2.6, 1])
     top = figure.add_subplot(grid[0, :])
     bars = figure.add_subplot(grid[1, 0])
     needed = figure.add_subplot(grid[1, 1], sharey=bars)
-    _survival(top, rows, shown, law, unit.seconds)
-    dress(top, x=f"runtime ({unit.symbol})", y="P(still running)", title=title or f"{told['strategy']} plan")
+    long = choose_unit(shown[-1]["milestone"] / 3)
+    _survival(top, rows, shown, law, long.seconds)
+    dress(top, x=f"runtime ({long.symbol})", y="P(still running)", title=title or f"{told['strategy']} plan")
     _anatomy(bars, shown, unit.seconds)
-    dress(bars, x=f"length of the reservation ({unit.symbol})", y="reservation", title="what to ask for", grid="x")
+    heading = "what to ask for"
+    if len(rows) > len(shown):
+        chance = 100 * rows[len(shown)]["probability"]
+        heading += f" (the last {len(rows) - len(shown)}, needed with at most {chance:.2g} %, are left out)"
+    dress(bars, x=f"length of the reservation ({unit.symbol})", y="reservation", title=heading, grid="x")
     chances = [100 * row["probability"] for row in shown]
     needed.barh(range(1, len(shown) + 1), chances, height=0.7, color="#9A9A9A")
     for number, chance in enumerate(chances, 1):
@@ -79,9 +84,6 @@ def plot_plan(told: Mapping[str, Any], law: Law, title: str = "") -> Figure:
     dress(needed, x="probability of being needed (%)", title="how often", grid="x")
     needed.set_xlim(0, 105)
     needed.tick_params(labelleft=False)
-    if len(rows) > len(shown):
-        hidden = f"{len(rows) - len(shown)} more, needed with probability {rows[len(shown)]['probability']:.2g} or less"
-        needed.text(1.0, 0.02, hidden, transform=needed.transAxes, ha="right", fontsize=FONT["note"], color=INK)
     panel_letters([top, bars, needed])
     handles, labels = bars.get_legend_handles_labels()
     more, names = top.get_legend_handles_labels()
