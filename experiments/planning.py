@@ -192,7 +192,10 @@ def law_of(name: str, given: Mapping[str, str], unit: float = 1.0) -> Law:
         raise InputError(f"the law {name} takes {usage}{offered}, not --{strange[0]}")
     if of.get("max", math.inf) <= of.get("min", 0.0):
         raise ParameterError("--max", f"above --min ({given.get('min', '0')})", given["max"])
-    return words.make({**of, "unit": unit})
+    law = words.make({**of, "unit": unit})
+    if not math.isfinite(law.mean()):
+        raise InputError(f"the mean of this law {name} is infinite, and so is the cost of every plan: bound it with --max")
+    return law
 
 
 def _read(option: str, text: str) -> float:
