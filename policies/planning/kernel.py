@@ -12,7 +12,7 @@ saves nothing. Lines have the slopes and intercepts (m, b); a lower envelope is 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -216,7 +216,7 @@ def _compiled(function: Callable[..., None]) -> Callable[..., None] | None:
     return compiled
 
 
-def runner(function: Callable[..., None], steps: int) -> tuple[Callable[..., None], Callable[[Any], Sequence[Any]]]:
+def runner(function: Callable[..., None], steps: int) -> tuple[Callable[..., None], Callable[[Any], Any]]:
     """The function as it is best run for so many inner steps, and how to pass it sequences.
 
     Parameters
