@@ -239,7 +239,8 @@ class ReservationPlan:
         lost = np.where(plan.checkpointed, 0.0, plan.work)
         asked = (costs.alpha * plan.length + costs.beta * plan.restart + costs.gamma) * needed
         used = costs.beta * (lost + plan.checkpoint) * failed
-        return float(costs.beta * law.mean() + math.fsum(asked) + math.fsum(used))
+        mean = costs.beta * law.mean() if costs.beta else 0.0  # which may be infinite
+        return float(mean + math.fsum(asked) + math.fsum(used))
 
     def expected_reservations(self, law: Law) -> float:
         """Expected number of reservations, the sum of P(X > t_(k-1)), with the extension."""
