@@ -127,7 +127,7 @@ def test_means_are_those_before_truncation_and_mu_has_a_unit(capsys: pytest.Capt
 
 def test_algorithm_1_is_offered_where_it_ends(capsys: pytest.CaptureFixture[str]) -> None:
     words = "uniform --min 1h --max 20h --checkpoint 6m --restart 6m"
-    fine, coarse = plan(capsys, f"{words} --n 400"), plan(capsys, f"{words} --epsilon 1")
+    fine, coarse = plan(capsys, f"{words} --n 4000"), plan(capsys, f"{words} --epsilon 1")
     assert fine["expected_cost"] <= coarse["expected_cost"] <= 2 * fine["expected_cost"]
     assert "n" in refused(capsys, *"exponential --mean 1h --epsilon 0.1".split())
 
