@@ -44,8 +44,8 @@ def _generated() -> dict[str, tuple[str, Law]]:
         [truncated_normal(3.0, 0.8, 0.5, 12.0), uniform(4.0, 9.0), truncated_normal(9.0, 0.7, 0.5, 12.0)], [3, 3, 2]
     )
     return {
-        "qa": ("quality check, one behaviour", lognormal_of(0.6, 0.25)),
-        "segmentation": ("segmentation, several behaviours", segmentation),
+        "qa": ("one behaviour", lognormal_of(0.6, 0.25)),
+        "segmentation": ("several behaviours", segmentation),
     }
 
 
@@ -100,9 +100,7 @@ def _draw_behaviour(tables: Tables) -> Figure:
     for (left, right), (name, (title, _)) in zip(panels, _generated().items(), strict=True):
         bars = _of(tables["histogram"], name)
         widths = [row["to_h"] - row["from_h"] for row in bars]
-        left.bar(
-            [row["from_h"] for row in bars], [row["runs"] for row in bars], widths, align="edge", color="#B8B8B8"
-        )
+        left.bar([row["from_h"] for row in bars], [row["runs"] for row in bars], widths, align="edge", color="#B8B8B8")
         total = sum(row["runs"] for row in bars)
         dress(left, x="walltime (h)", y="runs (number)", title=f"{title}: {total:,} generated runs", grid="y")
         for method, (color, line, label) in looks.items():
@@ -180,7 +178,7 @@ def _judge_inputs(tables: Tables) -> list[Verdict]:
 
 
 def _draw_inputs(tables: Tables) -> Figure:
-    from experiments.figures.style import COLUMN, FONT, INK, dress, new_figure
+    from experiments.figures.style import COLUMN, INK, dress, legend_above, new_figure
 
     figure = new_figure(COLUMN * 1.4, 3.0)
     axes = figure.subplots()
@@ -189,8 +187,7 @@ def _draw_inputs(tables: Tables) -> Figure:
         [row["time_h"] for row in tables[""]],
         ".",
         color="#56B4E9",
-        markersize=2.2,
-        alpha=0.6,
+        markersize=2.5,
         label="run",
     )
     for number, row in enumerate(tables["bands"]):
@@ -208,7 +205,8 @@ def _draw_inputs(tables: Tables) -> Figure:
     axes.set_yscale("log")
     title = f"surface modelling: {len(tables['']):,} generated runs"
     dress(axes, x="input size (MB)", y="execution time (h)", title=title)
-    axes.legend(fontsize=FONT["legend"], frameon=False, loc="lower right", labelcolor=INK)
+    handles, labels = axes.get_legend_handles_labels()
+    legend_above(figure, handles, labels)
     return figure
 
 
