@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from workloads.errors import InputError, ParameterError, UnknownNameError
-from workloads.fits.fit import Fit, Samples, checked
+from workloads.fits.fit import Fit, Samples
 from workloads.fits.smooth import fit_interpolated, fit_kernel, fit_polynomial
 from workloads.fits.usual import fit_usual
-from workloads.laws import Array, Law, from_samples
+from workloads.laws import Array, DiscreteLaw, Law
 from workloads.laws.checks import runtimes
 
 __all__ = ["METHODS", "Candidate", "FitReport", "Priced", "choose", "fit_all", "fit_discrete", "fits_of"]
@@ -24,7 +24,7 @@ __all__ = ["METHODS", "Candidate", "FitReport", "Priced", "choose", "fit_all", "
 #: How many of the usual distributions, the nearest ones to the samples, are tried on unseen runs.
 FINALISTS = 5
 #: Up to that many samples the folds are drawn more than once: a few runs held out say little.
-_FEW, _REPEATS = 30, 4
+_FEW, _REPEATS = 30, 2
 
 CostsT = TypeVar("CostsT", contravariant=True)
 
@@ -96,9 +96,13 @@ def fit_discrete(samples: Samples) -> Fit:
     >>> fit_discrete(Samples.of([2.0, 2.0])).law.values
     array([2.])
     """
-    law = from_samples(np.repeat(samples.values, samples.counts))
-    parameters = MappingProxyType({"values": float(len(law))})
-    return checked(Fit("discrete", law, 0.0, parameters, method="discrete"), samples)
+    values, probabilities = samples.values, samples.counts / samples.size
+    if values[-1] < samples.limit < math.inf:
+        # A known limit is where the plan must end, though no sample came near.
+        values, probabilities = np.append(values, samples.limit), np.append(probabilities, 0.0)
+    law = DiscreteLaw(values, probabilities)
+    parameters = MappingProxyType({"values": float(samples.values.size)})
+    return Fit("discrete", law, 0.0, parameters, method="discrete")
 
 
 #: Every method gives its fits, the one to take first.
@@ -182,7 +186,7 @@ def choose(
         Handed to the planner.
     planner
         Called as ``planner(law, costs)``, e.g. a strategy of ``policies.planning.strategies``; a plan of it knows what
-        given runtimes cost.
+        given runtimes cost. It is called some hundred times: a coarse grid (200 cubic cells) tells the laws apart.
     rng
         Deals the samples into folds.
     folds
@@ -255,7 +259,7 @@ def _splits(size: int, folds: int, rng: np.random.Generator) -> list[npt.NDArray
 
 def _refitted(fit: Fit, samples: Samples) -> Fit:
     if fit.method == "usual":
-        return fit_usual(samples, [fit.name])[0]
+        return fit_usual(samples, [fit.name], refined=1)[0]
     return METHODS[fit.method](samples)[0]
 
 

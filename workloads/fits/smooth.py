@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from workloads.errors import ParameterError
 from workloads.fits.fit import Fit, Samples, checked, quiet
@@ -35,7 +36,7 @@ _HALVINGS = 60
 class _Inverted(ContinuousLaw):
     """A law with a CDF and a survival, whose quantiles are found by halving."""
 
-    def _inverse(self, reached: Callable[[Array], Array], q: Array, low: float, high: float) -> Array:
+    def _inverse(self, reached: Callable[[Array], npt.NDArray[np.bool_]], q: Array, low: float, high: float) -> Array:
         """The least x in [low, high] at which ``reached`` is true, elementwise; it is false before and true after."""
         left, right = np.full(np.shape(q), low), np.full(np.shape(q), high)
         for _ in range(_HALVINGS):
@@ -153,10 +154,10 @@ class InterpolatedLaw(_Inverted):
     name: str = "interpolated"
 
     def _cdf(self, x: Array) -> Array:
-        return np.clip(self.curve(x), 0.0, 1.0)
+        return np.asarray(np.clip(self.curve(x), 0.0, 1.0))
 
     def _sf(self, x: Array) -> Array:
-        return np.clip(self.survival(x), 0.0, 1.0)
+        return np.asarray(np.clip(self.survival(x), 0.0, 1.0))
 
     def mean(self) -> float:
         """E[X]: the cubics of the survival, integrated."""
