@@ -91,7 +91,7 @@ def plot_fit(samples: npt.ArrayLike, fits: Sequence[Fit], *, unit: str | None = 
     curves.set_ylim(0.0, 1.02)
     for axes in (curves, rests):
         axes.set_xlim(low / scale, high / scale)
-    _note(rests, shown[0], scale, name)
+    _note(curves, shown[0], scale, name)
     panel_letters([curves, rests])
     handles, labels = curves.get_legend_handles_labels()
     legend_above(figure, handles, labels, columns=min(len(labels), 3))
@@ -122,8 +122,8 @@ def _note(axes: Axes, best: Fit, scale: float, name: str) -> None:
     end = bounded(best.good()).upper / scale
     axes.text(
         0.99,
-        0.02,
-        f"{best.name} is planned for up to {end:.4g} {name}; error: root mean square",
+        0.06,
+        f"error: root mean square\n{best.name} is planned for up to {end:.4g} {name}",
         transform=axes.transAxes,
         ha="right",
         va="bottom",

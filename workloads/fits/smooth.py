@@ -255,8 +255,11 @@ def fit_kernel(samples: Samples) -> Fit:
     narrow = min(deviation, (three - quarter) / 1.349) or deviation
     bandwidth = 0.9 * narrow * samples.size ** (-1.0 / 3.0)
     if values.size > _CENTRES:
-        middles = (np.arange(_CENTRES) + 0.5) / _CENTRES
-        logarithms, weights = np.interp(middles, levels, logarithms), np.full(_CENTRES, 1.0 / _CENTRES)
+        # Even quantiles stand for all; the extremes stay with what they weigh, or the tail would end before them.
+        ends, share = logarithms[[0, -1]], 1.0 / samples.size
+        inner = np.interp((np.arange(_CENTRES) + 0.5) / _CENTRES, levels, logarithms)
+        logarithms = np.concatenate((ends[:1], inner, ends[1:]))
+        weights = np.concatenate(([share], np.full(_CENTRES, (1.0 - 2.0 * share) / _CENTRES), [share]))
     law = KernelLaw(logarithms, weights, float(bandwidth))
     limited = truncate(law, upper=samples.limit) if math.isfinite(samples.limit) else law
     fit = Fit("kernel", limited, math.inf, MappingProxyType({"bandwidth": float(bandwidth)}), method="kernel")
