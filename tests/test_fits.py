@@ -30,6 +30,7 @@ from workloads.fits import (
     fit_polynomial,
     fit_usual,
     fits_of,
+    selection,
     usual,
 )
 from workloads.fits.fit import checked
@@ -187,7 +188,7 @@ def test_the_kernel_law_is_a_mixture() -> None:
 runs = st.lists(st.one_of(st.floats(0.01, 1e4), st.integers(1, 5).map(float)), min_size=5, max_size=40)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(runs, st.booleans())
 def test_smooth_laws_are_laws(values: list[float], limited: bool) -> None:
     samples = Samples.of(values, upper=2.0 * max(values) if limited else None)
@@ -332,10 +333,20 @@ class Stairs:
         return self.costs * np.cumsum(ends)[np.searchsorted(ends, runtimes)]
 
 
+@pytest.fixture
+def few_families(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The choice is the same among 27 families, and takes longer."""
+    monkeypatch.setattr(selection, "METHODS", {**METHODS, "usual": lambda samples: fit_usual(samples, FEW)})
+
+
+FEW = ("alpha", "gamma", "norm", "uniform", "weibull")
+
+
 def chosen(values: Any, **options: Any) -> Any:
     return choose(values, 1.0, Stairs, rng=np.random.default_rng(7), **options)
 
 
+@pytest.mark.usefixtures("few_families")
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 10])
 def test_few_samples_give_a_usable_law(size: int) -> None:
     values = np.random.default_rng(size).normal(8.0, 2.0, size)
@@ -352,16 +363,18 @@ def test_few_samples_give_a_usable_law(size: int) -> None:
         assert report.chosen.name == "discrete"
 
 
+@pytest.mark.usefixtures("few_families")
 def test_the_choice_reports_everything() -> None:
     report = chosen(drawn(stats.gamma(4.0, 0.0, 2.0), 20), finalists=2)
     rows = report.rows()
-    assert len(rows) == 27 + 4
+    assert len(rows) == len(FEW) + 4
     assert sum(bool(row["chosen"]) for row in rows) == 1
     assert sum(row["cost"] is not None and row["method"] == "usual" for row in rows) <= 2
     assert [row["name"] for row in rows if row["reason"] == "its mean is infinite"] == ["alpha"]
     assert all(row["reason"] is None for row in rows if row["cost"] is not None)
 
 
+@pytest.mark.usefixtures("few_families")
 def test_the_cost_is_the_mean_over_runs_not_seen() -> None:
     values = [2.0, 3.0, 5.0, 9.0]
     report = chosen(values, folds=4)
@@ -372,12 +385,14 @@ def test_the_cost_is_the_mean_over_runs_not_seen() -> None:
     assert discrete.cost == pytest.approx(np.mean(by_hand))
 
 
+@pytest.mark.usefixtures("few_families")
 def test_the_choice_depends_on_samples_and_seed_alone() -> None:
     values = np.random.default_rng(3).gamma(4.0, 2.0, 12)
     first, again = chosen(values), chosen(values[::-1])
     assert first.rows() == again.rows()
 
 
+@pytest.mark.usefixtures("few_families")
 def test_a_planner_that_refuses_is_no_candidate() -> None:
     def planner(law: Law, costs: float) -> Stairs:
         if law.name != "discrete":
@@ -399,7 +414,7 @@ def test_warnings_are_silenced_only_within() -> None:
     before = list(warnings.filters)
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
-        fit_all(Samples.of([1.0, 1.0, 2.0, 1e6]))
+        fit_all(Samples.of([1.0, 1.0, 2.0, 3.0, 4.0, 1e6]))
         assert np.geterr()["divide"] == "warn"
     assert not seen
     assert warnings.filters == before
