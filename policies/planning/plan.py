@@ -209,9 +209,10 @@ class ReservationPlan:
             # The reservations to come are longer by a constant factor: the first tells when the rest is nothing.
             if beyond * plan.milestones[-1] * plan.extension <= NEGLIGIBLE * plan.milestones[0]:
                 return plan
-            if plan.milestones[-1] * plan.extension > HORIZON:
-                raise InputError(f"no plan for {law.name} has a finite expected cost: its tail is too heavy")
-            plan = plan.extended(float(plan.milestones[-1]) * plan.extension**8 * 0.999)
+            if plan.milestones[-1] >= HORIZON:
+                raise InputError(f"the tail of {law.name} is too heavy for an expected cost")
+            # A few at a time, so that the plan is not copied for each.
+            plan = plan.extended(min(float(plan.milestones[-1]) * plan.extension**7.9, HORIZON))
 
     # -- what it costs --
 
