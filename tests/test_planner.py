@@ -20,7 +20,18 @@ from policies.planning.plan import ReservationPlan
 from policies.planning.strategies import STRATEGIES, all_checkpoint, no_checkpoint, optimal, plans
 from tests.reference.planning import Prices, best, best_plans, simulate, theorem_2
 from workloads.errors import InputError, ParameterError, UnknownNameError
-from workloads.laws import TABLE_1, DiscreteLaw, bounded, discretise, exponential, lognormal, pareto, truncate, uniform
+from workloads.laws import (
+    TABLE_1,
+    DiscreteLaw,
+    bounded,
+    discretise,
+    exponential,
+    lognormal,
+    normal,
+    pareto,
+    truncate,
+    uniform,
+)
 from workloads.streams import stream
 
 ROOT = Path(__file__).parent.parent
@@ -365,6 +376,7 @@ WRONG: dict[str, Callable[[], object]] = {
     "runs": lambda: optimal([], CostModel()),
     "runs must be a law": lambda: optimal(["a"], CostModel()),
     "runs must be a law, or one or more past runtimes": lambda: STRATEGIES["masi"]([1.0, float("nan")], CostModel()),
+    "law": lambda: optimal(normal(1.0, 1.0), CostModel()),
     "k": lambda: STRATEGIES["masi"]([1.0], CostModel(), k=0),
     "factor": lambda: STRATEGIES["neuro"]([1.0], CostModel(), factor=1.0),
     "tau": lambda: STRATEGIES["all-ckpt-periodic"]([1.0, 2.0], CostModel(), tau=0),

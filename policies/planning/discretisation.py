@@ -27,10 +27,14 @@ def as_law(law_or_runs: Law | ArrayLike) -> Law:
     Raises
     ------
     ParameterError
-        If it is neither a law nor a sequence of runtimes.
+        If it is neither a law nor a sequence of runtimes, or the law has negative ones.
     """
     if hasattr(law_or_runs, "sf"):
         law = cast("Law", law_or_runs)
+        if law.lower < 0:
+            raise ParameterError(
+                "law", "one of runtimes, which are >= 0: truncate it", f"{law.name} from {law.lower:g}"
+            )
         return law if math.isfinite(law.upper) else bounded(law)
     return from_samples(_runs(law_or_runs))
 

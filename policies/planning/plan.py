@@ -28,7 +28,7 @@ NEGLIGIBLE = 1e-18
 HORIZON = 1e250
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class ReservationPlan:
     """A sequence of reservations with checkpoints (Definition 1 of [R]), and what it costs.
 
