@@ -24,11 +24,10 @@ from policies.port import Start
 from policies.tenancy import TENANCIES
 from simulator.cluster import Kind
 from simulator.eventlog import EventLog
+from simulator.holders import Reservation, Run
 from simulator.jobstate import FixedJob, JobState
 from simulator.ondemand import OnDemandService
 from simulator.options import Options
-from simulator.reservation import Reservation
-from simulator.run import Run
 from simulator.system import System
 from workloads.job import JobType
 from workloads.units import to_ticks

@@ -10,7 +10,8 @@ from simulator.engine import Engine
 from simulator.eventlog import EventLog
 from simulator.jobstate import JobState, job_state
 from simulator.options import Options
-from simulator.result import Accounting, JobRecord, Result
+from simulator.records import Accounting, JobRecord
+from simulator.result import Result
 from workloads.errors import InputError, InvariantError, ParameterError
 from workloads.job import Job
 from workloads.units import to_ticks
