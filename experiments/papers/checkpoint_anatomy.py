@@ -174,7 +174,7 @@ def _draw_elapsed(tables: Tables) -> Figure:
     names = {"restart": "R", "work": "T", "checkpoint": "C"}
     for row in rows:
         symbol = names[row["part"]] + (f"_{{{row['reservation']}}}")
-        axes.text((row["start"] + row["end"]) / 2, 0.4, f"${symbol}$", ha="center", va="bottom", fontsize=FONT["note"])
+        axes.text((row["start"] + row["end"]) / 2, 0.38, f"${symbol}$", ha="center", va="top", fontsize=FONT["note"])
     axes.set_ylim(0.75, -0.45)
     axes.set_xlim(0, rows[-1]["end"] * 1.01)
     axes.set_yticks([])
@@ -191,7 +191,7 @@ def _draw_progress(tables: Tables) -> Figure:
     figure = new_figure(PAGE * 0.75, 3.2)
     axes = figure.subplots()
     line = progress(rows)
-    axes.plot([x for x, _ in line], [y for _, y in line], color="#BBBBBB", linewidth=0.8, linestyle=":")
+    axes.plot([x for x, _ in line], [y for _, y in line], color="#777777", linewidth=0.8, linestyle=":")
     for row in rows:
         axes.plot(
             [row["start"], row["end"]], [row["from_work"], row["to_work"]], color=PART_COLORS[row["part"]]
@@ -210,7 +210,7 @@ def _draw_progress(tables: Tables) -> Figure:
     axes.set_yticks([done for _, _, done in ends], [f"$t_{{{number}}}$" for number, _, _ in ends])
     dress(axes, x="elapsed time", y="job progress", grid="none")
     shown = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
-    axes.legend(shown.values(), shown.keys(), fontsize=FONT["legend"], frameon=False, loc="upper left")
+    axes.legend(shown.values(), shown.keys(), fontsize=FONT["legend"], frameon=False, loc="lower right")
     return figure
 
 

@@ -152,7 +152,7 @@ def _draw(tables: Tables) -> Figure:
         own = [row for row in tables["reservations"] if row["sequence"] == name]
         draw_parts(below, own, place, label_reservations=name != "optimal")
         below.text(own[-1]["end"] + 3, place, f"E = {costs[name]:.2f}", va="center", fontsize=6.5, color=INK)
-    below.set_yticks(range(len(names)), [name.replace(" without", "\nwithout") for name in names])
+    below.set_yticks(range(len(names)), [name.replace(" without the", " without\nthe") for name in names])
     below.invert_yaxis()
     below.set_xlim(0, 1.18 * max(row["end"] for row in tables["reservations"]))
     dress(below, x="elapsed time of a job of the longest runtime", title="sequences and their expected costs", grid="x")
