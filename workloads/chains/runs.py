@@ -175,7 +175,8 @@ class Makespans:
 
     def of(self, dataset: str) -> Floats:
         """Walltimes of the runs of one dataset [s]."""
-        return self.walltimes[np.array(self.datasets) == dataset]
+        chosen: Floats = self.walltimes[np.array(self.datasets) == dataset]
+        return chosen
 
 
 def read_slant_tasks(path: str | Path) -> TaskRuns:

@@ -109,10 +109,10 @@ def partial_sums(laws: Sequence[Any], cells: int = _CELLS) -> tuple[Any, ...]:
     for law, low, high in zip(laws, lows, highs, strict=True):
         count = max(2, math.ceil((high - low) / step) + 1)
         # The mass of a cell sits at its middle: the mean of a sum is then the sum of the means.
-        edges: Floats = low + step * (np.arange(count + 1) - 0.5)
+        edges: Floats = np.arange(-0.5, count) * step + low
         masses = _convolve(masses, _cell_masses(law, edges))
         start += low
-        points: Floats = start + step * (np.arange(masses.size + 1) - 0.5)
+        points: Floats = np.arange(-0.5, masses.size) * step + start
         total = masses.sum()
         below = np.concatenate(([0.0], np.cumsum(masses))) / total
         above = np.concatenate((np.cumsum(masses[::-1])[::-1], [0.0])) / total
