@@ -1,0 +1,189 @@
+"""What a reservation costs: the platform's prices, and the time that checkpoints and restarts take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from workloads.errors import ParameterError
+
+__all__ = ["CostModel", "Duration", "Table"]
+
+Floats = NDArray[np.float64]
+#: A duration, or a function that gives it for an array of milestones.
+Duration = float | Callable[[Floats], ArrayLike]
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A duration known at some milestones: straight lines between them, constant outside.
+
+    This is how a plan whose costs are functions is written to JSON: exact at the plan's own milestones.
+
+    Parameters
+    ----------
+    milestones
+        Ascending; shape (m,).
+    durations
+        At the milestones; shape (m,).
+
+    Examples
+    --------
+    >>> Table([1.0, 3.0], [0.0, 2.0])(np.array([2.0, 9.0]))
+    array([1., 2.])
+    """
+
+    milestones: ArrayLike
+    durations: ArrayLike
+
+    def __call__(self, milestones: ArrayLike) -> Floats:
+        """Durations at the milestones, in their shape."""
+        x, y = np.asarray(self.milestones, float), np.asarray(self.durations, float)
+        return np.asarray(np.interp(np.asarray(milestones, float), x, y), float)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Table):
+            return NotImplemented
+        return np.array_equal(self.milestones, other.milestones) and np.array_equal(self.durations, other.durations)
+
+    def __hash__(self) -> int:
+        return hash(np.asarray(self.milestones, float).tobytes() + np.asarray(self.durations, float).tobytes())
+
+
+@dataclass(frozen=True)
+class CostModel:
+    """Prices of a reservation, and durations of checkpoint and restart (Equation 1 of [R]).
+
+    A reservation of length W of which w is used costs ``alpha * W + beta * w + gamma``. The unit of time is the
+    caller's, one throughout a plan; the unit of cost is that of ``alpha`` times it.
+
+    Parameters
+    ----------
+    alpha
+        Price of a unit of reserved time; > 0.
+    beta
+        Price of a unit of used time; >= 0.
+    gamma
+        Price of a reservation, whatever its length; >= 0.
+    checkpoint
+        Time that a checkpoint takes, C; >= 0. A function of the milestone (an array in, an array out) where it
+        varies, e.g. with the memory in use.
+    restart
+        Time that a restart takes, R; >= 0. A function of the milestone *whose checkpoint is read* where it varies.
+
+    Raises
+    ------
+    ParameterError
+        If a value is negative, not finite or no number.
+
+    Notes
+    -----
+    [R] is "Reservation and Checkpointing Strategies for Stochastic Jobs", section 2.2; it takes C and R constant.
+
+    Examples
+    --------
+    >>> costs = CostModel(checkpoint=0.1, restart=lambda t: 0.05 * t)
+    >>> costs.checkpoint_at([1.0, 2.0])
+    array([0.1, 0.1])
+    >>> costs.restart_at([1.0, 2.0])
+    array([0.05, 0.1 ])
+    """
+
+    alpha: float = 1.0
+    beta: float = 0.0
+    gamma: float = 0.0
+    checkpoint: Duration = 0.0
+    restart: Duration = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("alpha", "beta", "gamma", "checkpoint", "restart"):
+            value = getattr(self, name)
+            if callable(value) and name in {"checkpoint", "restart"}:
+                continue
+            positive = name == "alpha"
+            legal = f"a finite number {'>' if positive else '>='} 0"
+            try:
+                number = float(value)
+            except (TypeError, ValueError):
+                raise ParameterError(name, legal, value) from None
+            if not np.isfinite(number) or number < 0 or (positive and number == 0):
+                raise ParameterError(name, legal, value)
+            object.__setattr__(self, name, number)
+
+    @property
+    def checkpoint_varies(self) -> bool:
+        """Whether C is a function of the milestone."""
+        return callable(self.checkpoint)
+
+    @property
+    def restart_varies(self) -> bool:
+        """Whether R is a function of the milestone."""
+        return callable(self.restart)
+
+    def checkpoint_at(self, milestones: ArrayLike) -> Floats:
+        """Duration of a checkpoint at each milestone.
+
+        Parameters
+        ----------
+        milestones
+            Any shape.
+
+        Returns
+        -------
+        numpy.ndarray
+            Of the same shape.
+
+        Raises
+        ------
+        ParameterError
+            If a function of the user gives negative, infinite or undefined durations, or another shape.
+        """
+        return _durations("checkpoint", self.checkpoint, milestones)
+
+    def restart_at(self, milestones: ArrayLike) -> Floats:
+        """Duration of a restart from the checkpoint of each milestone; as :meth:`checkpoint_at`."""
+        return _durations("restart", self.restart, milestones)
+
+    def price(self, length: ArrayLike, used: ArrayLike) -> Floats:
+        """Cost of reservations of these lengths of which so much is used (Equation 1 of [R])."""
+        return np.asarray(self.alpha * np.asarray(length) + self.beta * np.asarray(used) + self.gamma, float)
+
+    def omniscient(self, runtime: ArrayLike) -> Floats:
+        """Cost for who knows the runtime: one reservation of exactly that length."""
+        return self.price(runtime, runtime)
+
+    def to_dict(self, milestones: ArrayLike) -> dict[str, Any]:
+        """As JSON holds it; functions as a table of their values at the milestones."""
+        at = np.asarray(milestones, float)
+        shown: dict[str, Any] = {"alpha": self.alpha, "beta": self.beta, "gamma": self.gamma}
+        for name, value, durations in (
+            ("checkpoint", self.checkpoint, self.checkpoint_at),
+            ("restart", self.restart, self.restart_at),
+        ):
+            varies = {"milestones": at.tolist(), "durations": durations(at).tolist()}
+            shown[name] = varies if callable(value) else value
+        return shown
+
+    @classmethod
+    def from_dict(cls, shown: dict[str, Any]) -> CostModel:
+        """The inverse of :meth:`to_dict`; tables become functions."""
+        values: dict[str, Any] = {
+            name: Table(**value) if isinstance(value, dict) else value for name, value in shown.items()
+        }
+        return cls(**values)
+
+
+def _durations(name: str, duration: Duration, milestones: ArrayLike) -> Floats:
+    at = np.asarray(milestones, float)
+    if not callable(duration):
+        return np.full(at.shape, duration)
+    found = np.asarray(duration(at), float)
+    if found.shape not in {at.shape, ()}:
+        raise ParameterError(name, f"a function that gives an array of shape {at.shape}", found.shape)
+    if not np.all(np.isfinite(found) & (found >= 0)):
+        raise ParameterError(name, "a function whose durations are finite and >= 0", found.tolist())
+    return np.broadcast_to(found, at.shape).astype(float)

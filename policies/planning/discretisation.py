@@ -1,0 +1,107 @@
+"""What a strategy is given, a law or past runs, as what it works on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from policies.planning.costs import CostModel
+from workloads.errors import ParameterError
+from workloads.laws import DiscreteLaw, Law, algorithm_1_size, bounded, discretise, from_samples
+
+__all__ = ["GRID", "SIZE", "as_discrete", "as_law", "last_runs"]
+
+#: Default grid and number of its cells: within 0.1 % of the converged cost on the nine laws of [R], see the table that
+#: ``python -m tests.benchmarks.planner`` prints.
+GRID = "cubic"
+SIZE = 1000
+
+
+def as_law(law_or_runs: Law | ArrayLike) -> Law:
+    """The law itself, cut where its support is infinite; the discrete law of the runs.
+
+    Raises
+    ------
+    ParameterError
+        If it is neither a law nor a sequence of runtimes.
+    """
+    if hasattr(law_or_runs, "sf"):
+        law = cast("Law", law_or_runs)
+        return law if math.isfinite(law.upper) else bounded(law)
+    return from_samples(_runs(law_or_runs))
+
+
+def as_discrete(
+    law_or_runs: Law | ArrayLike,
+    costs: CostModel,
+    n: int | None = None,
+    grid: str | None = None,
+    epsilon: float | None = None,
+) -> DiscreteLaw:
+    """A discrete law to plan for.
+
+    Parameters
+    ----------
+    law_or_runs
+        A continuous law is cut where its support is infinite, and discretised; a discrete law stands as it is; runs
+        are a law of their own.
+    costs
+        Prices and durations, of which Algorithm 1's size depends.
+    n, grid
+        Number of cells, and where they end: ``"equal-time"``, ``"equal-probability"`` or ``"cubic"``.
+    epsilon
+        Take Algorithm 1 of [R] instead: equal-time cells, as many as keep the cost below 1 + epsilon times the
+        optimum (Theorem 3).
+
+    Raises
+    ------
+    ParameterError
+        If epsilon is given together with n or another grid, or asks for infinitely many cells.
+    """
+    law = as_law(law_or_runs)
+    if isinstance(law, DiscreteLaw):
+        return law
+    if epsilon is None:
+        return discretise(law, SIZE if n is None else n, GRID if grid is None else grid)
+    if n is not None or grid not in {None, "equal-time"}:
+        raise ParameterError("epsilon", "given without n, and with no other grid than 'equal-time'", epsilon)
+    size = algorithm_1_size(
+        law,
+        epsilon,
+        alpha=costs.alpha,
+        beta=costs.beta,
+        gamma=costs.gamma,
+        checkpoint=_least(costs.checkpoint_at, law),
+        restart=_least(costs.restart_at, law),
+    )
+    return discretise(law, size, "equal-time")
+
+
+def _least(duration: Callable[[NDArray[np.float64]], NDArray[np.float64]], law: Law) -> float:
+    """The least checkpoint or restart time over the support, as far as a thousand looks can tell."""
+    return float(duration(np.linspace(law.lower, law.upper, 1001)[1:]).min())
+
+
+def last_runs(runs: ArrayLike, k: int | None) -> NDArray[np.float64]:
+    """The last k of the runs, or all where there are fewer or k is None; shape (<= k,)."""
+    times = _runs(runs)
+    if k is None:
+        return times
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+        raise ParameterError("k", "a whole number >= 1", k)
+    return times[-int(k) :]
+
+
+def _runs(runs: ArrayLike) -> NDArray[np.float64]:
+    legal = "a law, or one or more past runtimes, finite and > 0"
+    try:
+        times = np.asarray(runs, float)
+    except (TypeError, ValueError):
+        raise ParameterError("runs", legal, runs) from None
+    if times.ndim != 1 or not times.size or not np.all(np.isfinite(times) & (times > 0)):
+        raise ParameterError("runs", legal, runs)
+    return times

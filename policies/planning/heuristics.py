@@ -1,0 +1,93 @@
+"""Plans by rule of thumb, from past runs."""
+
+from __future__ import annotations
+
+from numpy.typing import ArrayLike
+
+from policies.planning.costs import CostModel
+from policies.planning.discretisation import as_law, last_runs
+from policies.planning.plan import ReservationPlan
+from workloads.errors import ParameterError
+from workloads.laws import Law
+
+__all__ = ["masi", "maximum", "neuro", "neuro_average"]
+
+
+def maximum(
+    law_or_runs: Law | ArrayLike, costs: CostModel, *, k: int | None = None, factor: float = 1.5
+) -> ReservationPlan:
+    """One reservation as long as the longest past run, without a checkpoint.
+
+    Parameters
+    ----------
+    law_or_runs
+        Past runs, the newest last; a law stands for all runs that there could be.
+    costs
+        Prices and durations.
+    k
+        How many of the last runs to look at; by default all.
+    factor
+        By how much the next reservation is longer where a job outlives the last; > 1.
+
+    Notes
+    -----
+    The "HPC" strategy of "Speculative Scheduling for Stochastic HPC Applications with Incomplete Data", section VI.
+    """
+    _, longest = _mean_and_longest(law_or_runs, k)
+    return _geometric("maximum", longest, longest, costs, factor, checkpointed=False)
+
+
+def masi(law_or_runs: Law | ArrayLike, costs: CostModel, *, k: int | None = 5, factor: float = 1.5) -> ReservationPlan:
+    """The mean of the last k runs, then longer by a factor each time, without checkpoints.
+
+    Parameters are those of :func:`maximum`.
+
+    Notes
+    -----
+    The "HPC" strategy of [R], section 5.1, with k = 5 and factor 1.5; [S] describes k = 10 and factor 2. The plan
+    lists reservations up to the longest of the runs; beyond, the extension goes on by the same factor.
+    """
+    mean, longest = _mean_and_longest(law_or_runs, k)
+    return _geometric("masi", mean, longest, costs, factor, checkpointed=False)
+
+
+def neuro(
+    law_or_runs: Law | ArrayLike, costs: CostModel, *, k: int | None = None, factor: float = 1.5
+) -> ReservationPlan:
+    """The longest of the last k runs, then longer by a factor each time, always with a checkpoint.
+
+    Parameters are those of :func:`maximum`.
+
+    Notes
+    -----
+    "Neuro" of "Profiles of upcoming HPC Applications and their Impact on Reservation Strategies", section 4.1.1:
+    the second reservation works half as long as the first, so that both together reach 1.5 times the first.
+    """
+    _, longest = _mean_and_longest(law_or_runs, k)
+    return _geometric("neuro", longest, longest, costs, factor, checkpointed=True)
+
+
+def neuro_average(
+    law_or_runs: Law | ArrayLike, costs: CostModel, *, k: int | None = None, factor: float = 1.5
+) -> ReservationPlan:
+    """As :func:`neuro`, from the mean of the last k runs on."""
+    mean, longest = _mean_and_longest(law_or_runs, k)
+    return _geometric("neuro-avg", mean, longest, costs, factor, checkpointed=True)
+
+
+def _mean_and_longest(law_or_runs: Law | ArrayLike, k: int | None) -> tuple[float, float]:
+    if hasattr(law_or_runs, "sf"):
+        law = as_law(law_or_runs)
+        return law.mean(), float(law.upper)
+    runs = last_runs(law_or_runs, k)
+    # Rounding must not put the mean above the longest run.
+    return min(float(runs.mean()), float(runs.max())), float(runs.max())
+
+
+def _geometric(
+    strategy: str, first: float, longest: float, costs: CostModel, factor: float, *, checkpointed: bool
+) -> ReservationPlan:
+    if not factor > 1:
+        raise ParameterError("factor", "a number > 1", factor)
+    plan = ReservationPlan([first], checkpointed, costs, strategy, None, factor, checkpointed)
+    return plan.extended(longest)

@@ -1,0 +1,237 @@
+"""The loops of the planner: one plain-Python source, also compiled by numba for large plans.
+
+The functions below use loops, numbers and indexing only, on whatever is indexed: lists where they run as they are
+(faster there than arrays), arrays where numba compiles them. They allocate nothing; the caller passes the buffers.
+What they compute, and why it is right, is told in docs/planner.md. Throughout, index 0 is "no work done yet" with
+value 0 and survival 1, values ascend strictly, and the checkpoint cost at the last value n is 0: a checkpoint there
+saves nothing. Lines have the slopes and intercepts (m, b); a lower envelope is queried at x = survival.
+
+``steps`` tells the caller how the work grows, :func:`runner` picks between the two ways to run a function.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+__all__ = ["COMPILE_FROM", "chain", "chain_any", "runner", "sweep"]
+
+#: Inner steps from which loading the compiled code is cheaper than running the plain source.
+COMPILE_FROM = 300_000
+
+
+def sweep(  # type: ignore[no-untyped-def] # compiled: types are numba's to infer, from lists and arrays alike
+    v, s, ckpt, restart, alpha, beta, gamma, top, bottom, known, monotone,
+    diagonal, second, second_at, following, saved, m, b, at, m2, b2, at2,
+):  # fmt: skip
+    """Rows c = top, ..., bottom of the recurrence: all that is paid after a checkpoint at c.
+
+    Fills ``diagonal[c]`` = E(c, c) and, unless ``known``, ``second[c]``, ``second_at[c]``: the best next reservation
+    that is checkpointed, its value without the terms of row c. ``following[l]`` and ``saved[l]`` are left as the
+    choices of the last row: the next milestone after l, and whether it is checkpointed. ``monotone`` tells that the
+    restart cost does not vary.
+    """
+    n = len(v) - 1
+    head2 = 0
+    tail2 = 0
+    for c in range(top, bottom - 1, -1):
+        if not known:
+            x = s[c]
+            j = c + 1
+            best = 0.0
+            where = j
+            if monotone:
+                # Insert the line of j = c + 1 into the envelope that all rows share.
+                slope = alpha * (v[j] + ckpt[j])
+                height = diagonal[j] + beta * ckpt[j] * s[j]
+                # A line that does not arrive with a smaller slope than the one before it lies above it everywhere.
+                if tail2 == head2 or slope < m2[tail2 - 1]:
+                    while tail2 - head2 >= 2 and (height - b2[tail2 - 2]) * (m2[tail2 - 2] - m2[tail2 - 1]) <= (
+                        b2[tail2 - 1] - b2[tail2 - 2]
+                    ) * (m2[tail2 - 2] - slope):
+                        tail2 -= 1
+                    m2[tail2] = slope
+                    b2[tail2] = height
+                    at2[tail2] = j
+                    tail2 += 1
+                best = m2[head2] * x + b2[head2]
+                # Strictly: of equal costs the largest milestone is kept.
+                while tail2 - head2 >= 2:
+                    other = m2[head2 + 1] * x + b2[head2 + 1]
+                    if other >= best:
+                        break
+                    head2 += 1
+                    best = other
+                where = at2[head2]
+            else:
+                where = n
+                best = alpha * v[n] * x
+                for j in range(n - 1, c, -1):
+                    other = alpha * (v[j] + ckpt[j]) * x + diagonal[j] + beta * ckpt[j] * s[j]
+                    if other < best:
+                        best = other
+                        where = j
+            second[c] = best
+            second_at[c] = where
+        # The row itself: E(c, l) for l = n - 1, ..., c; only the envelope and the newest value are kept.
+        fixed = alpha * (restart[c] - v[c]) + beta * restart[c] + gamma
+        start = v[c]
+        head = 0
+        tail = 0
+        value = 0.0
+        for l in range(n - 1, c - 1, -1):  # noqa: E741 # the paper's index
+            x = s[l]
+            j = l + 1
+            slope = alpha * v[j]
+            height = value + beta * (v[j] - start) * s[j]
+            while tail - head >= 2 and (height - b[tail - 2]) * (m[tail - 2] - m[tail - 1]) <= (
+                b[tail - 1] - b[tail - 2]
+            ) * (m[tail - 2] - slope):
+                tail -= 1
+            m[tail] = slope
+            b[tail] = height
+            at[tail] = j
+            tail += 1
+            best = m[head] * x + b[head]
+            while tail - head >= 2:
+                other = m[head + 1] * x + b[head + 1]
+                if other >= best:
+                    break
+                head += 1
+                best = other
+            where = at[head]
+            mark = 0
+            if second[l] < best or (second[l] == best and second_at[l] > where):
+                best = second[l]
+                where = second_at[l]
+                mark = 1
+            value = fixed * x + best
+            following[l] = where
+            saved[l] = mark
+        diagonal[c] = value
+
+
+def chain(v, s, ckpt, restart, alpha, beta, gamma, diagonal, following, m, b, at):  # type: ignore[no-untyped-def]
+    """Every reservation is checkpointed, the restart cost does not vary: E(c, c) for all c in O(n)."""
+    n = len(v) - 1
+    head = 0
+    tail = 0
+    diagonal[n] = 0.0
+    for c in range(n - 1, -1, -1):
+        x = s[c]
+        j = c + 1
+        slope = alpha * (v[j] + ckpt[j])
+        height = diagonal[j] + beta * ckpt[j] * s[j]
+        if tail == head or slope < m[tail - 1]:
+            while tail - head >= 2 and (height - b[tail - 2]) * (m[tail - 2] - m[tail - 1]) <= (
+                b[tail - 1] - b[tail - 2]
+            ) * (m[tail - 2] - slope):
+                tail -= 1
+            m[tail] = slope
+            b[tail] = height
+            at[tail] = j
+            tail += 1
+        best = m[head] * x + b[head]
+        while tail - head >= 2:
+            other = m[head + 1] * x + b[head + 1]
+            if other >= best:
+                break
+            head += 1
+            best = other
+        following[c] = at[head]
+        diagonal[c] = (alpha * (restart[c] - v[c]) + beta * restart[c] + gamma) * x + best
+
+
+def chain_any(v, s, ckpt, restart, alpha, beta, gamma, diagonal, following, m, b, node):  # type: ignore[no-untyped-def]
+    """As :func:`chain` where the restart cost varies: lines arrive in any order, kept in a Li Chao tree, O(n log n).
+
+    ``node`` holds the line of each node of a heap over the n queries, 0 where it is empty; shape (2 size,) for the
+    least power of two that is no less than n.
+    """
+    n = len(v) - 1
+    size = len(node) // 2
+    for k in range(2 * size):
+        node[k] = 0
+    diagonal[n] = 0.0
+    for c in range(n - 1, -1, -1):
+        # Insert the line of j = c + 1; the queries, by index, have falling x = s[index].
+        new = c + 1
+        m[new] = alpha * (v[new] + ckpt[new])
+        b[new] = diagonal[new] + beta * ckpt[new] * s[new]
+        low = 0
+        high = size - 1
+        k = 1
+        while k < 2 * size:
+            old = node[k]
+            if old == 0:
+                node[k] = new
+                break
+            middle = (low + high) // 2
+            x = s[min(middle, n - 1)]
+            # The winner at the middle stays; of equals the one with the larger milestone, as everywhere.
+            one = m[new] * x + b[new]
+            two = m[old] * x + b[old]
+            if one < two or (one == two and new > old):
+                node[k] = new
+                new, old = old, new
+            # The loser can win on the side only where its slope helps: a larger slope at smaller x, the higher indexes.
+            if m[new] > m[old]:
+                low = middle + 1
+                k = 2 * k + 1
+            elif m[new] < m[old]:
+                high = middle
+                k = 2 * k
+            else:
+                break
+        x = s[c]
+        where = 0
+        best = 0.0
+        k = c + size
+        while k >= 1:
+            j = node[k]
+            if j != 0:
+                other = m[j] * x + b[j]
+                if where == 0 or other < best or (other == best and j > where):
+                    best = other
+                    where = j
+            k //= 2
+        following[c] = where
+        diagonal[c] = (alpha * (restart[c] - v[c]) + beta * restart[c] + gamma) * x + best
+
+
+@functools.cache
+def _compiled(function: Callable[..., None]) -> Callable[..., None] | None:
+    """The function compiled, from the cache on disk if it is there; None where numba is missing."""
+    try:
+        from numba import njit
+    except ImportError:
+        return None
+    try:
+        compiled: Callable[..., None] = njit(cache=True)(function)
+    except RuntimeError:  # no directory to keep the cache in: compile anew in each process
+        compiled = njit(function)
+    return compiled
+
+
+def runner(function: Callable[..., None], steps: int) -> tuple[Callable[..., None], Callable[[Any], Any]]:
+    """The function as it is best run for so many inner steps, and how to pass it sequences.
+
+    Parameters
+    ----------
+    function
+        One of this module.
+    steps
+        Estimated number of inner steps.
+
+    Returns
+    -------
+    function, sequence
+        Apply ``sequence`` to each array argument: it makes a list for the plain source, leaves an array for numba.
+    """
+    compiled = _compiled(function) if steps >= COMPILE_FROM else None
+    if compiled is None:
+        return function, lambda array: np.asarray(array).tolist()
+    return compiled, np.ascontiguousarray

@@ -1,0 +1,178 @@
+"""The cheapest plan for a discrete law: of all plans, with all reservations checkpointed, or with none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from policies.planning.costs import CostModel
+from policies.planning.kernel import chain, chain_any, runner, sweep
+from workloads.errors import ParameterError
+
+__all__ = ["Solution", "cheapest"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What the dynamic program finds.
+
+    Parameters
+    ----------
+    milestones, checkpointed
+        Of the reservations; shape (m,).
+    cost
+        Expected cost of the sequence.
+    """
+
+    milestones: Floats
+    checkpointed: NDArray[np.bool_]
+    cost: float
+
+
+def cheapest(
+    values: ArrayLike,
+    probabilities: ArrayLike,
+    costs: CostModel,
+    checkpoints: Literal["best", "all", "none"] = "best",
+    survival: ArrayLike | None = None,
+) -> Solution:
+    """The sequence of reservations with the least expected cost for a discrete law of the runtime.
+
+    Parameters
+    ----------
+    values
+        v_i, strictly ascending, >= 0; shape (n,).
+    probabilities
+        f_i; shape (n,), sum 1.
+    costs
+        Prices and durations; C and R may vary with the milestone.
+    checkpoints
+        Which reservations are checkpointed: those that it pays for (Theorem 2 of [R]), all but the last one
+        (ALL-CKPT), or none (NO-CKPT).
+    survival
+        P(Y > v_i); shape (n,). By default summed from the probabilities.
+
+    Returns
+    -------
+    Solution
+        It ends with v_n, not checkpointed. Of equally cheap sequences one with larger milestones.
+
+    Raises
+    ------
+    ParameterError
+        If values do not ascend, or probabilities are none.
+
+    Notes
+    -----
+    O(n^2) time for the best, O(n) for all and none (O(n log n) for all where the restart cost varies); O(n) memory.
+    The proof is in docs/planner.md. [R] is "Reservation and Checkpointing Strategies for Stochastic Jobs",
+    section 3.2; its algorithm takes O(n^3) time and O(n^2) memory.
+
+    Examples
+    --------
+    >>> found = cheapest([1, 2, 10], [0.6, 0.3, 0.1], CostModel(checkpoint=0.1, restart=0.1))
+    >>> found.milestones, found.checkpointed, round(found.cost, 6)
+    (array([ 1.,  2., 10.]), array([ True,  True, False]), 2.39)
+    """
+    v, f, s = _checked(values, probabilities, survival)
+    mean = float(v @ f)
+    v, s = _useful(v, f, s, costs)
+    ckpt = costs.checkpoint_at(v)
+    restart = costs.restart_at(v)
+    # Nothing is saved at the last value, nothing is read before the first checkpoint.
+    v, s = np.concatenate(([0.0], v)), np.concatenate(([1.0], s))
+    ckpt, restart = np.concatenate(([0.0], ckpt)), np.concatenate(([0.0], restart))
+    ckpt[-1] = 0.0
+    prices = (costs.alpha, costs.beta, costs.gamma)
+    if checkpoints == "all":
+        at, saved, cost = _chain(v, s, ckpt, restart, prices, costs.restart_varies)
+    else:
+        at, saved, cost = _sweep(v, s, ckpt, restart, prices, not costs.restart_varies, checkpoints == "none")
+    return Solution(v[at], np.array(saved, bool), costs.beta * mean + cost)
+
+
+def _checked(values: ArrayLike, probabilities: ArrayLike, survival: ArrayLike | None) -> tuple[Floats, Floats, Floats]:
+    v, f = np.asarray(values, float), np.asarray(probabilities, float)
+    if v.ndim != 1 or not v.size or not np.all(np.isfinite(v)) or np.any(np.diff(v) <= 0) or v[0] < 0 or v[-1] <= 0:
+        raise ParameterError("values", "finite numbers >= 0, strictly ascending, the last > 0", values)
+    if f.shape != v.shape or not np.all(f >= 0) or not np.isclose(f.sum(), 1.0, rtol=1e-6):
+        raise ParameterError("probabilities", "numbers >= 0 with sum 1, one for each value", probabilities)
+    # Summed from the end: 1 - cdf would lose the tail.
+    s = np.append(np.cumsum(f[:0:-1])[::-1], 0.0) if survival is None else np.array(survival, float)
+    if s.shape != v.shape or np.any(np.diff(s, prepend=1.0) > 1e-12):
+        raise ParameterError("survival", "numbers <= 1 that do not ascend, one for each value", survival)
+    s[-1] = 0.0
+    return v, f, s
+
+
+def _useful(v: Floats, f: Floats, s: Floats, costs: CostModel) -> tuple[Floats, Floats]:
+    """The values that can be milestones: those that some job needs, and the last.
+
+    Where a checkpoint or a restart costs less at a value that no job needs, that value is a candidate too.
+    """
+    varies = costs.checkpoint_varies or costs.restart_varies
+    keep = v > 0 if varies else (f > 0) & (v > 0)
+    keep[-1] = True
+    return v[keep], s[keep]
+
+
+def _walk(following: Any, saved: Any, start: int, end: int) -> tuple[list[int], list[bool]]:
+    """Follow the choices of a row until a checkpoint or the end."""
+    at: list[int] = []
+    marks: list[bool] = []
+    l = start  # noqa: E741 # the paper's index
+    while l < end:
+        marks.append(bool(saved[l]))
+        l = int(following[l])  # noqa: E741
+        at.append(l)
+        if marks[-1]:
+            break
+    return at, marks
+
+
+def _sweep(
+    v: Floats, s: Floats, ckpt: Floats, restart: Floats, prices: tuple[float, float, float], monotone: bool, none: bool
+) -> tuple[list[int], list[bool], float]:
+    n = v.size - 1
+    function, sequence = runner(sweep, n if none else n * n // 2)
+    data = [sequence(array) for array in (v, s, ckpt, restart)]
+    diagonal, m, b, m2, b2 = (sequence(np.zeros(n + 1)) for _ in range(5))
+    second = sequence(np.full(n + 1, np.inf))
+    second_at, following, saved, at, at2 = (sequence(np.zeros(n + 1, np.int64)) for _ in range(5))
+    buffers = (diagonal, second, second_at, following, saved, m, b, at, m2, b2, at2)
+    # Without checkpoints row 0 is all there is, and the second bracket stays infinite.
+    function(*data, *prices, 0 if none else n - 1, 0, none, monotone, *buffers)
+    cost = float(diagonal[0])
+    ends, marks = _walk(following, saved, 0, n)
+    while ends[-1] < n:
+        # Rows are not kept: the one that the plan enters is computed again.
+        c = ends[-1]
+        function(*data, *prices, c, c, True, monotone, *buffers)
+        more, flags = _walk(following, saved, c, n)
+        ends += more
+        marks += flags
+    marks[-1] = False
+    return ends, marks, cost
+
+
+def _chain(
+    v: Floats, s: Floats, ckpt: Floats, restart: Floats, prices: tuple[float, float, float], any_order: bool
+) -> tuple[list[int], list[bool], float]:
+    n = v.size - 1
+    size = 1 << (n - 1).bit_length()
+    function, sequence = runner(chain_any if any_order else chain, n * (size.bit_length() if any_order else 1))
+    data = [sequence(array) for array in (v, s, ckpt, restart)]
+    diagonal, m, b = (sequence(np.zeros(n + 1)) for _ in range(3))
+    following = sequence(np.zeros(n + 1, np.int64))
+    lines = sequence(np.zeros(2 * size if any_order else n + 1, np.int64))
+    function(*data, *prices, diagonal, following, m, b, lines)
+    ends, marks = [0], [True]
+    while ends[-1] < n:
+        ends.append(int(following[ends[-1]]))
+        marks.append(ends[-1] < n)
+    return ends[1:], marks[1:], float(diagonal[0])

@@ -1,0 +1,124 @@
+"""Plans with milestones at equal distances (Algorithm 2 of [R])."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from policies.planning.costs import CostModel
+from policies.planning.discretisation import as_law
+from policies.planning.plan import ReservationPlan
+from workloads.errors import ParameterError
+from workloads.laws import Law
+
+__all__ = ["all_checkpoint_periodic", "no_checkpoint_periodic", "periodic_costs"]
+
+Floats = NDArray[np.float64]
+
+
+def all_checkpoint_periodic(
+    law_or_runs: Law | ArrayLike, costs: CostModel, *, tau: int | None = None, most: int = 1000
+) -> ReservationPlan:
+    """ALL-CKPT-PER: milestones at equal distances over the support, each checkpointed but the last.
+
+    Parameters
+    ----------
+    law_or_runs
+        Law of the runtime, cut where its support is infinite; or past runs, taken as a discrete law.
+    costs
+        Prices and durations.
+    tau
+        Number of reservations, >= 1; by default the cheapest of 1, ..., ``most``.
+    most
+        Where the search ends, >= 1.
+
+    Returns
+    -------
+    ReservationPlan
+
+    Notes
+    -----
+    "Reservation and Checkpointing Strategies for Stochastic Jobs", section 4.1. The costs compared are exact, by
+    Theorem 1 on the law itself; of equal costs the least tau is taken.
+    """
+    return _periodic(law_or_runs, costs, tau, most, checkpointed=True)
+
+
+def no_checkpoint_periodic(
+    law_or_runs: Law | ArrayLike, costs: CostModel, *, tau: int | None = None, most: int = 1000
+) -> ReservationPlan:
+    """NO-CKPT-PER: as :func:`all_checkpoint_periodic` without any checkpoint."""
+    return _periodic(law_or_runs, costs, tau, most, checkpointed=False)
+
+
+def _periodic(
+    law_or_runs: Law | ArrayLike, costs: CostModel, tau: int | None, most: int, *, checkpointed: bool
+) -> ReservationPlan:
+    law = as_law(law_or_runs)
+    for name, value in (("tau", tau), ("most", most)):
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1):
+            raise ParameterError(name, "a whole number >= 1", value)
+    if law.lower >= law.upper:
+        tau = 1  # one runtime only: there is nothing to divide
+    if tau is None:
+        tau = 1 + int(np.argmin(periodic_costs(law, costs, np.arange(1, most + 1), checkpointed=checkpointed)))
+    flags = np.full(tau, checkpointed)
+    flags[-1] = False
+    return ReservationPlan(
+        _milestones(law, np.array([tau])),
+        flags,
+        costs,
+        strategy="all-ckpt-periodic" if checkpointed else "no-ckpt-periodic",
+        extension_checkpointed=checkpointed,
+    )
+
+
+def periodic_costs(law: Law, costs: CostModel, taus: ArrayLike, *, checkpointed: bool) -> Floats:
+    """Expected cost of the periodic plan of each tau (Theorem 1 of [R]), all at once.
+
+    Parameters
+    ----------
+    law
+        With a bounded support.
+    costs
+        Prices and durations.
+    taus
+        Numbers of reservations, >= 1; shape (m,).
+    checkpointed
+        Whether all but the last reservation are checkpointed, or none.
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape (m,).
+    """
+    numbers = np.asarray(taus, np.int64)
+    first = np.concatenate(([0], np.cumsum(numbers)[:-1]))
+    last = np.cumsum(numbers) - 1
+    ends = _milestones(law, numbers)
+    # One call for all plans; each plan's first reservation is always needed, its last one never fails.
+    failed = np.asarray(law.sf(ends), float)
+    failed[last] = 0.0
+    needed = np.roll(failed, 1)
+    needed[first] = 1.0
+    if checkpointed:
+        start = np.roll(ends, 1)
+        restart = np.roll(costs.restart_at(ends), 1)
+        checkpoint = costs.checkpoint_at(ends)
+        start[first] = restart[first] = checkpoint[last] = 0.0
+        work, lost = ends - start, np.zeros_like(ends)
+    else:
+        restart = checkpoint = np.zeros_like(ends)
+        work, lost = ends, ends
+    terms = (costs.alpha * (restart + work + checkpoint) + costs.beta * restart + costs.gamma) * needed
+    terms += costs.beta * (lost + checkpoint) * failed
+    return np.asarray(costs.beta * law.mean() + np.add.reduceat(terms, first), float)
+
+
+def _milestones(law: Law, taus: NDArray[np.int64]) -> Floats:
+    """Milestones of all plans, one plan behind the other; shape (sum of taus,)."""
+    tau = np.repeat(taus, taus)
+    first = np.repeat(np.cumsum(taus) - taus, taus)
+    i = np.arange(tau.size) - first + 1
+    # The last one is the end of the support itself, whatever rounding does.
+    return np.asarray(np.where(i == tau, law.upper, law.lower + i * ((law.upper - law.lower) / tau)), float)

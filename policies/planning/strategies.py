@@ -1,0 +1,138 @@
+"""All planning strategies by name, with one call: ``STRATEGIES[name](law_or_runs, costs, **parameters)``."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any, Literal
+
+from numpy.typing import ArrayLike
+
+from policies.planning.costs import CostModel
+from policies.planning.discretisation import as_discrete
+from policies.planning.heuristics import masi, maximum, neuro, neuro_average
+from policies.planning.optimal import cheapest
+from policies.planning.periodic import all_checkpoint_periodic, no_checkpoint_periodic
+from policies.planning.plan import ReservationPlan
+from policies.registry import Registry
+from workloads.errors import ParameterError
+from workloads.laws import Law
+
+__all__ = ["STRATEGIES", "Strategy", "all_checkpoint", "no_checkpoint", "optimal", "plans"]
+
+
+#: From a law of the runtime, or past runs with the newest last, and the costs, to a plan; the parameters are keywords.
+Strategy = Callable[..., ReservationPlan]
+
+
+def optimal(
+    law_or_runs: Law | ArrayLike,
+    costs: CostModel,
+    *,
+    n: int | None = None,
+    grid: str | None = None,
+    epsilon: float | None = None,
+) -> ReservationPlan:
+    """The cheapest plan of all, with a checkpoint where it pays (DYN-PROG-COUNT of [R]).
+
+    Parameters
+    ----------
+    law_or_runs
+        Law of the runtime, or past runs, taken as a discrete law.
+    costs
+        Prices and durations.
+    n, grid, epsilon
+        How a continuous law is discretised: :func:`policies.planning.discretisation.as_discrete`.
+
+    Returns
+    -------
+    ReservationPlan
+        Optimal for the discrete law; for a continuous law close to its optimum, the closer the larger n is.
+
+    Notes
+    -----
+    "Reservation and Checkpointing Strategies for Stochastic Jobs", sections 3.2 and 3.3.
+
+    Examples
+    --------
+    >>> optimal([1.0, 1.0, 1.0, 9.0], CostModel(checkpoint=0.1, restart=0.1)).length
+    array([1.1, 8.1])
+    """
+    return _cheapest("optimal", "best", None, law_or_runs, costs, n, grid, epsilon)
+
+
+def all_checkpoint(
+    law_or_runs: Law | ArrayLike,
+    costs: CostModel,
+    *,
+    n: int | None = None,
+    grid: str | None = None,
+    epsilon: float | None = None,
+) -> ReservationPlan:
+    """ALL-CKPT: the cheapest plan that checkpoints every reservation but the last; parameters as :func:`optimal`."""
+    return _cheapest("all-ckpt", "all", True, law_or_runs, costs, n, grid, epsilon)
+
+
+def no_checkpoint(
+    law_or_runs: Law | ArrayLike,
+    costs: CostModel,
+    *,
+    n: int | None = None,
+    grid: str | None = None,
+    epsilon: float | None = None,
+) -> ReservationPlan:
+    """NO-CKPT: the cheapest plan without any checkpoint; parameters as :func:`optimal`."""
+    return _cheapest("no-ckpt", "none", False, law_or_runs, costs, n, grid, epsilon)
+
+
+def _cheapest(
+    strategy: str,
+    checkpoints: Literal["best", "all", "none"],
+    extension_checkpointed: bool | None,
+    law_or_runs: Law | ArrayLike,
+    costs: CostModel,
+    n: int | None,
+    grid: str | None,
+    epsilon: float | None,
+) -> ReservationPlan:
+    law = as_discrete(law_or_runs, costs, n, grid, epsilon)
+    found = cheapest(law.values, law.probabilities, costs, checkpoints, law.survival)
+    return ReservationPlan(
+        found.milestones, found.checkpointed, costs, strategy, extension_checkpointed=extension_checkpointed
+    )
+
+
+STRATEGIES: Registry[Strategy] = Registry("planning strategy")
+STRATEGIES.add("optimal", optimal)
+STRATEGIES.add("all-ckpt", all_checkpoint)
+STRATEGIES.add("no-ckpt", no_checkpoint)
+STRATEGIES.add("all-ckpt-periodic", all_checkpoint_periodic)
+STRATEGIES.add("no-ckpt-periodic", no_checkpoint_periodic)
+STRATEGIES.add("maximum", maximum)
+STRATEGIES.add("masi", masi)
+STRATEGIES.add("neuro", neuro)
+STRATEGIES.add("neuro-avg", neuro_average)
+
+
+def plans(
+    law_or_runs: Law | ArrayLike, costs: CostModel, names: Iterable[str], **parameters: Any
+) -> dict[str, ReservationPlan]:
+    """Plans of several strategies, each given those of the parameters that it knows.
+
+    Raises
+    ------
+    ParameterError
+        If none of the strategies knows a parameter.
+    UnknownNameError
+        If a strategy is unknown.
+    """
+    chosen = {name: STRATEGIES[name] for name in names}
+    known = {name: set(inspect.signature(strategy).parameters) for name, strategy in chosen.items()}
+    for parameter in parameters:
+        if not any(parameter in names for names in known.values()):
+            legal = sorted(set().union(*known.values()) - {"law_or_runs", "costs"})
+            raise ParameterError("parameters", f"of {', '.join(legal)}", parameter)
+    return {
+        name: strategy(law_or_runs, costs, **{key: value for key, value in parameters.items() if key in known[name]})
+        for name, strategy in chosen.items()
+    }

@@ -1,0 +1,47 @@
+"""Laws of runtimes: by name, from scipy, truncated, discrete, and the grids that make discrete laws of the others."""
+
+from workloads.laws.grids import GRIDS, algorithm_1_size, discretise, from_samples
+from workloads.laws.law import Array, ContinuousLaw, DiscreteLaw, Law
+from workloads.laws.named import (
+    TABLE_1,
+    beta,
+    bounded_pareto,
+    exponential,
+    gamma,
+    lognormal,
+    lognormal_of,
+    normal,
+    pareto,
+    truncated_normal,
+    uniform,
+    weibull,
+)
+from workloads.laws.scipy_adapter import from_scipy
+from workloads.laws.truncated import TAIL, bounded, truncate
+
+__all__ = [
+    "GRIDS",
+    "TABLE_1",
+    "TAIL",
+    "Array",
+    "ContinuousLaw",
+    "DiscreteLaw",
+    "Law",
+    "algorithm_1_size",
+    "beta",
+    "bounded",
+    "bounded_pareto",
+    "discretise",
+    "exponential",
+    "from_samples",
+    "from_scipy",
+    "gamma",
+    "lognormal",
+    "lognormal_of",
+    "normal",
+    "pareto",
+    "truncate",
+    "truncated_normal",
+    "uniform",
+    "weibull",
+]

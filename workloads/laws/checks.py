@@ -1,0 +1,81 @@
+"""Checks of the parameters of laws: numbers that are numbers, and legal ones."""
+
+from __future__ import annotations
+
+import math
+from typing import SupportsFloat
+
+import numpy as np
+import numpy.typing as npt
+
+from workloads.errors import ParameterError
+
+__all__ = ["above", "finite", "nonnegative", "positive", "runtimes"]
+
+
+def _number(parameter: str, value: SupportsFloat, legal: str) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise ParameterError(parameter, legal, value) from None
+    if not math.isfinite(number):
+        raise ParameterError(parameter, legal, number)
+    return number
+
+
+def finite(parameter: str, value: SupportsFloat) -> float:
+    """The value as a finite number."""
+    return _number(parameter, value, "a finite number")
+
+
+def positive(parameter: str, value: SupportsFloat) -> float:
+    """The value as a finite number > 0.
+
+    >>> positive("mean", -1)
+    Traceback (most recent call last):
+    workloads.errors.ParameterError: mean must be a finite number above 0, not -1.0
+    """
+    legal = "a finite number above 0"
+    number = _number(parameter, value, legal)
+    if number <= 0.0:
+        raise ParameterError(parameter, legal, number)
+    return number
+
+
+def nonnegative(parameter: str, value: SupportsFloat) -> float:
+    """The value as a finite number >= 0."""
+    legal = "a finite number, 0 or more"
+    number = _number(parameter, value, legal)
+    if number < 0.0:
+        raise ParameterError(parameter, legal, number)
+    return number
+
+
+def above(parameter: str, value: SupportsFloat, minimum: float) -> float:
+    """The value as a finite number above the minimum."""
+    legal = f"a finite number above the minimum, {minimum:g}"
+    number = _number(parameter, value, legal)
+    if number <= minimum:
+        raise ParameterError(parameter, legal, number)
+    return number
+
+
+def runtimes(parameter: str, values: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """The values as a vector of runtimes: at least one, all finite and above 0.
+
+    Raises
+    ------
+    ParameterError
+        Naming the first value that is none, and its place, counted from 1.
+    """
+    try:
+        array = np.asarray(values, dtype=float).ravel()
+    except (TypeError, ValueError):
+        raise ParameterError(parameter, "a list of numbers", values) from None
+    if array.size == 0:
+        raise ParameterError(parameter, "at least one runtime", [])
+    wrong = ~(np.isfinite(array) & (array > 0.0))
+    if wrong.any():
+        place = int(np.argmax(wrong))
+        raise ParameterError(f"{parameter}, value {place + 1},", "a finite runtime above 0", float(array[place]))
+    return array

@@ -1,0 +1,175 @@
+"""Truncation: a law on condition that the runtime lies within bounds."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from workloads.errors import ParameterError
+from workloads.laws.law import Array, ContinuousLaw, DiscreteLaw, Law, mean_of
+
+__all__ = ["TAIL", "Truncated", "bounded", "truncate"]
+
+#: Infinite supports end at the quantile 1 - TAIL ([R] section 4.2, nu).
+TAIL = 1e-7
+
+
+@dataclass(frozen=True)
+class Truncated(ContinuousLaw):
+    """A law on condition that lower < X <= upper; made by :func:`truncate`.
+
+    Parameters
+    ----------
+    law
+        What is truncated.
+    lower, upper
+        The bounds, within the support of the law.
+    name
+        What people call it.
+    """
+
+    law: Law
+    lower: float
+    upper: float
+    name: str
+
+    @cached_property
+    def _ends_of_law(self) -> tuple[float, float, float, float]:
+        """P(X <= lower), P(X > lower), P(X <= upper), P(X > upper) of the law that is truncated."""
+        law = self.law
+        return (
+            float(law.cdf(self.lower)),
+            float(law.sf(self.lower)),
+            float(law.cdf(self.upper)),
+            float(law.sf(self.upper)),
+        )
+
+    @cached_property
+    def mass(self) -> float:
+        """P(lower < X <= upper) of the law that is truncated."""
+        below_lower, above_lower, below_upper, above_upper = self._ends_of_law
+        # Of two differences the one of smaller numbers has the smaller error.
+        return below_upper - below_lower if below_upper < above_lower else above_lower - above_upper
+
+    def _cdf(self, x: Array) -> Array:
+        below_lower, above_lower, _, _ = self._ends_of_law
+        cdf, sf = self.law.cdf(x), self.law.sf(x)
+        return np.clip(np.where(cdf < above_lower, cdf - below_lower, above_lower - sf) / self.mass, 0.0, 1.0)
+
+    def _sf(self, x: Array) -> Array:
+        _, _, below_upper, above_upper = self._ends_of_law
+        cdf, sf = self.law.cdf(x), self.law.sf(x)
+        return np.clip(np.where(sf < below_upper, sf - above_upper, below_upper - cdf) / self.mass, 0.0, 1.0)
+
+    def _ppf(self, q: Array) -> Array:
+        below_lower, _, _, above_upper = self._ends_of_law
+        below = below_lower + q * self.mass
+        return np.where(below <= 0.5, self.law.ppf(below), self.law.isf(above_upper + (1.0 - q) * self.mass))
+
+    def _isf(self, q: Array) -> Array:
+        below_lower, _, _, above_upper = self._ends_of_law
+        above = above_upper + q * self.mass
+        return np.where(above <= 0.5, self.law.isf(above), self.law.ppf(below_lower + (1.0 - q) * self.mass))
+
+    @cached_property
+    def _mean(self) -> float:
+        return math.inf if math.isinf(self.upper) and math.isinf(self.law.mean()) else mean_of(self)
+
+    def mean(self) -> float:
+        """E[X | lower < X <= upper]; infinite where the law's is and nothing ends the tail."""
+        return self._mean
+
+
+def truncate(law: Law, lower: float | None = None, upper: float | None = None, name: str | None = None) -> Law:
+    """A law on condition that the runtime lies in [lower, upper], renormalised.
+
+    Parameters
+    ----------
+    law
+        What to truncate.
+    lower, upper
+        The bounds; None leaves that end as it is.
+    name
+        A name of its own; by default that of the law.
+
+    Returns
+    -------
+    Law
+        The law itself where the bounds cut nothing off; a :class:`DiscreteLaw` of a discrete one.
+
+    Raises
+    ------
+    ParameterError
+        If a bound is no number, the upper one is not above the lower one, or nothing is left between them.
+
+    Examples
+    --------
+    >>> from workloads.laws.named import uniform
+    >>> half = truncate(uniform(0.0, 4.0), upper=2.0)
+    >>> half.upper, float(half.cdf(1.0)), half.mean()
+    (2.0, 0.5, 1.0)
+    """
+    low = law.lower if lower is None else float(lower)
+    high = law.upper if upper is None else float(upper)
+    for parameter, bound in (("minimum", low), ("maximum", high)):
+        if math.isnan(bound):
+            raise ParameterError(parameter, "a number", bound)
+    if isinstance(law, DiscreteLaw):
+        return _truncate_discrete(law, low, high, name)
+    if not low < high:
+        raise ParameterError("maximum", f"above the minimum, {low:g}", high)
+    low, high = max(low, law.lower), min(high, law.upper)
+    if low == law.lower and high == law.upper and name in (None, law.name):
+        return law
+    inner = law
+    if isinstance(law, Truncated):
+        # Truncating twice is truncating once: one subtraction less in every value.
+        inner = law.law
+    cut = Truncated(inner, low, high, name or law.name) if low < high else None
+    if cut is None or not cut.mass > 0.0:
+        raise ParameterError("minimum and maximum", f"bounds between which {law.name} has any probability", (low, high))
+    return cut
+
+
+def _truncate_discrete(law: DiscreteLaw, low: float, high: float, name: str | None) -> DiscreteLaw:
+    kept = (law.values >= low) & (law.values <= high)
+    mass = float(law.probabilities[kept].sum())
+    if not mass > 0.0:
+        raise ParameterError("minimum and maximum", f"bounds between which {law.name} has any probability", (low, high))
+    return replace(law, values=law.values[kept], probabilities=law.probabilities[kept] / mass, name=name or law.name)
+
+
+def bounded(law: Law, tail: float = TAIL) -> Law:
+    """A law on a finite support of runtimes: an infinite tail ends at Q(1 - tail), and nothing is below 0.
+
+    Parameters
+    ----------
+    law
+        What to bound.
+    tail
+        The probability that is cut off and shared among the rest ([R] section 4.2: 1e-7).
+
+    Returns
+    -------
+    Law
+        The law itself where its support is finite.
+
+    Raises
+    ------
+    ParameterError
+        If ``tail`` is not in (0, 1).
+
+    Examples
+    --------
+    >>> from workloads.laws.named import exponential
+    >>> round(bounded(exponential(1.0)).upper, 3)
+    16.118
+    """
+    if not 0.0 < tail < 1.0:
+        raise ParameterError("tail", "a probability above 0 and below 1", tail)
+    lower = 0.0 if law.lower < 0.0 else None
+    upper = float(law.isf(tail)) if math.isinf(law.upper) else None
+    return law if lower is None and upper is None else truncate(law, lower, upper)
