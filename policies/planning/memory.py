@@ -14,17 +14,17 @@ import numpy as np
 import numpy.typing as npt
 
 from policies.planning.costs import CostModel
+from policies.planning.discretisation import as_discrete
 from policies.planning.optimal import cheapest
 from policies.planning.plan import ReservationPlan
-from policies.planning.strategies import STRATEGIES
 from workloads.chains.chain import TaskChain
 from workloads.chains.device import CheckpointDevice
 from workloads.chains.fits import fit_law
 from workloads.chains.runs import TaskRuns
 from workloads.errors import ParameterError
-from workloads.laws import DiscreteLaw, Law, bounded, discretise, truncate
+from workloads.laws import Law
 
-__all__ = ["MemoryModel", "flat_costs", "mem_all_ckpt", "mem_all_ckpt_v2", "walltime_cells", "with_flat_memory"]
+__all__ = ["MemoryModel", "flat_costs", "mem_all_ckpt", "mem_all_ckpt_v2", "with_flat_memory"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -118,15 +118,9 @@ def with_flat_memory(plan: ReservationPlan, model: MemoryModel) -> ReservationPl
     return replace(plan, memory=np.full(len(plan), model.peak))
 
 
-def walltime_cells(law: Law, n: int = 1000, tail: float = 1e-7) -> DiscreteLaw:
-    """The walltime on n equally spaced values of [0, Q(1 - tail)], as section 4.1.1 of [P] has it."""
-    whole = law if law.lower >= 0 else truncate(law, lower=0.0)
-    return discretise(bounded(whole, tail), n, "equal-time")
-
-
 def mem_all_ckpt(
-    law: Law | TaskRuns | TaskChain,
-    costs: CostModel | None = None,
+    law_or_runs: TaskRuns | TaskChain | Law | npt.ArrayLike,
+    costs: CostModel,
     *,
     chain: TaskChain | None = None,
     device: CheckpointDevice | None = None,
@@ -134,62 +128,69 @@ def mem_all_ckpt(
     granularity: float = 1.0,
     of_running: bool = False,
     restart_varies: bool = False,
-    n: int = 1000,
+    n: int | None = None,
+    grid: str | None = None,
 ) -> ReservationPlan:
     """Mem-All-Ckpt: all reservations checkpointed, each checkpoint sized by the memory needed at its time.
 
     Parameters
     ----------
-    law
-        Law of the walltime, with ``chain``; or a chain, whose own walltime counts; or past runs, from which both are
-        made as in [P]: normal walltime, normal tasks.
+    law_or_runs
+        Runs with their tasks, from which both are made as in [P]: normal walltime, normal tasks; or a chain, whose own
+        walltime counts; or a law of the walltime, or past walltimes, with ``chain``. Without a chain the application
+        is one task of unknown memory, and the plan is that of ALL-CKPT (section 4.2.2 of [P]).
     costs
-        Prices; its checkpoint and restart are replaced by those of the device.
+        Prices; checkpoint and restart are replaced by those of the device where there is a chain.
     chain
-        The application where ``law`` is the law of its walltime.
+        The application where ``law_or_runs`` tells its walltime.
     device
         What a checkpoint of a given volume takes.
     tau, granularity, of_running
         Of :class:`MemoryModel`.
     restart_varies
         A restart takes the time of its own image; else that of the largest one, as in [P].
-    n
-        Values of the discretised walltime; a discrete law stays as it is.
+    n, grid
+        How a continuous law is discretised ([P]: 1000, ``"equal-time"``); see
+        :func:`policies.planning.discretisation.as_discrete`.
 
     Returns
     -------
     ReservationPlan
         With the memory of each reservation.
 
-    Raises
-    ------
-    ParameterError
-        If ``law`` says nothing of tasks and ``chain`` is missing, or a parameter is illegal.
-
     Notes
     -----
     S(i) = min over j > i of S(j) + (R_i + v_j - v_i + C_j) P(Y > v_i), where nothing is read at i = 0 and nothing is
-    written at the last value. As printed in [P], C_i and R are charged at i = 0: the checkpoint at the *begin* of the
-    reservation, and a restart of nothing.
+    written at the last value. As printed in [P], C_i and R are charged at i = 0: the checkpoint of the *begin* of the
+    reservation, and a restart from nothing.
+
+    Examples
+    --------
+    >>> from workloads.chains.standin import slant_like
+    >>> runs = slant_like(50, np.random.default_rng(1))
+    >>> mem_all_ckpt(runs, CostModel()).memory.tolist()[:2]
+    [52.0, 11.0]
     """
-    cells, model = _modelled(law, chain, device, tau, granularity, of_running, n)
-    whole = model.costs(costs or CostModel(), restart_varies=restart_varies)
-    found = cheapest(cells.values, cells.probabilities, whole, "all")
+    walltime, model = _modelled(law_or_runs, chain, MemorySettings(device, tau, granularity, of_running))
+    whole = costs if model is None else model.costs(costs, restart_varies=restart_varies)
+    law = as_discrete(walltime, whole, n, grid)
+    found = cheapest(law.values, law.probabilities, whole, "all", law.survival)
     return _planned(found.milestones, whole, model, "mem-all-ckpt")
 
 
 def mem_all_ckpt_v2(
-    law: Law | TaskRuns | TaskChain,
-    costs: CostModel | None = None,
+    law_or_runs: TaskRuns | TaskChain | Law | npt.ArrayLike,
+    costs: CostModel,
     *,
+    start_tau: float | None = None,
     chain: TaskChain | None = None,
     device: CheckpointDevice | None = None,
     tau: float = 0.1,
-    start_tau: float | None = None,
     granularity: float = 1.0,
     of_running: bool = False,
     restart_varies: bool = False,
-    n: int = 1000,
+    n: int | None = None,
+    grid: str | None = None,
 ) -> ReservationPlan:
     """Mem-All-Ckpt V2: a first reservation that ends before the task with the most memory is likely to have begun.
 
@@ -197,14 +198,14 @@ def mem_all_ckpt_v2(
     ----------
     start_tau
         The first reservation ends at the time by which that task has begun with this probability; ``tau`` by default.
-    law, costs, chain, device, tau, granularity, of_running, restart_varies, n
+    law_or_runs, costs, chain, device, tau, granularity, of_running, restart_varies, n, grid
         Of :func:`mem_all_ckpt`.
 
     Returns
     -------
     ReservationPlan
-        With the memory of each reservation; the first asks for what the tasks before need. It is the plan of
-        :func:`mem_all_ckpt` where the task with the most memory is the first, or has begun before any time > 0.
+        With the memory of each reservation; the first asks for what the tasks before need. Where there is no such
+        first reservation, because the task with the most memory begins at once, it is that of :func:`mem_all_ckpt`.
 
     Notes
     -----
@@ -212,27 +213,37 @@ def mem_all_ckpt_v2(
     for a job that was checkpointed there. A job whose heavy task begins earlier stops before it; see
     :func:`policies.planning.execution.execute`.
     """
-    cells, model = _modelled(law, chain, device, tau, granularity, of_running, n)
-    whole = model.costs(costs or CostModel(), restart_varies=restart_varies)
-    first = model.chain.start_quantile(model.chain.peak_task, tau if start_tau is None else start_tau)
-    later = cells.values > first
-    alive = cells.probabilities[later].sum()
-    if not (first > 0 and alive > 0):
-        return replace(mem_all_ckpt(cells, costs, chain=model.chain, device=model.device, tau=tau,
-                                    granularity=granularity, of_running=of_running, restart_varies=restart_varies),
-                       strategy="mem-all-ckpt-v2")
+    walltime, model = _modelled(law_or_runs, chain, MemorySettings(device, tau, granularity, of_running))
+    whole = costs if model is None else model.costs(costs, restart_varies=restart_varies)
+    law = as_discrete(walltime, whole, n, grid)
+    heavy = 0 if model is None else model.chain.peak_task
+    first = 0.0 if model is None else model.chain.start_quantile(heavy, tau if start_tau is None else start_tau)
+    later = law.values > first
+    alive = float(law.sf(first))
+    if model is None or not (first > 0 and alive > 0):
+        found = cheapest(law.values, law.probabilities, whole, "all", law.survival)
+        return _planned(found.milestones, whole, model, "mem-all-ckpt-v2")
     # What is left is the same problem from a later zero; that its first reservation begins with a restart, too, costs
     # every plan the same.
-    checkpoint, restart = whole.checkpoint, whole.restart
-    rest = replace(whole, checkpoint=_later(checkpoint, first), restart=_later(restart, first))
-    found = cheapest(cells.values[later] - first, cells.probabilities[later] / alive, rest, "all")
-    milestones = np.concatenate(([first], found.milestones + first))
-    plan = _planned(milestones, whole, model, "mem-all-ckpt-v2")
+    rest = replace(whole, checkpoint=_later(whole.checkpoint, first), restart=_later(whole.restart, first))
+    left = law.probabilities[later] / law.probabilities[later].sum()
+    found = cheapest(law.values[later] - first, left, rest, "all", law.survival[later] / alive)
+    plan = _planned(np.concatenate(([first], found.milestones + first)), whole, model, "mem-all-ckpt-v2")
     # Before the heavy task only the tasks before it count, whatever M_tau says at the last instant.
-    before = model.requested(model.chain.memory[: model.chain.peak_task].max())
+    before = float(model.requested(model.chain.memory[:heavy].max()))
     memory = np.array(plan.memory, dtype=float)
-    memory[0] = min(float(memory[0]), float(before))
+    memory[0] = min(memory[0], before)
     return replace(plan, memory=memory)
+
+
+@dataclass(frozen=True)
+class MemorySettings:
+    """What a :class:`MemoryModel` has beside its chain."""
+
+    device: CheckpointDevice | None
+    tau: float
+    granularity: float
+    of_running: bool
 
 
 def _later(duration: Any, shift: float) -> Any:
@@ -241,35 +252,23 @@ def _later(duration: Any, shift: float) -> Any:
 
 
 def _modelled(
-    law: Law | TaskRuns | TaskChain,
-    chain: TaskChain | None,
-    device: CheckpointDevice | None,
-    tau: float,
-    granularity: float,
-    of_running: bool,
-    n: int,
-) -> tuple[DiscreteLaw, MemoryModel]:
-    """The discrete walltime, and the memory over time."""
-    walltime: Law
-    if isinstance(law, TaskRuns):
-        chain = chain or TaskChain.from_runs(law)
-        walltime = fit_law(law.walltimes)
-    elif isinstance(law, TaskChain):
-        chain, walltime = chain or law, law.walltime
-    elif chain is None:
-        raise ParameterError("chain", "the tasks of the application, which a law of its walltime does not tell", chain)
-    else:
-        walltime = law
-    cells = walltime if isinstance(walltime, DiscreteLaw) else walltime_cells(walltime, n)
-    return cells, MemoryModel(chain, device or CheckpointDevice(), tau, granularity, of_running)
+    law_or_runs: TaskRuns | TaskChain | Law | npt.ArrayLike, chain: TaskChain | None, settings: MemorySettings
+) -> tuple[Law | npt.ArrayLike, MemoryModel | None]:
+    """The walltime, and the memory over time; None where nothing is known of it."""
+    walltime: Any = law_or_runs
+    if isinstance(law_or_runs, TaskRuns):
+        chain = chain or TaskChain.from_runs(law_or_runs)
+        walltime = fit_law(law_or_runs.walltimes)
+    elif isinstance(law_or_runs, TaskChain):
+        chain = chain or law_or_runs
+        walltime = law_or_runs.walltime
+    if chain is None:
+        return walltime, None
+    device = settings.device or CheckpointDevice()
+    return walltime, MemoryModel(chain, device, settings.tau, settings.granularity, settings.of_running)
 
 
-def _planned(milestones: Floats, costs: CostModel, model: MemoryModel, strategy: str) -> ReservationPlan:
+def _planned(milestones: Floats, costs: CostModel, model: MemoryModel | None, strategy: str) -> ReservationPlan:
     flags = np.arange(milestones.size) < milestones.size - 1
-    return ReservationPlan(
-        milestones, flags, costs, strategy, model.requests(milestones), extension_checkpointed=True
-    )
-
-
-STRATEGIES.add("mem-all-ckpt", mem_all_ckpt)
-STRATEGIES.add("mem-all-ckpt-v2", mem_all_ckpt_v2)
+    memory = None if model is None else model.requests(milestones)
+    return ReservationPlan(milestones, flags, costs, strategy, memory, extension_checkpointed=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +13,7 @@ from workloads.chains.fits import fit_law
 from workloads.chains.runs import TaskRuns
 from workloads.chains.sums import partial_sums
 from workloads.errors import ParameterError, UnknownNameError
+from workloads.laws import Law
 
 __all__ = ["Task", "TaskChain"]
 
@@ -34,7 +34,7 @@ class Task:
         Memory that it uses on average [GB]; None where unknown.
     """
 
-    law: Any
+    law: Law
     memory: float
     average: float | None = None
 
@@ -70,7 +70,7 @@ class TaskChain:
     """
 
     tasks: tuple[Task, ...]
-    observed_ends: tuple[Any, ...] | None = None
+    observed_ends: tuple[Law, ...] | None = None
 
     def __post_init__(self) -> None:
         if not self.tasks:
@@ -121,12 +121,12 @@ class TaskChain:
         return cls(tasks, observed)
 
     @cached_property
-    def ends(self) -> tuple[Any, ...]:
+    def ends(self) -> tuple[Law, ...]:
         """Laws of the times at which the tasks end."""
         return self.observed_ends or partial_sums([task.law for task in self.tasks])
 
     @property
-    def walltime(self) -> Any:
+    def walltime(self) -> Law:
         """Law of the whole run."""
         return self.ends[-1]
 

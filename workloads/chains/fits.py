@@ -5,25 +5,26 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from workloads.errors import ParameterError, UnknownNameError
+from workloads.laws import Array, ContinuousLaw, Law, gamma, lognormal_of
 
-__all__ = ["FITS", "Kernel", "Moments", "Normal", "choose_fit", "fit_law", "held_out_score"]
+__all__ = ["FITS", "Kernel", "Normal", "choose_fit", "fit_law", "held_out_score"]
 
-Floats = npt.NDArray[np.float64]
-
-#: A spread below this part of the mean is measurement: clocks of such runs tick every two seconds.
+#: Durations that differ by less than this part of their mean are equal: clocks of such runs tick every two seconds.
 _LEAST_SPREAD = 1e-6
-_SQRT_TAU = math.sqrt(2 * math.pi)
+#: Width of the window around a held-out run whose probability is its score, as a part of the mean.
+_WINDOW = 0.005
+#: The score of a run is no lower than that of this probability: one outlier must not decide alone.
+_FLOOR = 1e-6
 
 
 @dataclass(frozen=True)
-class Normal:
-    """A normal law, on the whole line.
+class Normal(ContinuousLaw):
+    """A normal law on the whole line, with its parameters in the open: normal durations add up.
 
     Attributes
     ----------
@@ -32,8 +33,8 @@ class Normal:
 
     Notes
     -----
-    [P], section 3.2: simple to add up. It gives negative durations some probability (2 % for the last task of SLANT),
-    which :func:`choose_fit` avoids where the runs allow it.
+    [P], section 3.2. It gives negative durations some probability (2 % for the last task of SLANT), which
+    :func:`choose_fit` avoids where the runs allow it.
 
     Examples
     --------
@@ -52,153 +53,37 @@ class Normal:
         if not (math.isfinite(self.mu) and math.isfinite(self.sigma) and self.sigma > 0):
             raise ParameterError("mu, sigma", "finite with sigma > 0", (self.mu, self.sigma))
 
-    def cdf(self, x: npt.ArrayLike) -> Any:
-        """P(X <= x)."""
+    def _cdf(self, x: Array) -> Array:
         from scipy.special import ndtr
 
-        return ndtr((np.asarray(x, dtype=float) - self.mu) / self.sigma)
+        value: Array = ndtr((x - self.mu) / self.sigma)
+        return value
 
-    def sf(self, x: npt.ArrayLike) -> Any:
-        """P(X > x), exact in the upper tail."""
+    def _sf(self, x: Array) -> Array:
         from scipy.special import ndtr
 
-        return ndtr((self.mu - np.asarray(x, dtype=float)) / self.sigma)
+        value: Array = ndtr((self.mu - x) / self.sigma)
+        return value
 
-    def ppf(self, q: npt.ArrayLike) -> Any:
-        """Quantile."""
+    def _ppf(self, q: Array) -> Array:
         from scipy.special import ndtri
 
-        return self.mu + self.sigma * ndtri(np.asarray(q, dtype=float))
+        value: Array = self.mu + self.sigma * ndtri(q)
+        return value
 
-    def isf(self, q: npt.ArrayLike) -> Any:
-        """What is exceeded with probability q."""
+    def _isf(self, q: Array) -> Array:
         from scipy.special import ndtri
 
-        return self.mu - self.sigma * ndtri(np.asarray(q, dtype=float))
-
-    def pdf(self, x: npt.ArrayLike) -> Any:
-        """Density."""
-        z = (np.asarray(x, dtype=float) - self.mu) / self.sigma
-        return np.exp(-0.5 * z * z) / (_SQRT_TAU * self.sigma)
+        value: Array = self.mu - self.sigma * ndtri(q)
+        return value
 
     def mean(self) -> float:
-        """Expectation."""
+        """E[X]."""
         return self.mu
-
-    def sample(self, rng: np.random.Generator, size: int) -> Floats:
-        """Independent draws, shape (size,)."""
-        return rng.normal(self.mu, self.sigma, size)
-
-
-@dataclass(frozen=True)
-class Moments:
-    """A gamma or log-normal law of given mean and standard deviation: no negative durations.
-
-    Attributes
-    ----------
-    name
-        ``"gamma"`` or ``"lognormal"``.
-    mu, sigma
-        Mean and standard deviation of the duration itself, both > 0 [s].
-
-    Examples
-    --------
-    >>> law = Moments("gamma", 100.0, 10.0)
-    >>> law.mean(), float(law.cdf(0.0))
-    (100.0, 0.0)
-    """
-
-    name: str
-    mu: float
-    sigma: float
-    lower: float = 0.0
-    upper: float = math.inf
-
-    def __post_init__(self) -> None:
-        if self.name not in ("gamma", "lognormal"):
-            raise UnknownNameError("law by moments", self.name, ("gamma", "lognormal"))
-        if not (0 < self.mu < math.inf and 0 < self.sigma < math.inf):
-            raise ParameterError("mu, sigma", "finite and > 0", (self.mu, self.sigma))
-
-    @property
-    def _shape(self) -> float:
-        return (self.mu / self.sigma) ** 2
-
-    @property
-    def _logs(self) -> tuple[float, float]:
-        variance = math.log1p((self.sigma / self.mu) ** 2)
-        return math.log(self.mu) - variance / 2, math.sqrt(variance)
-
-    def cdf(self, x: npt.ArrayLike) -> Any:
-        """P(X <= x)."""
-        from scipy.special import gammainc, ndtr
-
-        at = np.maximum(np.asarray(x, dtype=float), 0.0)
-        if self.name == "gamma":
-            return gammainc(self._shape, at * self._shape / self.mu)
-        mean, std = self._logs
-        with np.errstate(divide="ignore"):
-            return ndtr((np.log(at) - mean) / std)
-
-    def sf(self, x: npt.ArrayLike) -> Any:
-        """P(X > x), exact in the upper tail."""
-        from scipy.special import gammaincc, ndtr
-
-        at = np.maximum(np.asarray(x, dtype=float), 0.0)
-        if self.name == "gamma":
-            return gammaincc(self._shape, at * self._shape / self.mu)
-        mean, std = self._logs
-        with np.errstate(divide="ignore"):
-            return ndtr((mean - np.log(at)) / std)
-
-    def ppf(self, q: npt.ArrayLike) -> Any:
-        """Quantile."""
-        from scipy.special import gammaincinv, ndtri
-
-        at = np.asarray(q, dtype=float)
-        if self.name == "gamma":
-            return gammaincinv(self._shape, at) * self.mu / self._shape
-        mean, std = self._logs
-        return np.exp(mean + std * ndtri(at))
-
-    def isf(self, q: npt.ArrayLike) -> Any:
-        """What is exceeded with probability q."""
-        from scipy.special import gammainccinv, ndtri
-
-        at = np.asarray(q, dtype=float)
-        if self.name == "gamma":
-            return gammainccinv(self._shape, at) * self.mu / self._shape
-        mean, std = self._logs
-        return np.exp(mean - std * ndtri(at))
-
-    def pdf(self, x: npt.ArrayLike) -> Any:
-        """Density; 0 for what is not positive."""
-        from scipy.special import gammaln
-
-        value = np.asarray(x, dtype=float)
-        at = np.where(value > 0, value, 1.0)
-        if self.name == "gamma":
-            rate = self._shape / self.mu
-            log_density = self._shape * math.log(rate) + (self._shape - 1) * np.log(at) - rate * at
-            log_density = log_density - gammaln(self._shape)
-        else:
-            mean, std = self._logs
-            log_density = -0.5 * ((np.log(at) - mean) / std) ** 2 - np.log(at * std * _SQRT_TAU)
-        return np.where(value > 0, np.exp(log_density), 0.0)
-
-    def mean(self) -> float:
-        """Expectation."""
-        return self.mu
-
-    def sample(self, rng: np.random.Generator, size: int) -> Floats:
-        """Independent draws, shape (size,)."""
-        if self.name == "gamma":
-            return rng.gamma(self._shape, self.mu / self._shape, size)
-        return rng.lognormal(*self._logs, size)
 
 
 @dataclass(frozen=True, eq=False)
-class Kernel:
+class Kernel(ContinuousLaw):
     """The runs themselves, each smoothed by a normal of one width: for tasks with several peaks.
 
     Attributes
@@ -215,81 +100,64 @@ class Kernel:
     (20.0, 0.5)
     """
 
-    samples: Floats
+    samples: Array
     width: float
     name: str = "kernel"
     lower: float = -math.inf
     upper: float = math.inf
-    _sorted: Floats = field(init=False, repr=False)
+    _sorted: Array = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         if not (0 < self.width < math.inf) or np.size(self.samples) == 0:
             raise ParameterError("samples, width", "some samples and a finite width > 0", (self.samples, self.width))
         object.__setattr__(self, "_sorted", np.sort(np.asarray(self.samples, dtype=float)))
 
-    def _z(self, x: npt.ArrayLike) -> Floats:
-        z: Floats = (np.asarray(x, dtype=float)[..., None] - self._sorted) / self.width
-        return z
-
-    def cdf(self, x: npt.ArrayLike) -> Any:
-        """P(X <= x)."""
+    def _cdf(self, x: Array) -> Array:
         from scipy.special import ndtr
 
-        return ndtr(self._z(x)).mean(axis=-1)
+        value: Array = ndtr((x[..., None] - self._sorted) / self.width).mean(axis=-1)
+        return value
 
-    def sf(self, x: npt.ArrayLike) -> Any:
-        """P(X > x), exact in the upper tail."""
+    def _sf(self, x: Array) -> Array:
         from scipy.special import ndtr
 
-        return ndtr(-self._z(x)).mean(axis=-1)
+        value: Array = ndtr((self._sorted - x[..., None]) / self.width).mean(axis=-1)
+        return value
 
-    def pdf(self, x: npt.ArrayLike) -> Any:
-        """Density."""
-        return np.exp(-0.5 * self._z(x) ** 2).mean(axis=-1) / (_SQRT_TAU * self.width)
+    def _ppf(self, q: Array) -> Array:
+        return self._bisect(q, lambda x: self._cdf(x) < q)
 
-    def ppf(self, q: npt.ArrayLike) -> Any:
-        """Quantile, by bisection."""
-        return self._bisect(q, lambda x, at: self.cdf(x) < at)
+    def _isf(self, q: Array) -> Array:
+        return self._bisect(q, lambda x: self._sf(x) > q)
 
-    def isf(self, q: npt.ArrayLike) -> Any:
-        """What is exceeded with probability q, by bisection."""
-        return self._bisect(q, lambda x, at: self.sf(x) > at)
-
-    def _bisect(self, q: npt.ArrayLike, below: Callable[[Floats, Floats], Any]) -> Floats:
-        at = np.asarray(q, dtype=float)
-        low = np.full(at.shape, self._sorted[0] - 40 * self.width)
-        high = np.full(at.shape, self._sorted[-1] + 40 * self.width)
+    def _bisect(self, q: Array, below: Callable[[Array], npt.NDArray[np.bool_]]) -> Array:
+        low = np.full(q.shape, self._sorted[0] - 40 * self.width)
+        high = np.full(q.shape, self._sorted[-1] + 40 * self.width)
         for _ in range(80):
             middle = (low + high) / 2
-            less = below(middle, at)
+            less = below(middle)
             low, high = np.where(less, middle, low), np.where(less, high, middle)
         return high
 
     def mean(self) -> float:
-        """Expectation."""
+        """E[X]."""
         return float(self._sorted.mean())
 
-    def sample(self, rng: np.random.Generator, size: int) -> Floats:
-        """Independent draws, shape (size,)."""
-        return rng.choice(self._sorted, size) + rng.normal(0.0, self.width, size)
 
-
-FittedLaw = Normal | Moments | Kernel
-
-
-def _normal(samples: Floats) -> FittedLaw:
+def _normal(samples: Array) -> Law:
     return Normal(*_mean_and_std(samples))
 
 
-def _gamma(samples: Floats) -> FittedLaw:
-    return Moments("gamma", *_mean_and_std(samples))
+def _gamma(samples: Array) -> Law:
+    mean, std = _mean_and_std(samples)
+    return gamma((mean / std) ** 2, std**2 / mean)
 
 
-def _lognormal(samples: Floats) -> FittedLaw:
-    return Moments("lognormal", *_mean_and_std(samples))
+def _lognormal(samples: Array) -> Law:
+    return lognormal_of(*_mean_and_std(samples))
 
 
-def _kernel(samples: Floats) -> FittedLaw:
+def _kernel(samples: Array) -> Law:
     # Silverman's rule with the smaller of two spreads: the plain one smears two peaks into one.
     _, std = _mean_and_std(samples)
     quartiles = np.quantile(samples, [0.25, 0.75])
@@ -297,8 +165,8 @@ def _kernel(samples: Floats) -> FittedLaw:
     return Kernel(samples, 0.9 * spread * samples.size**-0.2)
 
 
-#: Ways to fit a law to durations, by name.
-FITS: dict[str, Callable[[Floats], FittedLaw]] = {
+#: Ways to fit a law to durations, by name; all but the kernel by mean and standard deviation.
+FITS: dict[str, Callable[[Array], Law]] = {
     "normal": _normal,
     "gamma": _gamma,
     "lognormal": _lognormal,
@@ -306,7 +174,7 @@ FITS: dict[str, Callable[[Floats], FittedLaw]] = {
 }
 
 
-def fit_law(samples: npt.ArrayLike, fit: str = "normal") -> FittedLaw:
+def fit_law(samples: npt.ArrayLike, fit: str = "normal") -> Law:
     """A law fitted to durations.
 
     Parameters
@@ -325,8 +193,9 @@ def fit_law(samples: npt.ArrayLike, fit: str = "normal") -> FittedLaw:
 
     Examples
     --------
-    >>> fit_law([90.0, 110.0])
-    Normal(mu=100.0, sigma=14.142135623730951, name='normal', lower=-inf, upper=inf)
+    >>> law = fit_law([90.0, 110.0])
+    >>> law.name, law.mean()
+    ('normal', 100.0)
     """
     values = np.asarray(samples, dtype=float)
     if values.ndim != 1 or values.size < 2 or not np.all(np.isfinite(values)) or np.any(values < 0):
@@ -339,20 +208,17 @@ def fit_law(samples: npt.ArrayLike, fit: str = "normal") -> FittedLaw:
 
 
 def held_out_score(samples: npt.ArrayLike, fit: str) -> float:
-    """Mean log density that a fit to the other runs gives to each run: what is better predicts better.
+    """Mean log probability that a fit to the other runs gives to a narrow window around each run.
 
     Notes
     -----
-    A likelihood on the runs themselves would always prefer the kernel. The density is floored, so that one outlier
-    far out of a thin tail counts much, but does not decide alone.
+    A likelihood on the runs themselves would always prefer the kernel.
     """
     values = np.asarray(samples, dtype=float)
-    floor = 1e-4 / max(float(np.ptp(values)), _LEAST_SPREAD)
-    scores = []
-    for place in range(values.size):
-        law = fit_law(np.delete(values, place), fit)
-        scores.append(math.log(max(float(law.pdf(values[place])), floor)))
-    return float(np.mean(scores))
+    half = _WINDOW * max(float(values.mean()), _LEAST_SPREAD) / 2
+    laws = [fit_law(np.delete(values, place), fit) for place in range(values.size)]
+    chances = [float(law.cdf(at + half) - law.cdf(at - half)) for law, at in zip(laws, values, strict=True)]
+    return float(np.mean(np.log(np.maximum(chances, _FLOOR))))
 
 
 def choose_fit(samples: npt.ArrayLike) -> str:
@@ -370,7 +236,7 @@ def choose_fit(samples: npt.ArrayLike) -> str:
     return max(usable, key=lambda fit: held_out_score(values, fit))
 
 
-def _mean_and_std(samples: Floats) -> tuple[float, float]:
+def _mean_and_std(samples: Array) -> tuple[float, float]:
     mean = float(samples.mean())
     # Equal durations are a law too, a very narrow one.
     return mean, max(float(samples.std(ddof=1)), _LEAST_SPREAD * max(mean, 1.0))

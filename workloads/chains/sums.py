@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from workloads.chains.fits import Normal
+from workloads.laws import ContinuousLaw, Law
 
 __all__ = ["GridLaw", "partial_sums"]
 
@@ -22,7 +22,7 @@ _TAIL = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class GridLaw:
+class GridLaw(ContinuousLaw):
     """A law by its CDF on a grid, linear between the points.
 
     Attributes
@@ -37,45 +37,32 @@ class GridLaw:
     below: Floats
     above: Floats
     name: str = "sum"
+    lower: float = field(init=False)
+    upper: float = field(init=False)
 
-    @property
-    def lower(self) -> float:
-        """Where the law begins."""
-        return float(self.points[0])
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lower", float(self.points[0]))
+        object.__setattr__(self, "upper", float(self.points[-1]))
 
-    @property
-    def upper(self) -> float:
-        """Where the law ends."""
-        return float(self.points[-1])
+    def _cdf(self, x: Floats) -> Floats:
+        return np.interp(x, self.points, self.below)
 
-    def cdf(self, x: npt.ArrayLike) -> Any:
-        """P(X <= x)."""
-        return np.interp(np.asarray(x, dtype=float), self.points, self.below, left=0.0, right=1.0)
+    def _sf(self, x: Floats) -> Floats:
+        return np.interp(x, self.points, self.above)
 
-    def sf(self, x: npt.ArrayLike) -> Any:
-        """P(X > x)."""
-        return np.interp(np.asarray(x, dtype=float), self.points, self.above, left=1.0, right=0.0)
+    def _ppf(self, q: Floats) -> Floats:
+        return np.interp(q, self.below, self.points)
 
-    def ppf(self, q: npt.ArrayLike) -> Any:
-        """Quantile."""
-        return np.interp(np.asarray(q, dtype=float), self.below, self.points)
-
-    def isf(self, q: npt.ArrayLike) -> Any:
-        """What is exceeded with probability q."""
-        return np.interp(np.asarray(q, dtype=float), self.above[::-1], self.points[::-1])
+    def _isf(self, q: Floats) -> Floats:
+        return np.interp(q, self.above[::-1], self.points[::-1])
 
     def mean(self) -> float:
-        """Expectation."""
+        """E[X]."""
         cells = -np.diff(self.above)
         return float(cells @ ((self.points[1:] + self.points[:-1]) / 2) / cells.sum())
 
-    def sample(self, rng: np.random.Generator, size: int) -> Floats:
-        """Independent draws, shape (size,)."""
-        draws: Floats = self.ppf(rng.random(size))
-        return draws
 
-
-def partial_sums(laws: Sequence[Any], cells: int = _CELLS) -> tuple[Any, ...]:
+def partial_sums(laws: Sequence[Law], cells: int = _CELLS) -> tuple[Law, ...]:
     """The laws of X_1, X_1 + X_2, ..., for independent durations.
 
     Parameters
@@ -95,11 +82,12 @@ def partial_sums(laws: Sequence[Any], cells: int = _CELLS) -> tuple[Any, ...]:
     >>> partial_sums([Normal(100.0, 3.0), Normal(50.0, 4.0)])[1].sigma
     5.0
     """
-    sums: list[Any] = []
-    if all(isinstance(law, Normal) for law in laws):
-        for last in range(1, len(laws) + 1):
-            sigma = math.sqrt(math.fsum(law.sigma**2 for law in laws[:last]))
-            sums.append(Normal(math.fsum(law.mu for law in laws[:last]), sigma))
+    sums: list[Law] = []
+    normal = [law for law in laws if isinstance(law, Normal)]
+    if len(normal) == len(laws):
+        for last in range(1, len(normal) + 1):
+            sigma = math.sqrt(math.fsum(law.sigma**2 for law in normal[:last]))
+            sums.append(Normal(math.fsum(law.mu for law in normal[:last]), sigma))
         return tuple(sums)
     lows = [float(law.ppf(_TAIL)) for law in laws]
     highs = [float(law.isf(_TAIL)) for law in laws]
@@ -120,7 +108,7 @@ def partial_sums(laws: Sequence[Any], cells: int = _CELLS) -> tuple[Any, ...]:
     return tuple(sums)
 
 
-def _cell_masses(law: Any, edges: Floats) -> Floats:
+def _cell_masses(law: Law, edges: Floats) -> Floats:
     """Probability of each cell, from the CDF below the median and from the survival above."""
     rising = np.diff(law.cdf(edges))
     falling = -np.diff(law.sf(edges))
