@@ -1,0 +1,47 @@
+"""``holdfast experiment``: reproduce a table or figure of the papers."""
+
+from __future__ import annotations
+
+import argparse
+from importlib.metadata import version
+
+from experiments.arguments import whole
+
+__all__ = ["add_arguments", "main"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("id", metavar="ID", nargs="*", help="e.g. checkpoint-fig6; none: list them all")
+    parser.add_argument("-o", "--output", metavar="DIR", help="directory of tables, figures and verdicts")
+    parser.add_argument("--quick", action="store_true", help="small sizes: at most 30 s each")
+    parser.add_argument("--seed", metavar="S", default="0", help="of every random choice (default 0)")
+    parser.add_argument(
+        "--set", metavar="NAME=VALUE", action="append", default=[], help="change a parameter (see ID.json)"
+    )
+
+
+def main(arguments: argparse.Namespace) -> None:
+    """Run the command."""
+    from experiments.experiment import all_experiments, find_experiment, run_experiment, with_settings
+    from experiments.replay import make_directory
+    from workloads.errors import ParameterError
+
+    seed = whole(arguments.seed, "--seed")
+    if not arguments.id:
+        for item in all_experiments().values():
+            print(f"{item.id:<22}{item.title}")
+        return
+    chosen = [find_experiment(name) for name in arguments.id]
+    settings = [with_settings(item.quick if arguments.quick else item.parameters, arguments.set) for item in chosen]
+    if arguments.output is None:
+        raise ParameterError("--output", "a directory", arguments.output)
+    directory = make_directory(arguments.output)
+    for item, parameters in zip(chosen, settings, strict=True):
+        print(f"{item.id}: {item.title}", flush=True)
+        for verdict in run_experiment(item, parameters, seed, directory, version("holdfast")):
+            print(f"  {verdict.outcome}: {verdict.claim}")
+            print(f"    printed {verdict.printed}; measured {verdict.measured}")
+            if verdict.remark:
+                print(f"    {verdict.remark}")
+    print(f"tables, figures and verdicts are in {directory}")
