@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from policies.planning import serialisation
 from policies.planning.costs import CostModel
+from policies.planning.serialisation import arguments
+from policies.planning.spending import Spending
 from workloads.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
-    from policies.planning.spending import Spending
     from workloads.laws import Law
 
 __all__ = ["ReservationPlan"]
@@ -170,7 +170,7 @@ class ReservationPlan:
         return self.restart + self.work + self.checkpoint
 
     @cached_property
-    def _spent(self) -> Floats:
+    def spent(self) -> Floats:
         """Paid for the reservations before each one, all of which failed and were used in full; shape (m,)."""
         return np.concatenate(([0.0], np.cumsum(self.costs.price(self.length, self.length))[:-1]))
 
@@ -274,7 +274,7 @@ class ReservationPlan:
         plan = self._reaching(times)
         last = np.searchsorted(plan.milestones, times, side="left")
         used = plan.restart[last] + (times - plan.start[last])
-        return np.asarray(plan._spent[last] + self.costs.price(plan.length[last], used), float)
+        return np.asarray(plan.spent[last] + self.costs.price(plan.length[last], used), float)
 
     def _checked(self, runtimes: ArrayLike) -> Floats:
         times = np.asarray(runtimes, float)
@@ -287,8 +287,6 @@ class ReservationPlan:
 
     def cost_distribution(self, law: Law) -> Spending:
         """The law of the cost, itself a :class:`~workloads.laws.Law`: quantiles, tails, samples."""
-        from policies.planning.spending import Spending
-
         return Spending(self, law)
 
     def omniscient_cost(self, law: Law) -> float:
@@ -304,11 +302,33 @@ class ReservationPlan:
     def rows(self, law: Law | None = None) -> list[dict[str, Any]]:
         """One row a reservation: milestone, checkpointed, length, restart, work, checkpoint, and what is known of
         probability (of being needed; with a law) and memory."""
-        return serialisation.rows(self, law)
+        columns: dict[str, list[Any]] = {
+            "milestone": self.milestones.tolist(),
+            "checkpointed": self.checkpointed.tolist(),
+            "length": self.length.tolist(),
+            "restart": self.restart.tolist(),
+            "work": self.work.tolist(),
+            "checkpoint": self.checkpoint.tolist(),
+        }
+        if law is not None:
+            columns["probability"] = self.probabilities(law).tolist()
+        if self.memory is not None:
+            columns["memory"] = self.memory.tolist()
+        return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
     def to_dict(self, law: Law | None = None) -> dict[str, Any]:
         """Everything about the plan in plain Python values; with a law also what is expected of it."""
-        return serialisation.to_dict(self, law)
+        shown: dict[str, Any] = {"strategy": self.strategy}
+        if law is not None:
+            shown |= {
+                "expected_cost": self.expected_cost(law),
+                "omniscient_cost": self.omniscient_cost(law),
+                "expected_reservations": self.expected_reservations(law),
+            }
+        shown["costs"] = self.costs.to_dict(self.milestones)
+        shown |= {"extension": self.extension, "extension_checkpointed": self.extension_checkpointed}
+        shown["reservations"] = self.rows(law)
+        return shown
 
     def to_json(self, law: Law | None = None) -> str:
         """The plan as JSON text; times in the plan's own unit. Costs that are functions become tables."""
@@ -323,4 +343,4 @@ class ReservationPlan:
         InputError
             If the text is no such plan.
         """
-        return cls(**serialisation.arguments(text))
+        return cls(**arguments(text))
