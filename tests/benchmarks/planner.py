@@ -12,7 +12,6 @@ import sys
 import time
 from collections.abc import Callable
 
-
 from policies.planning import kernel
 from policies.planning.costs import CostModel
 from policies.planning.discretisation import GRID, SIZE
