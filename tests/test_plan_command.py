@@ -159,6 +159,7 @@ def test_algorithm_1_is_offered_where_it_ends(capsys: pytest.CaptureFixture[str]
         ("exponential --mean 1h --gamma inf", "--gamma must be"),
         ("expo --mean 1h", "unknown law 'expo': did you mean exponential"),
         ("exponential --mean 1h --strategy optimum", "did you mean optimal"),
+        ("exponential --mean 1h --strategy mem-all-ckpt", "also needs chain"),
         ("exponential --mean 1h --grid square", "unknown grid"),
         ("exponential --mean 1h --n 0", "--n must be"),
         ("exponential --mean 1h --n 10 --epsilon 1", "either --n or --epsilon"),
