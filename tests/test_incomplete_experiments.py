@@ -153,7 +153,7 @@ def figure_4(discrete: float, continuous: float) -> list[Verdict]:
     for application in ("normal", "wide", "exponential"):
         for size, scale in ((10, 1.0), (60, 0.5), (510, 0.1)):
             losses[application, "discrete", size] = discrete * scale
-            for estimator in ("polynomial", "usual", "semi-clairvoyant"):
+            for estimator in ("polynomial", "usual", "semi-clairvoyant", "chosen"):
                 losses[application, estimator, size] = continuous * scale
     return list(find_experiment("incomplete-fig4").judge({"": rows_with(losses)}))
 
@@ -169,6 +169,8 @@ def test_verdicts_of_figure_4_can_fail() -> None:
     for word in ("enough to lose", "dominate"):
         assert outcomes(good, word) == {Outcome.HOLDS}
         assert outcomes(bad, word) == {Outcome.FAILS}
+    assert outcomes(good, "only the samples") == {Outcome.HOLDS}
+    assert outcomes(bad, "only the samples") == {Outcome.FAILS}
     assert outcomes(good, "very close") == {Outcome.HOLDS}
     assert outcomes(bad, "very close") == {Outcome.FAILS}
     assert outcomes(good, "hard to get") == {Outcome.FAILS}
@@ -184,6 +186,7 @@ def test_verdicts_of_figure_4_without_the_sizes_are_not_comparable() -> None:
     }
     verdicts = list(find_experiment("incomplete-fig4").judge({"": rows_with(losses)}))
     assert outcomes(verdicts, "enough to lose") == {Outcome.NOT_COMPARABLE}
+    assert outcomes(verdicts, "very close") == {Outcome.NOT_COMPARABLE}
     assert outcomes(verdicts, "method") == {Outcome.NOT_COMPARABLE}
 
 
