@@ -171,7 +171,10 @@ class CostModel:
     @classmethod
     def from_dict(cls, shown: dict[str, Any]) -> CostModel:
         """The inverse of :meth:`to_dict`; tables become functions."""
-        return cls(**{name: Table(**value) if isinstance(value, dict) else value for name, value in shown.items()})
+        values: dict[str, Any] = {
+            name: Table(**value) if isinstance(value, dict) else value for name, value in shown.items()
+        }
+        return cls(**values)
 
 
 def _durations(name: str, duration: Duration, milestones: ArrayLike) -> Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import cast
 
 import numpy as np
@@ -17,7 +18,7 @@ __all__ = ["GRID", "SIZE", "as_discrete", "as_law", "last_runs"]
 #: Default grid and number of its cells: within 0.1 % of the converged cost on the nine laws of [R], see the table that
 #: ``python -m tests.benchmarks.planner`` prints.
 GRID = "cubic"
-SIZE = 1000
+SIZE = 500
 
 
 def as_law(law_or_runs: Law | ArrayLike) -> Law:
@@ -26,12 +27,16 @@ def as_law(law_or_runs: Law | ArrayLike) -> Law:
     Raises
     ------
     ParameterError
-        If it is neither a law nor a sequence of runtimes.
+        If it is neither a law nor a sequence of runtimes, or the law has negative ones.
     """
     if hasattr(law_or_runs, "sf"):
-        law = cast(Law, law_or_runs)
+        law = cast("Law", law_or_runs)
+        if law.lower < 0:
+            raise ParameterError(
+                "law", "one of runtimes, which are >= 0: truncate it", f"{law.name} from {law.lower:g}"
+            )
         return law if math.isfinite(law.upper) else bounded(law)
-    return from_samples(_runs(cast(ArrayLike, law_or_runs)))
+    return from_samples(_runs(law_or_runs))
 
 
 def as_discrete(
@@ -68,7 +73,21 @@ def as_discrete(
         return discretise(law, SIZE if n is None else n, GRID if grid is None else grid)
     if n is not None or grid not in {None, "equal-time"}:
         raise ParameterError("epsilon", "given without n, and with no other grid than 'equal-time'", epsilon)
-    return discretise(law, algorithm_1_size(law, epsilon, costs), "equal-time")
+    size = algorithm_1_size(
+        law,
+        epsilon,
+        alpha=costs.alpha,
+        beta=costs.beta,
+        gamma=costs.gamma,
+        checkpoint=_least(costs.checkpoint_at, law),
+        restart=_least(costs.restart_at, law),
+    )
+    return discretise(law, size, "equal-time")
+
+
+def _least(duration: Callable[[NDArray[np.float64]], NDArray[np.float64]], law: Law) -> float:
+    """The least checkpoint or restart time over the support, as far as a thousand looks can tell."""
+    return float(duration(np.linspace(law.lower, law.upper, 1001)[1:]).min())
 
 
 def last_runs(runs: ArrayLike, k: int | None) -> NDArray[np.float64]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from numpy.typing import ArrayLike
 
 from policies.planning.costs import CostModel
@@ -81,7 +79,7 @@ def _mean_and_longest(law_or_runs: Law | ArrayLike, k: int | None) -> tuple[floa
     if hasattr(law_or_runs, "sf"):
         law = as_law(law_or_runs)
         return law.mean(), float(law.upper)
-    runs = last_runs(cast(ArrayLike, law_or_runs), k)
+    runs = last_runs(law_or_runs, k)
     # Rounding must not put the mean above the longest run.
     return min(float(runs.mean()), float(runs.max())), float(runs.max())
 

@@ -106,7 +106,7 @@ def periodic_costs(law: Law, costs: CostModel, taus: ArrayLike, *, checkpointed:
         restart = np.roll(costs.restart_at(ends), 1)
         checkpoint = costs.checkpoint_at(ends)
         start[first] = restart[first] = checkpoint[last] = 0.0
-        work, lost = ends - start, 0.0
+        work, lost = ends - start, np.zeros_like(ends)
     else:
         restart = checkpoint = np.zeros_like(ends)
         work, lost = ends, ends
