@@ -121,8 +121,8 @@ def _judge(tables: Tables) -> list[Verdict]:
             Verdict.of(
                 f"Theorem 3: cost(DPC({epsilon:g})) is at most {1 + epsilon:g} times the optimum, {len(own)} laws",
                 f"{1 + epsilon:g}",
-                f"{worst['cost'] / worst['converged']:.4f} of the converged optimum, {worst['cost'] / worst['floor']:.4f} "
-                f"of what no plan can beat ({NAMES[worst['law']]}, {worst['cells']} cells)",
+                f"{worst['cost'] / worst['converged']:.4f} of the converged optimum, at most "
+                f"{worst['cost'] / worst['floor']:.4f} of any ({NAMES[worst['law']]}, {worst['cells']} cells)",
                 worst["cost"] <= (1 + epsilon) * worst["floor"],
             )
         )
@@ -148,17 +148,22 @@ def _judge(tables: Tables) -> list[Verdict]:
                 "the law is cut at Q(1 - 1e-7), and the periods are whole parts of that",
             )
         )
-    top = max(gains, key=_won)
-    mixing = {row["law"] for row in gains if _won(row) > 0.01}
-    verdicts.append(
-        Verdict.of(
-            "a mix of reservations with and without checkpoints gains up to 10 % over both variants",
-            "up to 10 %",
-            f"up to {100 * _won(top):.1f} % ({NAMES[top['law']]}, C = R = {top['overhead']:.3g} h); "
-            f"over 1 % for {len(mixing)} laws",
-            0.01 < _won(top) < 0.105,
-        )
-    )
+    for title, own in (
+        ("for the laws of Fig. 5", [row for row in gains if row["law"] in ("exponential", "bounded-pareto")]),
+        ("for any law", gains),
+    ):
+        if own:
+            top = max(own, key=_won)
+            mixing = {row["law"] for row in own if _won(row) > 0.01}
+            verdicts.append(
+                Verdict.of(
+                    f"a mix of reservations with and without checkpoints gains up to 10 % over both variants {title}",
+                    "up to 10 %",
+                    f"up to {100 * _won(top):.1f} % ({NAMES[top['law']]}, C = R = {top['overhead']:.3g} h); "
+                    f"over 1 % for {len(mixing)} of {len({row['law'] for row in own})} laws",
+                    0.01 < _won(top) < 0.105,
+                )
+            )
     return verdicts
 
 

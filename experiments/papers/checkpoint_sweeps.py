@@ -294,7 +294,7 @@ EXPERIMENTS: Sequence[Experiment] = (
         title="Cost against epsilon, nine laws",
         question="How fine must the grid of DYN-PROG-COUNT be?",
         parameters=EpsilonParameters(),
-        quick=EpsilonParameters(epsilons=(0.7, 1.0, 2.0, 3.0, 5.0, 10.0), cells=4000),
+        quick=EpsilonParameters(epsilons=(1.0, 2.0, 3.0, 5.0, 10.0), cells=4000),
         measure=_measure_epsilons,
         judge=_judge_epsilons,
         draw=_draw_epsilons,
