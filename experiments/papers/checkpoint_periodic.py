@@ -226,7 +226,10 @@ def _draw(tables: Tables) -> Figure:
         agreeing = sum(row["agrees"] for row in tables[""] if row["law"] == name)
         total = sum(1 for row in tables[""] if row["law"] == name)
         dress(axes, x="reservations, tau", y="normalised cost", title=f"{NAMES[name]}: {agreeing} of {total} agree")
-        axes.label_outer()
+        if not axes.get_subplotspec().is_last_row():
+            axes.set_xlabel("")
+        if not axes.get_subplotspec().is_first_col():
+            axes.set_ylabel("")
         axes.title.set_fontsize(FONT["tick"])
     for axes in panels[len(names) :]:
         axes.set_visible(False)
