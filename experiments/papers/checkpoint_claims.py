@@ -150,7 +150,7 @@ def _judge(tables: Tables) -> list[Verdict]:
         )
     for title, own in (
         ("for the laws of Fig. 5", [row for row in gains if row["law"] in ("exponential", "bounded-pareto")]),
-        ("for any law", gains),
+        ("for any law", list(gains)),
     ):
         if own:
             top = max(own, key=_won)

@@ -123,30 +123,15 @@ def _draw_laws(tables: Tables) -> Figure:
     return figure
 
 
-def application_law(application: Application, *, as_printed: bool = False) -> Law:
-    """The law of an application's walltimes [s], truncated to its support.
-
-    Parameters
-    ----------
-    application
-        A row of Table 3.
-    as_printed
-        Without any location.
-
-    Raises
-    ------
-    ParameterError
-        If nothing of the law lies in the support.
+def application_law(application: Application) -> Law:
+    """The law of an application's walltimes [s], moved to its location and truncated to its support.
 
     Notes
     -----
-    A Weibull law of enormous shape k, shifted to end its bulk near a location, is a Gumbel law (of the minimum) of
-    scale / shape: P(X > t) = exp(-(1 + (t - m) / scale)^k) -> exp(-exp((t - m) k / scale)).
+    A Weibull law of enormous shape k, shifted so that its bulk lies near a location m, is a Gumbel law (of the minimum)
+    of scale / k: exp(-(1 + (t - m) / scale)^k) -> exp(-exp((t - m) k / scale)).
     """
     low, high = application.minimum, application.maximum
-    if as_printed:
-        law: Law = (gamma if application.law == "gamma" else _weibull)(application.shape, application.scale)
-        return truncate(law, low, high)
     from scipy import stats
 
     if application.law == "gamma":
@@ -154,10 +139,6 @@ def application_law(application: Application, *, as_printed: bool = False) -> La
     else:
         moved = stats.gumbel_l(application.location, application.scale / application.shape)
     return truncate(from_scipy(moved), low, high)
-
-
-def _weibull(shape: float, scale: float) -> Law:
-    return weibull(scale, shape)
 
 
 @dataclass(frozen=True)
@@ -182,8 +163,9 @@ def _measure_applications(parameters: ApplicationParameters, seed: int) -> Table
     for name in parameters.applications:
         application = APPLICATIONS[name]
         law = application_law(application)
-        whole = gamma(application.shape, application.scale) if application.law == "gamma" else None
-        printed = whole or weibull(application.scale, application.shape)
+        printed: Law = gamma(application.shape, application.scale)
+        if application.law == "weibull":
+            printed = weibull(application.scale, application.shape)
         inside = float(printed.sf(application.minimum)) - float(printed.sf(application.maximum))
         rows.append(
             {

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from experiments.experiment import Experiment, Outcome, Row, Tables, Verdict
 from experiments.papers.checkpoint_plans import NAMES, converged, equal_costs, laws_named
@@ -56,14 +57,14 @@ class PeriodicParameters:
     published_cells: float = 10.0
 
 
-def as_published_costs(law: Law, untruncated: Law, costs: CostModel, taus: Array, *, checkpointed: bool) -> Array:
-    """Costs of periodic plans with the two slips that the printed numbers show; shape of ``taus``.
+def as_published_costs(law: Law, untruncated: Law, costs: CostModel, taus: ArrayLike, *, checkpointed: bool) -> Array:
+    """Costs of periodic plans with the two slips that the printed numbers show; shape (m,).
 
     Survival is that of the law before it was cut at Q(1 - 1e-7); and without checkpoints each reservation after the
     first is charged t_k - a instead of t_k, as if the first a hours were saved.
     """
     found = []
-    for tau in taus.astype(int).tolist():
+    for tau in np.asarray(taus, int).tolist():
         ends = law.lower + np.arange(1, tau + 1) * ((law.upper - law.lower) / tau)
         needed = np.concatenate(([1.0], np.asarray(untruncated.sf(ends[:-1]), float)))
         if checkpointed:

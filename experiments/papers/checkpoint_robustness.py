@@ -159,7 +159,8 @@ def _draw(tables: Tables) -> Figure:
             axis.set_minor_formatter(NullFormatter())
         dress(axes, x=labels[varied], y="cost / omniscient", title=labels[varied].split(" / ")[0] + " varied")
     panel_letters(list(panels))
-    legend_above(figure, *panels[0].get_legend_handles_labels(), columns=3)
+    handles, labels = panels[0].get_legend_handles_labels()
+    legend_above(figure, handles, labels, columns=3)
     return figure
 
 

@@ -272,7 +272,8 @@ def _draw_epsilons(tables: Tables) -> Figure:
     dress(left, x="epsilon", y=f"cost / DYN-PROG-COUNT({smallest:g})", title="against epsilon")
     dress(right, x="cells of Algorithm 1, n", title="the same against the number of cells")
     panel_letters([left, right])
-    legend_above(figure, *left.get_legend_handles_labels(), columns=5)
+    handles, labels = left.get_legend_handles_labels()
+    legend_above(figure, handles, labels, columns=5)
     return figure
 
 
