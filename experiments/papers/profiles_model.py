@@ -1,4 +1,4 @@
-"""Figures 9, 11 and 12 of the profiles paper: what the chain of tasks says of a run over time, and from how few runs."""
+"""Figures 9, 11 and 12 of the profiles paper: what a chain of tasks says of a run over time, from how few runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from experiments.experiment import Experiment, Row, Tables, Verdict
-from experiments.papers.profiles_data import TASK_COLORS, column, data_row, judged, rows_where, task_runs
+from experiments.papers.profiles_data import TASK_COLORS, column, data_row, judged, marked, rows_where, task_runs
 from workloads.chains.chain import Task, TaskChain
 from workloads.chains.runs import TaskRuns
 from workloads.laws import from_samples
@@ -111,7 +111,7 @@ def draw_ends(tables: Tables, ways: Sequence[str]) -> Figure:
         handles += [Line2D([], [], color=INK), Line2D([], [], color=INK, linestyle=(0, (3, 1.5)))]
         names += ["runs", ways[0]]
     legend_above(figure, handles, names)
-    return figure
+    return marked(figure, tables)
 
 
 def _measure_raw(parameters: Chains, seed: int) -> Tables:
@@ -219,7 +219,8 @@ def _judge_samples(tables: Tables) -> Sequence[Verdict]:
     verdicts = [
         judged(tables, f"{few} runs give the mean memory nearly as well as {many}: within 5 % of all runs",
                "no significant gain in precision",
-               ", ".join(f"k = {size}: {100 * value:.1f} % off" for size, value in spread.items()), spread[few] <= 0.05),
+               ", ".join(f"k = {size}: {100 * value:.1f} % off" for size, value in spread.items()),
+               spread[few] <= 0.05),
         judged(tables, f"{few} runs already give a good M_tau(t): off by more than 10 % for at most 10 % of the time",
                "already good performance",
                ", ".join(f"k = {size}: {100 * value:.0f} % of the time" for size, value in wrong.items()),
@@ -264,7 +265,7 @@ def _draw_samples(tables: Tables) -> Figure:
     dress(right, x="time [min]", y="memory [GB]", title="needed with probability 1 - tau")
     panel_letters((left, right))
     legend_above(figure, handles, names)
-    return figure
+    return marked(figure, tables)
 
 
 _QUICK = Chains(runs=30, samples=(5, 20), repetitions=2, step_min=5.0)
