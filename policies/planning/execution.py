@@ -92,7 +92,8 @@ def execute(plan: ReservationPlan, runs: TaskRuns, device: CheckpointDevice, *, 
     Notes
     -----
     A reservation asks for the time from the last good checkpoint to its milestone, a restart (none before the first
-    checkpoint) and its checkpoint, and for the most memory that the plan has for that part of the run. A job ends a reservation in one of four ways:
+    checkpoint) and its checkpoint, and for the most memory that the plan has for that part of the run. A job ends a
+    reservation in one of four ways:
 
     * its work is done;
     * it reaches the milestone and its checkpoint fits: the next reservation begins there;
