@@ -55,7 +55,6 @@ class Moment(simpy.Event):
         self.callbacks: list[Callable[[Any], None]] = []
         self._ok = True
         self._value = None
-        self._defused = False
         env.schedule(self, priority, at - env.now)  # type: ignore[arg-type]  # SimPy's annotation knows only its own two
 
 

@@ -79,7 +79,7 @@ def simulate(
     check_jobs(table, nodes=nodes)
 
     began = perf_counter()
-    origin = min(to_ticks(time) for job in table for time in (job.submit, job.notice) if time is not None)
+    origin = to_ticks(min(time for job in table for time in (job.submit, job.notice) if time is not None))
     ranks = {job_id: rank for rank, job_id in enumerate(sorted(job.job_id for job in table))}
     states = [
         job_state(job, row, ranks[job.job_id], origin, baseline=served_by is None) for row, job in enumerate(table)

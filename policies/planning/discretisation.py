@@ -18,7 +18,7 @@ __all__ = ["GRID", "SIZE", "as_discrete", "as_law", "last_runs"]
 #: Default grid and number of its cells: within 0.1 % of the converged cost on the nine laws of [R], see the table that
 #: ``python -m tests.benchmarks.planner`` prints.
 GRID = "cubic"
-SIZE = 1000
+SIZE = 500
 
 
 def as_law(law_or_runs: Law | ArrayLike) -> Law:

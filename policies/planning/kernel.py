@@ -6,12 +6,13 @@ What they compute, and why it is right, is told in docs/planner.md. Throughout, 
 value 0 and survival 1, values ascend strictly, and the checkpoint cost at the last value n is 0: a checkpoint there
 saves nothing. Lines have the slopes and intercepts (m, b); a lower envelope is queried at x = survival.
 
-``steps`` tells the caller how the work grows, :func:`runner` picks between the two ways to run a function.
+:func:`runner` picks between the two ways to run a function.
 """
 
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -19,8 +20,10 @@ import numpy as np
 
 __all__ = ["COMPILE_FROM", "chain", "chain_any", "runner", "sweep"]
 
-#: Inner steps from which loading the compiled code is cheaper than running the plain source.
+#: Inner steps, all plans of a process together, from which loading the compiled code is cheaper than going on without.
 COMPILE_FROM = 300_000
+
+_steps: Counter[str] = Counter()
 
 
 def sweep(  # type: ignore[no-untyped-def] # compiled: types are numba's to infer, from lists and arrays alike
@@ -219,6 +222,9 @@ def _compiled(function: Callable[..., None]) -> Callable[..., None] | None:
 def runner(function: Callable[..., None], steps: int) -> tuple[Callable[..., None], Callable[[Any], Any]]:
     """The function as it is best run for so many inner steps, and how to pass it sequences.
 
+    Large plans load the compiled code, and so do many small ones, once they have taken as long as loading it takes.
+    Both ways give the same results to the last bit.
+
     Parameters
     ----------
     function
@@ -231,7 +237,8 @@ def runner(function: Callable[..., None], steps: int) -> tuple[Callable[..., Non
     function, sequence
         Apply ``sequence`` to each array argument: it makes a list for the plain source, leaves an array for numba.
     """
-    compiled = _compiled(function) if steps >= COMPILE_FROM else None
+    _steps[function.__name__] += steps
+    compiled = _compiled(function) if _steps[function.__name__] >= COMPILE_FROM else None
     if compiled is None:
         return function, lambda array: np.asarray(array).tolist()
     return compiled, np.ascontiguousarray

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from policies.planning import serialisation
 from policies.planning.costs import CostModel
 from workloads.errors import InputError, ParameterError
 
@@ -209,9 +209,10 @@ class ReservationPlan:
             # The reservations to come are longer by a constant factor: the first tells when the rest is nothing.
             if beyond * plan.milestones[-1] * plan.extension <= NEGLIGIBLE * plan.milestones[0]:
                 return plan
-            if plan.milestones[-1] * plan.extension > HORIZON:
-                raise InputError(f"no plan for {law.name} has a finite expected cost: its tail is too heavy")
-            plan = plan.extended(float(plan.milestones[-1]) * plan.extension**8 * 0.999)
+            if plan.milestones[-1] >= HORIZON:
+                raise InputError(f"the tail of {law.name} is too heavy for an expected cost")
+            # A few at a time, so that the plan is not copied for each.
+            plan = plan.extended(min(float(plan.milestones[-1]) * plan.extension**7.9, HORIZON))
 
     # -- what it costs --
 
@@ -239,7 +240,8 @@ class ReservationPlan:
         lost = np.where(plan.checkpointed, 0.0, plan.work)
         asked = (costs.alpha * plan.length + costs.beta * plan.restart + costs.gamma) * needed
         used = costs.beta * (lost + plan.checkpoint) * failed
-        return float(costs.beta * law.mean() + math.fsum(asked) + math.fsum(used))
+        mean = costs.beta * law.mean() if costs.beta else 0.0  # which may be infinite
+        return float(mean + math.fsum(asked) + math.fsum(used))
 
     def expected_reservations(self, law: Law) -> float:
         """Expected number of reservations, the sum of P(X > t_(k-1)), with the extension."""
@@ -300,32 +302,13 @@ class ReservationPlan:
     # -- how it is shown --
 
     def rows(self, law: Law | None = None) -> list[dict[str, Any]]:
-        """One row a reservation: milestone, checkpointed, length, restart, work, checkpoint, then what is known of
-        probability (of being needed, with a law) and memory."""
-        columns: dict[str, Sequence[Any]] = {
-            name: getattr(self, name).tolist()
-            for name in ("milestones", "checkpointed", "length", "restart", "work", "checkpoint")
-        }
-        columns = {name.removesuffix("s"): values for name, values in columns.items()}
-        if law is not None:
-            columns["probability"] = self.probabilities(law).tolist()
-        if self.memory is not None:
-            columns["memory"] = self.memory.tolist()
-        return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+        """One row a reservation: milestone, checkpointed, length, restart, work, checkpoint, and what is known of
+        probability (of being needed; with a law) and memory."""
+        return serialisation.rows(self, law)
 
     def to_dict(self, law: Law | None = None) -> dict[str, Any]:
         """Everything about the plan in plain Python values; with a law also what is expected of it."""
-        shown: dict[str, Any] = {"strategy": self.strategy}
-        if law is not None:
-            shown |= {
-                "expected_cost": self.expected_cost(law),
-                "omniscient_cost": self.omniscient_cost(law),
-                "expected_reservations": self.expected_reservations(law),
-            }
-        shown["costs"] = self.costs.to_dict(self.milestones)
-        shown |= {"extension": self.extension, "extension_checkpointed": self.extension_checkpointed}
-        shown["reservations"] = self.rows(law)
-        return shown
+        return serialisation.to_dict(self, law)
 
     def to_json(self, law: Law | None = None) -> str:
         """The plan as JSON text; times in the plan's own unit. Costs that are functions become tables."""
@@ -340,17 +323,4 @@ class ReservationPlan:
         InputError
             If the text is no such plan.
         """
-        try:
-            shown = json.loads(text)
-            rows = shown["reservations"]
-            return cls(
-                milestones=[row["milestone"] for row in rows],
-                checkpointed=[row["checkpointed"] for row in rows],
-                costs=CostModel.from_dict(shown["costs"]),
-                strategy=shown["strategy"],
-                memory=[row["memory"] for row in rows] if rows and "memory" in rows[0] else None,
-                extension=shown["extension"],
-                extension_checkpointed=shown["extension_checkpointed"],
-            )
-        except (KeyError, TypeError, json.JSONDecodeError) as error:
-            raise InputError(f"this is no reservation plan in JSON: {type(error).__name__}: {error}") from error
+        return cls(**serialisation.arguments(text))

@@ -1,0 +1,110 @@
+"""What the checkpoint paper prints: Table 2 and the applications of Table 3. Never used to compute anything."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+__all__ = ["APPLICATIONS", "TABLE_2", "TAUS", "Application", "Periodic"]
+
+#: The numbers of reservations for which Table 2 prints a cost.
+TAUS = (1, 200, 400, 600, 800, 1000)
+
+
+@dataclass(frozen=True)
+class Periodic:
+    """One strategy in one row of Table 2; costs are multiples of DYN-PROG-COUNT(0.1)'s.
+
+    Attributes
+    ----------
+    best_tau, best
+        The best number of reservations in 1..1000, and its cost.
+    costs
+        For each of :data:`TAUS`.
+    """
+
+    best_tau: int
+    best: float
+    costs: tuple[float, ...]
+
+
+#: By law, then ALL-CKPT-PER and NO-CKPT-PER.
+TABLE_2: Mapping[str, tuple[Periodic, Periodic]] = {
+    "exponential": (
+        Periodic(23, 1.00, (8.60, 2.55, 4.51, 6.48, 8.46, 10.43)),
+        Periodic(12, 1.38, (8.60, 7.81, 15.04, 22.27, 29.50, 36.74)),
+    ),
+    "weibull": (
+        Periodic(291, 1.06, (81.56, 1.09, 1.08, 1.17, 1.29, 1.43)),
+        Periodic(68, 2.54, (81.56, 3.85, 6.66, 9.56, 12.49, 15.43)),
+    ),
+    "gamma": (
+        Periodic(13, 1.02, (5.35, 4.07, 7.54, 11.02, 14.49, 17.97)),
+        Periodic(8, 1.26, (5.35, 10.44, 20.29, 30.14, 39.99, 49.84)),
+    ),
+    "lognormal": (
+        Periodic(9, 1.11, (3.05, 4.52, 8.24, 11.96, 15.69, 19.41)),
+        Periodic(3, 1.24, (3.05, 18.26, 35.74, 53.21, 70.68, 88.16)),
+    ),
+    "pareto": (
+        Periodic(574, 1.00, (105.79, 1.19, 1.02, 1.00, 1.02, 1.04)),
+        Periodic(261, 1.32, (105.79, 1.35, 1.39, 1.57, 1.79, 2.01)),
+    ),
+    "truncated-normal": (
+        Periodic(9, 1.10, (2.18, 3.28, 5.67, 8.07, 10.46, 12.86)),
+        Periodic(2, 1.23, (2.18, 30.78, 60.69, 90.60, 120.50, 150.41)),
+    ),
+    "uniform": (
+        Periodic(8, 1.01, (1.57, 3.17, 5.51, 7.86, 10.20, 12.54)),
+        Periodic(1, 1.57, (1.57, 51.08, 101.33, 151.58, 201.83, 252.09)),
+    ),
+    "beta": (
+        Periodic(2, 1.06, (1.11, 30.77, 60.99, 91.21, 121.42, 151.64)),
+        Periodic(1, 1.11, (1.11, 40.85, 81.14, 121.42, 161.71, 202.00)),
+    ),
+    "bounded-pareto": (
+        Periodic(32, 1.01, (7.53, 1.73, 2.71, 3.70, 4.70, 5.69)),
+        Periodic(14, 1.44, (7.53, 6.51, 12.28, 18.06, 23.83, 29.61)),
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Application:
+    """One row of Table 3; times in seconds.
+
+    Attributes
+    ----------
+    title
+        What it does.
+    law
+        ``"gamma"`` or ``"weibull"``.
+    shape, scale
+        Parameters of the law as printed.
+    minimum, maximum
+        The support.
+    location
+        Where the law begins. The paper prints none: the Gamma laws begin at the minimum, the Weibull law is a fit with
+        a location far below 0, of which only :data:`scale` / :data:`shape` matters (see the Gumbel law).
+    checkpoint, restart
+        C and R.
+    """
+
+    title: str
+    law: str
+    shape: float
+    scale: float
+    minimum: float
+    maximum: float
+    location: float
+    checkpoint: float
+    restart: float
+
+
+APPLICATIONS: Mapping[str, Application] = {
+    "Qball": Application("diffusion model fitting", "gamma", 1.18, 34.0, 146.0, 407.0, 146.0, 90.0, 40.0),
+    "SD": Application(
+        "diffusion model fitting", "weibull", 1043811.0, 1174322466.0, 2760.0, 8280.0, 6000.0, 1500.0, 600.0
+    ),
+    "FCA": Application("functional connectivity analysis", "gamma", 3.6, 72.0, 165.0, 1003.0, 165.0, 150.0, 100.0),
+}
