@@ -7,8 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.experiment import Experiment, Outcome, Tables, Verdict
-from experiments.papers.profiles_data import TASK_COLORS, Measured, column, data_row, judged, rows_where, task_runs
+from experiments.experiment import Experiment, Outcome, Row, Tables, Verdict
+from experiments.papers.profiles_data import (
+    TASK_COLORS,
+    Measured,
+    column,
+    data_row,
+    judged,
+    marked,
+    rows_where,
+    task_runs,
+)
 from workloads.chains.fits import FITS, choose_fit, fit_law, held_out_score
 from workloads.chains.standin import SLANT_PEAKS, SLANT_TABLE
 
@@ -33,9 +42,11 @@ _FOREIGN_PEAK = 7.0
 
 def _measure_profile(parameters: Measured, seed: int) -> Tables:
     runs = task_runs(parameters.tasks, parameters.runs, seed)
-    order = np.argsort(runs.walltimes, kind="stable")
-    rows = []
-    for label, run in (("shortest", order[0]), ("median", order[len(order) // 2]), ("longest", order[-1])):
+    middle = np.median(runs.durations, axis=0)
+    typical = np.abs(runs.durations - middle) @ (1 / np.maximum(middle, 1.0))
+    chosen = {"shortest": runs.walltimes.argmin(), "typical": typical.argmin(), "longest": runs.walltimes.argmax()}
+    rows: list[Row] = []
+    for label, run in chosen.items():
         starts = np.concatenate(([0.0], runs.ends[run, :-1]))
         rows += [
             {
@@ -101,7 +112,7 @@ def _draw_profile(tables: Tables) -> Figure:
                           ha="center", fontsize=6.5, color=INK)  # fmt: skip
         dress(axes, x="time [min]", y="memory [GB]" if axes is panels[0] else "", title=f"{label} run", grid="y")
     panel_letters(panels)
-    return figure
+    return marked(figure, tables)
 
 
 def _measure_decomposition(parameters: Measured, seed: int) -> Tables:
@@ -161,7 +172,7 @@ def _draw_decomposition(tables: Tables) -> Figure:
     dress(axes, x="time [min]", y="run, by walltime", grid="x")
     patches = [Patch(color=TASK_COLORS[(task - 1) % len(TASK_COLORS)]) for task in tasks]
     legend_above(figure, patches, [f"task {task}" for task in tasks])
-    return figure
+    return marked(figure, tables)
 
 
 def _measure_durations(parameters: Measured, seed: int) -> Tables:
@@ -276,7 +287,7 @@ def _draw_durations(tables: Tables, *, normals: bool = False) -> Figure:
         dress(axes, x="[min]", y="density [1/min]" if normals else "runs", title=f"task {row['task']}", grid="y")
     for axes in panels[len(fits) :]:
         axes.set_visible(False)
-    return figure
+    return marked(figure, tables)
 
 
 def _draw_normals(tables: Tables) -> Figure:
@@ -342,7 +353,7 @@ def _draw_correlation(tables: Tables) -> Figure:
     axes.set_xticks(range(tasks), [str(task) for task in range(1, tasks + 1)])
     axes.set_yticks(range(tasks), [str(task) for task in range(1, tasks + 1)])
     dress(axes, x="task", y="task", grid="none")
-    return figure
+    return marked(figure, tables)
 
 
 _QUICK = Measured(runs=30)
