@@ -86,7 +86,7 @@ def _agreement(rows: Sequence[Row]) -> Verdict:
     claim = "each loss is the printed one within a factor of 2"
     if not known:
         return Verdict(claim, "35 cells", "none measured", Outcome.NOT_COMPARABLE)
-    remark = "ours are means over repetitions of polynomials that are kept rising; the printed ones scatter like single draws"
+    remark = "ours are means over draws, of polynomials that are kept rising; the printed ones scatter like single draws"
     return Verdict.of(
         claim, f"{len(known)} cells", f"{len(close)} of {len(known)} agree", len(close) == len(known), remark
     )
@@ -117,6 +117,7 @@ def _no_overfitting(cells: dict[tuple[str, int, int], Row], pairs: list[tuple[st
         "every row",
         f"{sum(small)} of {len(small)} rows differ by at most 2 points of loss; the most is {100 * max(gaps):.2g} points",
         all(small),
+        "a polynomial that ends at the bound of the runtime needs a higher degree than one that ends at the last sample",
     )
 
 

@@ -39,6 +39,9 @@ class Setting:
         Largest degrees of the polynomial.
     processes
         That share the work; no result depends on it.
+    ends
+        Where fitted laws that end must end: ``"bound"``, at the bound of the runtime, which the user knows ([S] section
+        III), or ``"samples"``, just after the largest one; the last reservation is the bound in any case.
     """
 
     sizes: tuple[int, ...] = (10, 60, 110, 160, 210, 260, 310, 360, 410, 460, 510)
@@ -47,6 +50,7 @@ class Setting:
     cells: int = 500
     degrees: tuple[int, ...] = (10,)
     processes: int = 1
+    ends: str = "bound"
 
 
 @dataclass(frozen=True)
@@ -129,6 +133,8 @@ def measure_losses(
             raise ParameterError(name, "a whole number of at least 1", getattr(setting, name))
     if not setting.sizes or min(setting.sizes) < 2:
         raise ParameterError("sizes", "numbers of samples, 2 or more", setting.sizes)
+    if setting.ends not in ("bound", "samples"):
+        raise ParameterError("ends", "bound or samples", setting.ends)
     # Largest samples first would starve no process at the end, but rows in order are easier to read.
     tasks = [
         _Task(name, size, repetition, seed, setting, tuple(estimators))
@@ -145,7 +151,7 @@ def rows_of(task: _Task) -> list[dict[str, Any]]:
     application = applications()[task.application]
     rng = stream(task.seed, "incomplete", task.application, task.size, task.repetition)
     raw = application.law.sample(rng, task.size)
-    samples = Samples.of(raw, application.law.upper)
+    samples = Samples.of(raw, application.law.upper if task.setting.ends == "bound" else None)
     rows = []
     for estimator in task.estimators:
         for label, fit in ESTIMATORS[estimator](task, application, samples, raw):
