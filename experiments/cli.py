@@ -26,6 +26,7 @@ COMMANDS = {
     "prepare": "turn a trace into a job table: types, notices, overheads",
     "run": "replay a trace or a job table under one or more mechanisms",
     "marginals": "compare the generator's marginals with those of a real trace",
+    "plan": "from a law of the runtime, or past runs, to the reservations to ask for",
     "experiment": "reproduce a table or figure of the papers",
 }
 

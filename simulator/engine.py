@@ -24,11 +24,10 @@ from policies.port import Start
 from policies.tenancy import TENANCIES
 from simulator.cluster import Kind
 from simulator.eventlog import EventLog
+from simulator.holders import Reservation, Run
 from simulator.jobstate import FixedJob, JobState
 from simulator.ondemand import OnDemandService
 from simulator.options import Options
-from simulator.reservation import Reservation
-from simulator.run import Run
 from simulator.system import System
 from workloads.job import JobType
 from workloads.units import to_ticks
@@ -56,7 +55,6 @@ class Moment(simpy.Event):
         self.callbacks: list[Callable[[Any], None]] = []
         self._ok = True
         self._value = None
-        self._defused = False
         env.schedule(self, priority, at - env.now)  # type: ignore[arg-type]  # SimPy's annotation knows only its own two
 
 

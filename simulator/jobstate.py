@@ -66,10 +66,11 @@ class JobState(ABC):
         self.min_nodes = job.nodes
         # A no-show is never asked for its submit time.
         self.submit = to_ticks(job.submit) - origin if job.submit is not None else -1
-        self.notice = to_ticks(job.notice) - origin if job.notice is not None else -1
-        self.estimated_arrival = (
-            to_ticks(job.estimated_arrival) - origin if job.estimated_arrival is not None else self.submit
-        )
+        self.notice = -1
+        self.estimated_arrival = self.submit
+        if job.notice is not None and job.estimated_arrival is not None:
+            self.notice = to_ticks(job.notice) - origin
+            self.estimated_arrival = to_ticks(job.estimated_arrival) - origin
         self.setup = 0
         self.undisturbed = runtime
         self.order_key: tuple[object, int] = (0, row)

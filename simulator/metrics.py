@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simulator.result import JobRecord, Result
+from simulator.records import JobRecord, Records
 from workloads.errors import InputError, ParameterError
 from workloads.job import JobType
 from workloads.units import SECOND, to_ticks
@@ -96,7 +96,7 @@ class Window(NamedTuple):
         return earliest, latest
 
 
-def job_rows(result: Result, instant_tolerance: float = 120.0) -> Iterator[dict[str, object]]:
+def job_rows(result: Records, instant_tolerance: float = 120.0) -> Iterator[dict[str, object]]:
     """The rows of the result file (job-table.md): seconds and node-seconds; None where a value is not defined."""
     tolerance = to_ticks(instant_tolerance)
     for record in result.records:
@@ -150,7 +150,7 @@ def _p95(values: np.ndarray) -> float:
     return float(np.percentile(values, 95))
 
 
-def _chosen(result: Result, window: Window) -> list[JobRecord]:
+def _chosen(result: Records, window: Window) -> list[JobRecord]:
     """The records of the jobs that came, within the window."""
     submits = [record.submit for record in result.records if record.submit is not None]
     if not submits:
@@ -164,7 +164,7 @@ def _by_type(records: Sequence[JobRecord]) -> dict[JobType, _Measured]:
 
 
 def summarize(
-    result: Result, *, instant_tolerance: float = 120.0, window: Window | None = None
+    result: Records, *, instant_tolerance: float = 120.0, window: Window | None = None
 ) -> dict[str, str | int | float]:
     """The summary of one simulation.
 
@@ -217,7 +217,7 @@ def summarize(
     return dict(zip(SUMMARY_COLUMNS, values, strict=True))
 
 
-def summarize_types(result: Result, *, window: Window | None = None) -> list[dict[str, str | int | float]]:
+def summarize_types(result: Records, *, window: Window | None = None) -> list[dict[str, str | int | float]]:
     """The metrics of the jobs, for all of them and for each type: a row each."""
     records = _chosen(result, window if window is not None else Window())
     groups = {"all": _Measured(records), **{str(kind): jobs for kind, jobs in _by_type(records).items()}}
@@ -239,7 +239,7 @@ def summarize_types(result: Result, *, window: Window | None = None) -> list[dic
     ]
 
 
-def _machine(result: Result, window: Window) -> tuple[float, int, int]:
+def _machine(result: Records, window: Window) -> tuple[float, int, int]:
     """Utilisation, node-ticks lost, and elapsed ticks; a loss counts when it is booked."""
     ends = [record.end for record in result.records if record.end is not None]
     if not ends:

@@ -11,9 +11,9 @@ from typing import Protocol
 from policies.lending import give_back
 from policies.mechanism import Mechanism
 from policies.port import Expand, Expect, Hold, Preempt, Shrink
+from simulator.holders import Gathering, Loan, Reservation, Run
 from simulator.jobstate import FixedJob
-from simulator.reservation import Gathering, Loan, Reservation
-from simulator.run import MalleableRun, Run
+from simulator.run import MalleableRun
 from simulator.system import System
 from workloads.errors import InvariantError
 

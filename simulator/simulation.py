@@ -10,7 +10,8 @@ from simulator.engine import Engine
 from simulator.eventlog import EventLog
 from simulator.jobstate import JobState, job_state
 from simulator.options import Options
-from simulator.result import Accounting, JobRecord, Result
+from simulator.records import Accounting, JobRecord
+from simulator.result import Result
 from workloads.errors import InputError, InvariantError, ParameterError
 from workloads.job import Job
 from workloads.units import to_ticks
@@ -78,7 +79,7 @@ def simulate(
     check_jobs(table, nodes=nodes)
 
     began = perf_counter()
-    origin = min(to_ticks(time) for job in table for time in (job.submit, job.notice) if time is not None)
+    origin = to_ticks(min(time for job in table for time in (job.submit, job.notice) if time is not None))
     ranks = {job_id: rank for rank, job_id in enumerate(sorted(job.job_id for job in table))}
     states = [
         job_state(job, row, ranks[job.job_id], origin, baseline=served_by is None) for row, job in enumerate(table)

@@ -15,10 +15,11 @@ from typing import Protocol
 from policies.order import ORDERS
 from simulator.cluster import Account, Cluster
 from simulator.eventlog import EventLog
+from simulator.holders import Gathering, Reservation, Run
 from simulator.jobstate import JobState
 from simulator.options import Options
-from simulator.reservation import Gathering, Reservation
-from simulator.run import MalleableRun, Run, Usage, begin_run
+from simulator.run import MalleableRun, begin_run
+from simulator.usage import Usage
 from simulator.waiting import Queue
 from workloads.job import JobType
 from workloads.units import to_ticks

@@ -77,7 +77,8 @@ class Queue:
             insort(self._urgent, job, key=_ARRIVAL)
             return
         job.order_key = (self._order.key(job, now), job.row)
-        if self._order.static:
+        # Most arrivals go to the end.
+        if self._order.static and self._jobs and self._jobs[-1].order_key > job.order_key:
             insort(self._jobs, job, key=_KEY)
         else:
             self._jobs.append(job)

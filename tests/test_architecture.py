@@ -42,7 +42,10 @@ def test_imports_point_one_way(path: Path) -> None:
 
 def test_no_import_cycles() -> None:
     names = {name_of(path) for path in MODULES}
-    graph = {name_of(path): imports_of(path, lazily=False) & names - {name_of(path)} for path in MODULES}
+    # Imports inside functions and under TYPE_CHECKING count: they tie modules together as well. The command line and
+    # the demo call each other by name, as a shell would.
+    graph = {name_of(path): imports_of(path) & names - {name_of(path)} for path in MODULES}
+    graph["experiments.commands.demo"].discard("experiments.cli")
     TopologicalSorter(graph).prepare()
 
 

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from simulator.eventlog import EventLog
+from simulator.holders import Reservation, Run
 from simulator.jobstate import FixedJob, JobState, job_state
 from simulator.options import Options
-from simulator.reservation import Reservation
-from simulator.run import MalleableRun, Run
+from simulator.run import MalleableRun
 from simulator.system import System
 from tests.support import malleable, on_demand, rigid
 from workloads.job import JobType

@@ -19,7 +19,8 @@ from experiments.figures.style import (
     new_figure,
     panel_letters,
 )
-from simulator.result import Accounting, Result
+from simulator.records import Accounting
+from simulator.result import Result
 from workloads.errors import InputError
 from workloads.units import SECOND
 

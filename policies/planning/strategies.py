@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from policies.planning.costs import CostModel
 from policies.planning.discretisation import as_discrete
 from policies.planning.heuristics import masi, maximum, neuro, neuro_average
+from policies.planning.memory import mem_all_ckpt, mem_all_ckpt_v2
 from policies.planning.optimal import cheapest
 from policies.planning.periodic import all_checkpoint_periodic, no_checkpoint_periodic
 from policies.planning.plan import ReservationPlan
@@ -112,6 +113,8 @@ STRATEGIES.add("maximum", maximum)
 STRATEGIES.add("masi", masi)
 STRATEGIES.add("neuro", neuro)
 STRATEGIES.add("neuro-avg", neuro_average)
+STRATEGIES.add("mem-all-ckpt", mem_all_ckpt)
+STRATEGIES.add("mem-all-ckpt-v2", mem_all_ckpt_v2)
 
 
 def plans(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gzip
 import heapq
-from bisect import bisect_left, insort
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -108,7 +107,7 @@ def replay_easy(
     free = machine
     queue: list[int] = []
     ends: list[tuple[float, int]] = []  # heap of the true ends of running jobs
-    releases: list[tuple[float, int]] = []  # running jobs by start + walltime, ascending
+    running: set[int] = set()
 
     while ends or next_arrival < count:
         # Rule 3: all completions, then all arrivals, then one scheduling pass.
@@ -120,7 +119,7 @@ def replay_easy(
         while ends and ends[0][0] == now and not (by_event and one_done):
             job = heapq.heappop(ends)[1]
             free += nodes[job]
-            del releases[bisect_left(releases, (start[job] + walltime[job], job))]
+            running.remove(job)
             one_done = True
         while next_arrival < count and submit[arrivals[next_arrival]] == now and not (by_event and one_done):
             queue.append(arrivals[next_arrival])
@@ -135,17 +134,16 @@ def replay_easy(
             free -= nodes[job]
             start[job] = now
             heapq.heappush(ends, (now + run_for[job], job))
-            insort(releases, (now + walltime[job], job))
-        if heads:
-            del queue[:heads]
-        if len(queue) < 2 or not free:
-            continue  # no head, no candidate, or nothing for a candidate (a job has at least one node)
+            running.add(job)
+        del queue[:heads]
+        if not queue:
+            continue
 
         # Rule 4b: the shadow time of the head, and the nodes extra to it then.
         needed = nodes[queue[0]]
         available = free
         shadow = now
-        for release, job in releases:
+        for release, job in sorted((start[job] + walltime[job], job) for job in running):
             if available >= needed and release > shadow:
                 break
             available += nodes[job]
@@ -153,9 +151,7 @@ def replay_easy(
         extra = available - needed
 
         # Rule 4c: each other queued job in order.
-        started = False
-        for place in range(1, len(queue)):
-            job = queue[place]
+        for job in queue[1:]:
             size = nodes[job]
             if size > free:
                 continue
@@ -166,13 +162,8 @@ def replay_easy(
             free -= size
             start[job] = now
             heapq.heappush(ends, (now + run_for[job], job))
-            insort(releases, (now + walltime[job], job))
-            queue[place] = -1
-            started = True
-            if not free:
-                break
-        if started:
-            queue = [job for job in queue if job >= 0]
+            running.add(job)
+        queue = [job for job in queue if job not in running]
         # Rule 5 holds by itself: nothing of the shadow time is kept.
     return start
 

@@ -1,0 +1,87 @@
+"""What the experiments of the profiles paper share: their runs, how they are judged, and colours.
+
+[P] is Gainaru, Goglin, Honore, Pallez, "Profiles of upcoming HPC Applications and their Impact on Reservation
+Strategies", Inria RR-9359. Its runs come without a licence, so they are taken by path; runs drawn from its Table 2
+stand in for them, and what is measured on those is not comparable with the paper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from experiments.experiment import Outcome, Row, Tables, Verdict
+from workloads.chains.runs import Makespans, TaskRuns, read_slant_makespans, read_slant_tasks
+from workloads.chains.standin import makespans_like, slant_like
+from workloads.streams import stream
+
+__all__ = [
+    "DATASET_COLORS",
+    "STAND_IN",
+    "TASK_COLORS",
+    "Measured",
+    "column",
+    "data_row",
+    "judged",
+    "makespans",
+    "rows_where",
+    "task_runs",
+]
+
+#: Okabe and Ito's colours, one for each task.
+TASK_COLORS = ("#0072B2", "#56B4E9", "#009E73", "#E69F00", "#D55E00", "#CC79A7", "#882255")
+DATASET_COLORS = {"OASIS": "#0072B2", "DRD": "#D55E00"}
+STAND_IN = "runs drawn from the paper's tables stand in for the measured ones"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Parameters of an experiment on the tasks of SLANT.
+
+    Attributes
+    ----------
+    tasks
+        A CSV file of measured runs (:func:`workloads.chains.runs.read_slant_tasks`); empty: runs drawn from Table 2.
+    runs
+        How many are drawn.
+    """
+
+    tasks: str = ""
+    runs: int = 88
+
+
+def task_runs(path: str, runs: int, seed: int) -> TaskRuns:
+    """The measured runs of that file, or so many drawn ones."""
+    return read_slant_tasks(path) if path else slant_like(runs, stream(seed, "profiles", "slant"))
+
+
+def makespans(path: str, seed: int, repetitions: int = 1) -> Makespans:
+    """The measured walltimes of that file, or drawn ones."""
+    return read_slant_makespans(path) if path else makespans_like(stream(seed, "profiles", "makespans"), repetitions)
+
+
+def data_row(measured: bool, runs: int, why: str = "") -> dict[str, Sequence[Row]]:
+    """The table ``data``: whether the runs were measured, how many there are, and why not if not."""
+    return {"data": [{"measured": int(measured), "runs": runs, "why": "" if measured else why or STAND_IN}]}
+
+
+def judged(tables: Tables, claim: str, printed: str, measured: str, holds: bool, remark: str = "") -> Verdict:
+    """A verdict; not comparable where the runs were not measured, but it says what it would be."""
+    data = tables["data"][0]
+    if data["measured"]:
+        return Verdict.of(claim, printed, measured, holds, remark)
+    there = f"{data['why']}; there it {'holds' if holds else 'does not hold'}"
+    return Verdict(claim, printed, measured, Outcome.NOT_COMPARABLE, f"{there}; {remark}" if remark else there)
+
+
+def rows_where(rows: Sequence[Row], **values: Any) -> list[Row]:
+    """The rows that have these values."""
+    return [row for row in rows if all(row[name] == value for name, value in values.items())]
+
+
+def column(rows: Sequence[Row], name: str) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """A column as numbers; NaN where a row has none."""
+    return np.array([np.nan if row[name] is None else float(row[name]) for row in rows])

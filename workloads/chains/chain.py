@@ -1,0 +1,258 @@
+"""The chain of tasks: which task runs at a time, and the memory that it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from workloads.chains.fits import fit_law
+from workloads.chains.runs import TaskRuns
+from workloads.chains.sums import partial_sums
+from workloads.errors import ParameterError, UnknownNameError
+from workloads.laws import Law
+
+__all__ = ["Task", "TaskChain"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """One task of a chain.
+
+    Attributes
+    ----------
+    law
+        Of its duration [s]; see :class:`workloads.laws.law.Law`.
+    memory
+        Its peak, which no input changes ([P], section 3.1) [GB].
+    average
+        Memory that it uses on average [GB]; None where unknown.
+    """
+
+    law: Law
+    memory: float
+    average: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("memory", "average"):
+            value = getattr(self, name)
+            if value is not None and not (np.isfinite(value) and value >= 0):
+                raise ParameterError(name, "finite and >= 0 [GB]", value)
+
+
+@dataclass(frozen=True, eq=False)
+class TaskChain:
+    """An application {(f_1, M_1), ..., (f_n, M_n)} ([P], equation 1).
+
+    Attributes
+    ----------
+    tasks
+        In the order in which they run.
+    observed_ends
+        Laws of the ends of the tasks where they were fitted to measured ends; None: durations are independent, and the
+        laws of their sums follow from them.
+
+    Examples
+    --------
+    >>> from workloads.chains.fits import Normal
+    >>> chain = TaskChain((Task(Normal(100.0, 10.0), 2.0), Task(Normal(300.0, 10.0), 4.0)))
+    >>> chain.mean_memory()
+    3.5
+    >>> chain.running([50.0, 200.0]).round(6).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    >>> chain.memory_quantile([50.0, 100.0, 200.0], 0.1).tolist()
+    [2.0, 4.0, 4.0]
+    """
+
+    tasks: tuple[Task, ...]
+    observed_ends: tuple[Law, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if not self.tasks:
+            raise ParameterError("tasks", "at least one", self.tasks)
+        if self.observed_ends is not None and len(self.observed_ends) != len(self.tasks):
+            raise ParameterError(
+                "observed_ends", f"one law for each of the {len(self.tasks)} tasks", self.observed_ends
+            )
+
+    @classmethod
+    def from_runs(cls, runs: TaskRuns, fit: str = "normal", *, ends: str = "independent") -> TaskChain:
+        """A chain fitted to past runs.
+
+        Parameters
+        ----------
+        runs
+            At least two.
+        fit
+            Of the durations: ``"normal"`` as in [P], ``"gamma"``, ``"lognormal"``, ``"kernel"``, or ``"auto"``: what
+            predicts held-out runs best, task by task.
+        ends
+            ``"independent"``: sums of independent durations, as in [P]; ``"observed"``: the same fit, made to the
+            measured ends, which keeps how the tasks depend on each other.
+
+        Notes
+        -----
+        A task's memory is the largest peak of the runs: a request that is too small ends a run.
+
+        Raises
+        ------
+        ParameterError
+            If there are fewer than two runs.
+        UnknownNameError
+            If there is no such fit or way to the ends.
+        """
+        if ends not in ("independent", "observed"):
+            raise UnknownNameError("way to the ends", ends, ("independent", "observed"))
+        averages: Sequence[float | None] = [None] * runs.tasks
+        if runs.averages is not None:
+            weights = runs.durations.sum(axis=0)
+            weights = np.where(weights > 0, weights, 1.0)
+            averages = [float(value) for value in (runs.averages * runs.durations).sum(axis=0) / weights]
+        tasks = tuple(
+            Task(fit_law(durations, fit), float(peaks.max()), average)
+            for durations, peaks, average in zip(runs.durations.T, runs.peaks.T, averages, strict=True)
+        )
+        observed = tuple(fit_law(column, fit) for column in runs.ends.T) if ends == "observed" else None
+        return cls(tasks, observed)
+
+    @cached_property
+    def ends(self) -> tuple[Law, ...]:
+        """Laws of the times at which the tasks end."""
+        return self.observed_ends or partial_sums([task.law for task in self.tasks])
+
+    @property
+    def walltime(self) -> Law:
+        """Law of the whole run."""
+        return self.ends[-1]
+
+    @cached_property
+    def memory(self) -> Floats:
+        """Peaks of the tasks, shape (tasks,) [GB]."""
+        return np.array([task.memory for task in self.tasks])
+
+    def finished(self, times: npt.ArrayLike) -> Floats:
+        """y_i(t): the probability that task i is finished at time t ([P], section 3.2.1).
+
+        Parameters
+        ----------
+        times
+            Shape (m,) [s].
+
+        Returns
+        -------
+        ndarray
+            Shape (tasks, m), falling from task to task.
+        """
+        at = np.asarray(times, dtype=float)
+        # Nothing has ended at time 0; a normal law says otherwise.
+        rows = np.array([np.where(at > 0, law.cdf(at), 0.0) for law in self.ends])
+        # Normals of different widths cross far out in their tails.
+        return np.minimum.accumulate(rows, axis=0)
+
+    def running(self, times: npt.ArrayLike) -> Floats:
+        """The probability that task i runs at time t, shape (tasks, m); what lacks to 1 has finished the run."""
+        at = np.asarray(times, dtype=float)
+        begun = np.concatenate((np.ones((1, at.size)), self.finished(at)))
+        rows: Floats = begun[:-1] - begun[1:]
+        return rows
+
+    def mean_memory(self, *, peaks: bool = True) -> float:
+        """Memory averaged over a run: sum of M_i E(X_i) over sum of E(X_i) ([P], section 3.2.2) [GB].
+
+        Parameters
+        ----------
+        peaks
+            With the tasks' peaks, as printed, which is too much for a task that needs its peak now and then; or with
+            their averages.
+
+        Raises
+        ------
+        ParameterError
+            If averages are asked for and a task has none.
+        """
+        means = np.array([task.law.mean() for task in self.tasks])
+        levels = [task.memory if peaks else task.average for task in self.tasks]
+        if any(level is None for level in levels):
+            raise ParameterError("peaks", "true where a task has no average memory", peaks)
+        return float(np.array(levels, dtype=float) @ means / means.sum())
+
+    def memory_quantile(self, times: npt.ArrayLike, tau: float = 0.1, *, of_running: bool = False) -> Floats:
+        """M_tau(t): the largest memory of the tasks that run at time t with probability above tau ([P], equation 2).
+
+        Parameters
+        ----------
+        times
+            Shape (m,) [s].
+        tau
+            Within [0, 1).
+        of_running
+            Among the jobs that still run at t, not among all.
+
+        Returns
+        -------
+        ndarray
+            Shape (m,) [GB]. The likeliest task always counts, so that there is a value where no task passes tau, as
+            after the end of most runs.
+
+        Examples
+        --------
+        >>> from workloads.chains.fits import Normal
+        >>> chain = TaskChain((Task(Normal(100.0, 10.0), 2.0), Task(Normal(300.0, 10.0), 4.0)))
+        >>> chain.memory_quantile([85.0, 90.0], 0.1).tolist()
+        [2.0, 4.0]
+        """
+        if not 0 <= tau < 1:
+            raise ParameterError("tau", "within [0, 1)", tau)
+        at = np.asarray(times, dtype=float)
+        chance = self.running(at)
+        if of_running:
+            alive = chance.sum(axis=0)
+            chance = np.divide(chance, alive, out=np.zeros_like(chance), where=alive > 0)
+        counts = chance > tau
+        # Where every job has ended, the last task was the last to run.
+        likeliest = np.where(chance.max(axis=0) > 0, chance.argmax(axis=0), len(self.tasks) - 1)
+        counts[likeliest, np.arange(at.size)] = True
+        needed: Floats = np.where(counts, self.memory[:, None], 0.0).max(axis=0)
+        return needed
+
+    def start_quantile(self, task: int, tau: float = 0.1) -> float:
+        """The time by which a task has started with probability tau.
+
+        Parameters
+        ----------
+        task
+            Counted from 0.
+        tau
+            Within (0, 1).
+
+        Returns
+        -------
+        float
+            Seconds; 0 for the first task, and never below 0.
+        """
+        if not 0 < tau < 1:
+            raise ParameterError("tau", "within (0, 1)", tau)
+        if not 0 <= task < len(self.tasks):
+            raise ParameterError("task", f"within 0..{len(self.tasks) - 1}", task)
+        return 0.0 if task == 0 else max(0.0, float(self.ends[task - 1].ppf(tau)))
+
+    @property
+    def peak_task(self) -> int:
+        """The task that needs the most memory, counted from 0; the first of equals."""
+        return int(self.memory.argmax())
+
+    def sample(self, size: int, rng: np.random.Generator) -> TaskRuns:
+        """Runs drawn from the chain, its tasks independent; a negative duration of a normal law counts as 0.
+
+        Returns
+        -------
+        TaskRuns
+            Of ``size`` runs, each task with its own memory.
+        """
+        durations = np.column_stack([np.maximum(task.law.sample(rng, size), 0.0) for task in self.tasks])
+        return TaskRuns(durations, np.tile(self.memory, (size, 1)))

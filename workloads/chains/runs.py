@@ -1,0 +1,256 @@
+"""Past runs of a chain: seconds and GB of every task, from a file or from anywhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from workloads.chains.cells import Cells, read_cells
+from workloads.errors import ParameterError
+
+__all__ = ["Makespans", "TaskRuns", "read_slant_makespans", "read_slant_tasks"]
+
+Floats = npt.NDArray[np.float64]
+
+#: GB in a KiB: ``vmstat`` prints KiB, people ask for GB.
+_GB_PER_KIB = 1024 / 1e9
+
+
+@dataclass(frozen=True, eq=False)
+class TaskRuns:
+    """What every task of some runs took.
+
+    Attributes
+    ----------
+    durations
+        Shape (runs, tasks) [s], >= 0.
+    peaks
+        Most memory that each task used, shape (runs, tasks) [GB].
+    averages
+        Its average memory, likewise [GB]; None where it was not measured.
+    names
+        Of the runs, shape (runs,); numbers from 0 by default.
+
+    Raises
+    ------
+    ParameterError
+        If the shapes differ, or a value is negative or not finite.
+    """
+
+    durations: Floats
+    peaks: Floats
+    averages: Floats | None = None
+    names: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("durations", "peaks", "averages"):
+            if getattr(self, name) is None:
+                continue
+            table = np.asarray(getattr(self, name), dtype=float)
+            if table.ndim != 2 or table.size == 0 or table.shape != np.shape(self.durations):
+                raise ParameterError(name, "a table of shape (runs, tasks), the same for all", np.shape(table))
+            if not np.all(np.isfinite(table)) or np.any(table < 0):
+                raise ParameterError(name, "finite and >= 0", float(np.min(table)))
+            object.__setattr__(self, name, table)
+        if not self.names:
+            object.__setattr__(self, "names", tuple(str(run) for run in range(len(self.durations))))
+        if len(self.names) != len(self.durations):
+            raise ParameterError("names", f"one for each of the {len(self.durations)} runs", len(self.names))
+
+    def __len__(self) -> int:
+        return len(self.durations)
+
+    @property
+    def tasks(self) -> int:
+        """Tasks of a run."""
+        return int(self.durations.shape[1])
+
+    @property
+    def ends(self) -> Floats:
+        """When each task ended, shape (runs, tasks) [s since the start of the run]."""
+        ends: Floats = np.cumsum(self.durations, axis=1)
+        return ends
+
+    @property
+    def walltimes(self) -> Floats:
+        """Of the whole runs, shape (runs,) [s]."""
+        walltimes: Floats = self.ends[:, -1]
+        return walltimes
+
+    def finished(self, times: npt.ArrayLike) -> Floats:
+        """Part of the runs that have finished task i at each time: y_i(t) of [P], figure 9, from the raw data.
+
+        Parameters
+        ----------
+        times
+            Shape (m,) [s].
+
+        Returns
+        -------
+        ndarray
+            Shape (tasks, m).
+        """
+        at = np.asarray(times, dtype=float)
+        # P(Y < t), as printed: a task that ends at t is still running at t.
+        return np.array([np.searchsorted(np.sort(ends), at, side="left") / len(self) for ends in self.ends.T])
+
+    def correlation(self) -> Floats:
+        """Pearson correlation of the durations of the tasks ([P], table 1), shape (tasks, tasks).
+
+        NaN where a task always took the same time.
+        """
+        if len(self) < 2:
+            raise ParameterError("runs", "at least two for a correlation", len(self))
+        centred = self.durations - self.durations.mean(axis=0)
+        spread = np.sqrt((centred**2).sum(axis=0))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            matrix: Floats = (centred.T @ centred) / np.outer(spread, spread)
+        return matrix
+
+    def mean_memory(self, *, peaks: bool = True) -> float:
+        """Memory of these runs averaged over time [GB]; with the tasks' peaks, or with what they used on average.
+
+        Raises
+        ------
+        ParameterError
+            If averages are asked for and were not measured.
+        """
+        level = self.peaks if peaks else self.averages
+        if level is None:
+            raise ParameterError("peaks", "true where no average memory was measured", peaks)
+        return float((level * self.durations).sum() / self.durations.sum())
+
+    def take(self, places: npt.ArrayLike) -> TaskRuns:
+        """Some of the runs, by place; a place may come twice."""
+        chosen = np.asarray(places, dtype=int)
+        averages = None if self.averages is None else self.averages[chosen]
+        return TaskRuns(
+            self.durations[chosen], self.peaks[chosen], averages, tuple(self.names[place] for place in chosen)
+        )
+
+    def draw(self, count: int, rng: np.random.Generator) -> TaskRuns:
+        """That many runs, drawn with replacement as [P] does (section 4.2)."""
+        if count < 1:
+            raise ParameterError("count", "at least 1", count)
+        return self.take(rng.integers(0, len(self), count))
+
+    def scaled_to(self, walltimes: npt.ArrayLike) -> TaskRuns:
+        """The same runs with other walltimes, each task by the factor of its run.
+
+        For traces whose clock runs slow: that of the SLANT runs lags 4.7 % behind the wall clock.
+
+        Parameters
+        ----------
+        walltimes
+            Shape (runs,) [s].
+        """
+        factors = np.asarray(walltimes, dtype=float) / self.walltimes
+        return TaskRuns(self.durations * factors[:, None], self.peaks, self.averages, self.names)
+
+
+@dataclass(frozen=True, eq=False)
+class Makespans:
+    """Walltimes of whole runs.
+
+    Attributes
+    ----------
+    names, datasets
+        Of each run: its name, and where its input came from, shape (runs,).
+    walltimes
+        Shape (runs,) [s].
+    sizes
+        Of the inputs, shape (runs,) [MB]; NaN where unknown.
+    inputs
+        Which runs had the same input, by the name of the input; the run's own name where unknown.
+    """
+
+    names: tuple[str, ...]
+    datasets: tuple[str, ...]
+    walltimes: Floats
+    sizes: Floats
+    inputs: tuple[str, ...]
+
+    def of(self, dataset: str) -> Floats:
+        """Walltimes of the runs of one dataset [s]."""
+        chosen: Floats = self.walltimes[np.array(self.datasets) == dataset]
+        return chosen
+
+
+def read_slant_tasks(path: str | Path) -> TaskRuns:
+    """Runs from a CSV file with a line for each run and task.
+
+    Parameters
+    ----------
+    path
+        With columns run, task (1, 2, ...), duration_s and peak_mem_kib; mean_mem_kib may be there. Lines in any order.
+
+    Raises
+    ------
+    TraceError
+        With file and line: a missing column, a cell that is no number, a task that comes twice or is missing.
+
+    Notes
+    -----
+    The published parser is wrong on some SLANT runs (a last task of 36 s after one of 2,220 s): such runs are kept, as
+    [P] keeps them (section 2.3: "this decomposition can be incorrect").
+    """
+    lines: dict[str, dict[int, Cells]] = {}
+    rows = read_cells(path, ("run", "task", "duration_s", "peak_mem_kib"))
+    for row in rows:
+        run, task = row.text("run"), row.count("task")
+        if not run:
+            raise row.error("has no run")
+        if task < 1:
+            raise row.error(f"task must be 1 or more, not {task}")
+        if task in lines.setdefault(run, {}):
+            raise row.error(f"task {task} of run {run} stands already in line {lines[run][task].line}")
+        lines[run][task] = row
+    tasks = range(1, max(max(found) for found in lines.values()) + 1)
+    for run, found in lines.items():
+        missing = [task for task in tasks if task not in found]
+        if missing:
+            last = max(found.values(), key=lambda row: row.line)
+            raise last.error(
+                f"run {run} ends here without task {missing[0]}; every run must have tasks 1 to {tasks[-1]}"
+            )
+
+    def table(column: str, factor: float) -> Floats:
+        return np.array([[found[task].amount(column) * factor for task in tasks] for found in lines.values()])
+
+    averages = table("mean_mem_kib", _GB_PER_KIB) if rows[0].columns.find("mean_mem_kib") is not None else None
+    return TaskRuns(table("duration_s", 1.0), table("peak_mem_kib", _GB_PER_KIB), averages, tuple(lines))
+
+
+def read_slant_makespans(path: str | Path) -> Makespans:
+    """Walltimes from a CSV file with a line for each run.
+
+    Parameters
+    ----------
+    path
+        With columns run, dataset and makespan_s; size_mb (of the input) and input (its name, the same for repeated
+        runs) may be there.
+
+    Raises
+    ------
+    TraceError
+        With file and line: a missing column, a cell that is no number, a run that comes twice.
+    """
+    seen: dict[str, Cells] = {}
+    for row in read_cells(path, ("run", "dataset", "makespan_s")):
+        run = row.text("run")
+        if run in seen:
+            raise row.error(f"run {run} stands already in line {seen[run].line}")
+        if not row.text("dataset"):
+            raise row.error("has no dataset")
+        seen[run] = row
+    rows = list(seen.values())
+    return Makespans(
+        tuple(seen),
+        tuple(row.text("dataset") for row in rows),
+        np.array([row.amount("makespan_s") for row in rows]),
+        np.array([row.amount("size_mb") if row.text("size_mb") else np.nan for row in rows]),
+        tuple(row.text("input") or row.text("run") for row in rows),
+    )

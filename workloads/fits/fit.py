@@ -1,0 +1,188 @@
+"""What a fit is: a law from samples, how far it is from them, and why it is refused if it is."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+import numpy as np
+import numpy.typing as npt
+
+from workloads.errors import ParameterError
+from workloads.laws import Array, DiscreteLaw, Law, bounded, discretise
+from workloads.laws.checks import runtimes
+
+__all__ = ["Fit", "Samples", "checked", "quiet"]
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A law fitted to samples.
+
+    Parameters
+    ----------
+    name
+        E.g. ``"gamma"`` or ``"polynomial-10"``.
+    law
+        The law; None where no attempt gave one.
+    error
+        Mean squared difference between the CDF of the law and the empirical one at the samples; infinite without law.
+    parameters
+        Numbers that define the law, by name.
+    reason_refused
+        Why the law must not be planned with, as one phrase; None for a good one.
+    method
+        The kind of fit: ``"discrete"``, ``"usual"``, ``"polynomial"``, ``"interpolated"`` or ``"kernel"``.
+    """
+
+    name: str
+    law: Law | None
+    error: float
+    parameters: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    reason_refused: str | None = None
+    method: str = ""
+
+    def good(self) -> Law:
+        """The law of a fit that is not refused.
+
+        Raises
+        ------
+        ParameterError
+            If it is refused.
+        """
+        if self.law is None or self.reason_refused is not None:
+            raise ParameterError(f"the fit {self.name}", "one that is not refused", self.reason_refused)
+        return self.law
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Samples as a fit looks at them; made by :meth:`of`.
+
+    Parameters
+    ----------
+    values
+        The distinct runtimes, ascending, shape (m,).
+    counts
+        How often each one was seen, shape (m,).
+    levels
+        The empirical CDF half-way up its step at each value, (F(v-) + F(v)) / 2, shape (m,). Fitting to these, not to
+        the upper ends of the steps, minimises the Cramer-von-Mises distance and pulls no law to the left.
+    lower, upper
+        Where a law that ends must end: the limits that the user knows, else the extremes and one mean spacing more.
+    limit
+        The upper limit that the user knows; infinite where nobody does.
+    """
+
+    values: Array
+    counts: npt.NDArray[np.int64]
+    levels: Array
+    lower: float
+    upper: float
+    limit: float
+
+    @classmethod
+    def of(cls, samples: npt.ArrayLike, upper: float | None = None) -> Samples:
+        """Prepare samples.
+
+        Parameters
+        ----------
+        samples
+            Runtimes, shape (n,), any order.
+        upper
+            An upper limit of all runtimes, where one is known ([S] section III: "the users can give an upper bound");
+            every law then ends there, so that every plan does.
+
+        Raises
+        ------
+        ParameterError
+            If there is no sample, one is not finite and above 0, or one lies above the limit.
+        """
+        values, counts = np.unique(runtimes("samples", samples), return_counts=True)
+        total = int(counts.sum())
+        above = np.cumsum(counts)
+        limit = math.inf if upper is None else float(upper)
+        if not limit >= values[-1]:
+            raise ParameterError("upper", f"at least the largest sample, {values[-1]:g}", limit)
+        # The extremes of n samples of a uniform law lie one mean spacing inside its ends.
+        spacing = float(values[-1] - values[0]) / max(total - 1, 1)
+        end = limit if math.isfinite(limit) else float(values[-1]) + spacing
+        start = max(0.0, float(values[0]) - spacing)
+        return cls(values, counts, (above - counts / 2.0) / total, start, end, limit)
+
+    @property
+    def size(self) -> int:
+        """How many samples there are, equal ones too."""
+        return int(self.counts.sum())
+
+    @property
+    def spread(self) -> float:
+        """From the least to the largest sample."""
+        return float(self.values[-1] - self.values[0])
+
+    def thinned(self, most: int) -> tuple[Array, Array]:
+        """At most that many of the values, and their levels, evenly in probability; the extremes stay."""
+        if self.values.size <= most:
+            return self.values, self.levels
+        wanted = np.linspace(self.levels[0], self.levels[-1], most)
+        places = np.unique(np.clip(np.searchsorted(self.levels, wanted), 0, self.values.size - 1))
+        return self.values[places], self.levels[places]
+
+    def error(self, law: Law) -> float:
+        """Mean squared difference between the CDF of a law and the empirical one, over the samples."""
+        if isinstance(law, DiscreteLaw):
+            middle = 0.5 * (1.0 - law.sf(self.values) + law.cdf(np.nextafter(self.values, 0.0)))
+        else:
+            middle = law.cdf(self.values)
+        return float(np.average((middle - self.levels) ** 2, weights=self.counts))
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Within it, numpy and scipy do not warn: a fit tries parameters that no law has, and looks at what comes back."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        yield
+
+
+def checked(fit: Fit, samples: Samples) -> Fit:
+    """The fit with its error, or with the reason why nobody can plan with it.
+
+    A good law has a finite mean and gives a finite plan: its CDF rises, has no holes, and its support, cut where it is
+    infinite, reaches the largest sample.
+    """
+    if fit.law is None or fit.reason_refused is not None:
+        return replace(fit, error=math.inf, reason_refused=fit.reason_refused or "no parameters fit")
+    with quiet():
+        try:
+            reason = _reason(fit.law, samples)
+            error = samples.error(fit.law)
+        except (ParameterError, ArithmeticError, ValueError, RuntimeError) as failure:
+            reason, error = f"it cannot be evaluated ({failure})", math.inf
+    if reason is None and not math.isfinite(error):
+        reason = "its CDF is not a number"
+    return replace(fit, error=error if math.isfinite(error) else math.inf, reason_refused=reason)
+
+
+def _reason(law: Law, samples: Samples) -> str | None:
+    largest = float(samples.values[-1])
+    # Before anything that a law without mean would take long for, and where the support ends the mean is finite.
+    if math.isinf(law.upper) and not math.isfinite(law.mean()):
+        return "its mean is infinite"
+    cut = bounded(law)
+    if not math.isfinite(cut.upper):
+        return "no finite plan covers it"
+    if cut.upper < largest:
+        return f"it ends at {cut.upper:.6g}, before the largest sample, {largest:.6g}"
+    heights = law.cdf(np.linspace(cut.lower, cut.upper, 257))
+    if not np.all(np.isfinite(heights)):
+        return "its CDF is not a number"
+    if np.any(np.diff(heights) < -1e-9) or heights[0] < -1e-9 or heights[-1] > 1.0 + 1e-9:
+        return "its CDF falls"
+    # What the planner will do, in small.
+    discretise(cut, 64, "cubic")
+    return None

@@ -1,0 +1,94 @@
+"""Mixtures: an application that behaves in one of several ways."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from workloads.errors import ParameterError
+from workloads.laws.law import Array, ContinuousLaw, Law
+
+__all__ = ["Mixture", "mixture"]
+
+#: Halvings of the bracket of a quantile: the width of any support shrinks below the spacing of doubles.
+_HALVINGS = 80
+
+
+@dataclass(frozen=True)
+class Mixture(ContinuousLaw):
+    """A law whose probabilities are weighted averages of those of its parts; made by :func:`mixture`."""
+
+    parts: tuple[Law, ...]
+    weights: tuple[float, ...]
+    name: str
+    lower: float
+    upper: float
+
+    def _cdf(self, x: Array) -> Array:
+        return self._averaged("cdf", x)
+
+    def _sf(self, x: Array) -> Array:
+        return self._averaged("sf", x)
+
+    def _averaged(self, method: str, x: Array) -> Array:
+        total: Any = 0.0
+        for part, weight in zip(self.parts, self.weights, strict=True):
+            total = total + weight * getattr(part, method)(x)
+        return np.asarray(total)
+
+    def _ppf(self, q: Array) -> Array:
+        # A quantile of a mixture lies between those of its parts.
+        return self._between([part.ppf(q) for part in self.parts], lambda x: self._cdf(x) < q)
+
+    def _isf(self, q: Array) -> Array:
+        return self._between([part.isf(q) for part in self.parts], lambda x: self._sf(x) > q)
+
+    @staticmethod
+    def _between(quantiles: Sequence[Array], too_small: Any) -> Array:
+        low, high = np.min(quantiles, axis=0), np.max(quantiles, axis=0)
+        for _ in range(_HALVINGS):
+            middle = low + (high - low) / 2.0
+            right = too_small(middle)
+            low, high = np.where(right, middle, low), np.where(right, high, middle)
+        return np.asarray(high)
+
+    def mean(self) -> float:
+        return float(sum(weight * part.mean() for part, weight in zip(self.parts, self.weights, strict=True)))
+
+
+def mixture(parts: Sequence[Law], weights: npt.ArrayLike | None = None, name: str = "mixture") -> Law:
+    """The law of a runtime that follows one of several laws, chosen at random.
+
+    Parameters
+    ----------
+    parts
+        The laws, one at least.
+    weights
+        Probability of each, shape (parts,); equal by default. They are divided by their sum.
+    name
+        What people call it.
+
+    Raises
+    ------
+    ParameterError
+        If there is no law, or weights are not positive, one for each law.
+
+    Examples
+    --------
+    >>> from workloads.laws.named import uniform
+    >>> law = mixture([uniform(0.0, 1.0), uniform(2.0, 3.0)])
+    >>> float(law.cdf(1.5)), law.mean(), round(float(law.ppf(0.75)), 9)
+    (0.5, 1.5, 2.5)
+    """
+    if not parts:
+        raise ParameterError("parts", "at least one law", list(parts))
+    shares = np.ones(len(parts)) if weights is None else np.asarray(weights, dtype=float)
+    if shares.shape != (len(parts),) or not np.all(np.isfinite(shares) & (shares > 0.0)):
+        raise ParameterError("weights", f"{len(parts)} positive numbers", weights)
+    shares = shares / shares.sum()
+    lower, upper = min(part.lower for part in parts), max(part.upper for part in parts)
+    return Mixture(tuple(parts), tuple(shares.tolist()), name, float(lower), float(upper))

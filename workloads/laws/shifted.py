@@ -1,0 +1,65 @@
+"""Shifted laws: a part of the runtime that is always there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from workloads.errors import ParameterError
+from workloads.laws.checks import nonnegative
+from workloads.laws.law import Array, ContinuousLaw, DiscreteLaw, Law
+
+__all__ = ["Shifted", "shifted"]
+
+
+@dataclass(frozen=True)
+class Shifted(ContinuousLaw):
+    """A law of X + location; made by :func:`shifted`."""
+
+    law: Law
+    location: float
+    name: str
+    lower: float
+    upper: float
+
+    def _cdf(self, x: Array) -> Array:
+        return self.law.cdf(x - self.location)
+
+    def _sf(self, x: Array) -> Array:
+        return self.law.sf(x - self.location)
+
+    def _ppf(self, q: Array) -> Array:
+        return self.law.ppf(q) + self.location
+
+    def _isf(self, q: Array) -> Array:
+        return self.law.isf(q) + self.location
+
+    def mean(self) -> float:
+        return self.law.mean() + self.location
+
+
+def shifted(law: Law, location: float) -> Law:
+    """The law of X + location, X of the given law.
+
+    Parameters
+    ----------
+    law
+        A continuous law.
+    location
+        >= 0, in the unit of the law.
+
+    Raises
+    ------
+    ParameterError
+        If the location is negative, or the law is discrete.
+
+    Examples
+    --------
+    >>> from workloads.laws.named import exponential
+    >>> law = shifted(exponential(2.0), 1.0)
+    >>> law.mean(), law.lower, float(law.sf(1.0))
+    (3.0, 1.0, 1.0)
+    """
+    location = nonnegative("location", location)
+    if isinstance(law, DiscreteLaw):
+        raise ParameterError("law", "a continuous law", law.name)
+    return Shifted(law, location, law.name, law.lower + location, law.upper + location)
