@@ -194,9 +194,7 @@ def law_of(name: str, given: Mapping[str, str], unit: float = 1.0) -> Law:
         raise ParameterError("--max", f"above --min ({given.get('min', '0')})", given["max"])
     law = words.make({**of, "unit": unit})
     if not math.isfinite(law.mean()):
-        raise InputError(
-            f"this law {name} has an infinite mean, and every plan an infinite cost: bound it with --max"
-        )
+        raise InputError(f"this law {name} has an infinite mean, and every plan an infinite cost: bound it with --max")
     return law
 
 

@@ -86,7 +86,9 @@ def _agreement(rows: Sequence[Row]) -> Verdict:
     claim = "each loss is the printed one within a factor of 2"
     if not known:
         return Verdict(claim, "35 cells", "none measured", Outcome.NOT_COMPARABLE)
-    remark = "ours are means over draws, of polynomials that are kept rising; the printed ones scatter like single draws"
+    remark = (
+        "ours are means over draws, of polynomials that are kept rising; the printed ones scatter like single draws"
+    )
     return Verdict.of(
         claim, f"{len(known)} cells", f"{len(close)} of {len(known)} agree", len(close) == len(known), remark
     )
@@ -99,9 +101,7 @@ def _underfitting(cells: dict[tuple[str, int, int], Row], pairs: list[tuple[str,
     if not both:
         return Verdict(claim, "every row", "not measured", Outcome.NOT_COMPARABLE)
     told = ", ".join(f"{a['application']} {a['samples']}: {a['loss']:.3g} > {b['loss']:.3g}" for a, b in both[:3])
-    return Verdict.of(
-        claim, "every row", f"{len(worse)} of {len(both)} rows ({told}, ...)", len(worse) == len(both)
-    )
+    return Verdict.of(claim, "every row", f"{len(worse)} of {len(both)} rows ({told}, ...)", len(worse) == len(both))
 
 
 def _no_overfitting(cells: dict[tuple[str, int, int], Row], pairs: list[tuple[str, int]]) -> Verdict:
