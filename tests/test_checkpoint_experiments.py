@@ -28,7 +28,7 @@ TINY: dict[str, dict[str, Any]] = {
     "checkpoint-intro": {"cells": 400, "jobs": 200},
     "checkpoint-fig3": {},
     "checkpoint-fig4": {},
-    "checkpoint-table1": {"points": 20},
+    "checkpoint-table1": {"laws": ("gamma", "uniform"), "points": 20},
     "checkpoint-table3": {"points": 20},
     "checkpoint-claims": {
         "laws": SHORT,
