@@ -21,6 +21,7 @@ slow: $(VENV)/.installed-dev
 
 bench: $(VENV)/.installed-dev
 	$(BIN)/python -m tests.benchmarks.replay --traces
+	$(BIN)/python -m tests.benchmarks.planner
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

@@ -1,4 +1,4 @@
-"""Plans of all strategies for one job: which of them is given the law, and which the past runs."""
+"""Laws from past runs, and plans of all strategies: which of them is given the law, and which the runs."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from workloads.errors import InputError
+from workloads.errors import InputError, UnknownNameError
 
 if TYPE_CHECKING:
     import numpy as np
 
     from policies.planning.costs import CostModel
     from policies.planning.plan import ReservationPlan
+    from workloads.fits import FitReport
     from workloads.laws.law import Law
 
-__all__ = ["Planning"]
+__all__ = ["Planning", "fit_of"]
 
 
 @dataclass(frozen=True)
@@ -80,3 +81,39 @@ def _needed_beside(strategy: Any) -> list[str]:
     """Parameters without a default, beside the first two."""
     parameters = list(inspect.signature(strategy).parameters.values())[2:]
     return [item.name for item in parameters if item.default is item.empty and item.kind is not item.VAR_KEYWORD]
+
+
+def fit_of(runs: np.ndarray, how: str, costs: CostModel, strategy: str, grid: Mapping[str, Any]) -> FitReport:
+    """The law of past runs.
+
+    Parameters
+    ----------
+    runs
+        Runtimes [s], shape (runs,).
+    how
+        A kind of fit, or ``"auto"``: the law whose plans are cheapest in cross-validation.
+    costs
+        Of the plans.
+    strategy, grid
+        How they are made; rules of thumb need no law, so that the law is chosen for the optimal plan.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such kind of fit.
+    """
+    from policies.planning.strategies import STRATEGIES
+    from workloads.fits import METHODS, choose, fits_of
+    from workloads.streams import stream
+
+    if how not in ("auto", *METHODS):
+        raise UnknownNameError("kind of fit", how, ("auto", *METHODS))
+    if how != "auto":
+        return fits_of(how, runs)
+    known = inspect.signature(STRATEGIES[strategy]).parameters
+    name = "optimal" if "k" in known or _needed_beside(STRATEGIES[strategy]) else strategy
+
+    def planner(law: Law, costs: CostModel) -> ReservationPlan:
+        return Planning(law, costs, grid=grid).plan(name)
+
+    return choose(runs, costs, planner, rng=stream(0, "plan", "folds"))

@@ -194,7 +194,9 @@ def law_of(name: str, given: Mapping[str, str], unit: float = 1.0) -> Law:
         raise ParameterError("--max", f"above --min ({given.get('min', '0')})", given["max"])
     law = words.make({**of, "unit": unit})
     if not math.isfinite(law.mean()):
-        raise InputError(f"the mean of this law {name} is infinite, and so is the cost of every plan: bound it with --max")
+        raise InputError(
+            f"this law {name} has an infinite mean, and every plan an infinite cost: bound it with --max"
+        )
     return law
 
 

@@ -15,7 +15,16 @@ if TYPE_CHECKING:
     from policies.planning.plan import ReservationPlan
     from workloads.laws.law import Law
 
-__all__ = ["clock", "comparison_row", "comparison_table", "document", "outcome", "plan_table", "write_json"]
+__all__ = [
+    "clock",
+    "comparison_row",
+    "comparison_table",
+    "document",
+    "fit_table",
+    "outcome",
+    "plan_table",
+    "write_json",
+]
 
 
 def document(plan: ReservationPlan, law: Law) -> dict[str, Any]:
@@ -142,6 +151,27 @@ def comparison_table(rows: Sequence[Mapping[str, Any]], past: bool) -> str:
         Column("first", "first", "HH:MM:SS"),
     ]
     return render(rows, columns)
+
+
+def fit_table(rows: Sequence[Mapping[str, Any]], most: int = 8) -> str:
+    """Candidates for the law of past runs, best first: RMS error of the CDF, cost of their plans on unseen runs."""
+    shown = [
+        {
+            "name": f"{'*' if row['chosen'] else ' '} {row['name']}",
+            "error": None if row["error"] is None else math.sqrt(row["error"]),
+            "cost": row["cost"],
+            "parameters": row["reason"] or row["parameters"],
+        }
+        for row in rows[:most]
+    ]
+    columns = (
+        Column("name", "law"),
+        Column("error", "error", "RMS", digits=4),
+        Column("cost", "unseen runs", "s mean", digits=0),
+        Column("parameters", "parameters, or why not"),
+    )
+    # A polynomial has more coefficients than a terminal has columns.
+    return "\n".join(line[:120].rstrip() for line in render(shown, columns).splitlines())
 
 
 def write_json(path: str, told: Mapping[str, Any]) -> None:

@@ -18,6 +18,7 @@ from experiments.figures.plans import plot_plan
 from experiments.planning import LAWS, law_of, read_runs, unit_of
 from experiments.planreport import clock, plan_table
 from workloads.errors import InputError
+from workloads.fits import selection
 
 ROOT = Path(__file__).parent.parent
 GOLDEN = Path(__file__).parent / "golden"
@@ -129,7 +130,7 @@ def test_algorithm_1_is_offered_where_it_ends(capsys: pytest.CaptureFixture[str]
     words = "uniform --min 1h --max 20h --checkpoint 6m --restart 6m"
     fine, coarse = plan(capsys, f"{words} --n 4000"), plan(capsys, f"{words} --epsilon 1")
     assert fine["expected_cost"] <= coarse["expected_cost"] <= 2 * fine["expected_cost"]
-    assert "n" in refused(capsys, *"exponential --mean 1h --epsilon 0.1".split())
+    assert "n" in refused(capsys, "exponential", "--mean", "1h", "--epsilon", "0.1")
 
 
 @pytest.mark.parametrize(
@@ -175,9 +176,7 @@ def test_wrong_words_are_one_sentence(
 
 
 @pytest.mark.parametrize("option", ["--json", "--plot"])
-def test_what_cannot_be_written_is_found_first(
-    option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_be_written_is_found_first(option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     other = {"--json": "--plot", "--plot": "--json"}[option]
     words = ["uniform", "--min", "1h", "--max", "2h", "--n", "20", option, str(tmp_path / "none" / "x")]
     assert "is not a directory" in refused(capsys, *words, other, str(tmp_path / "y"))
@@ -237,10 +236,67 @@ def test_picture_shows_the_parts(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_usual_law_needs_no_heavy_library() -> None:
-    words = "lognormal --mean 21h --std 20h --max 80h --checkpoint 10m --restart 10m --compare".split()
+    words = "lognormal --mean 21h --std 20h --max 80h --checkpoint 10m --restart 10m --compare"
     code = (
-        f"import sys\nfrom experiments.cli import main\nmain(['plan', *{words!r}])\n"
+        f"import sys\nfrom experiments.cli import main\nmain(['plan', *{words!r}.split()])\n"
         "print([name for name in ('scipy.stats', 'pandas', 'matplotlib', 'simpy') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    path = tmp_path / "runs.csv"
+    times = np.random.default_rng(5).gamma(4.0, 30.0, 12)
+    path.write_text("job,minutes\n" + "".join(f"{row},{time!r}\n" for row, time in enumerate(times.tolist())))
+    return path
+
+
+@pytest.mark.parametrize("how", ["discrete", "polynomial"])
+def test_past_runs(how: str, runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = f"--runs {runs} --column minutes --unit m --fit {how} --checkpoint 5m --restart 5m --n 100"
+    told = plan(capsys, words)
+    longest = read_runs(runs, "minutes", 60.0).max()
+    assert told["reservations"][-1]["milestone"] >= longest * (1 - 1e-12)
+    assert cli.main(["plan", *words.split(), "--compare"]) == 0
+    out = capsys.readouterr().out
+    assert f"12 past runs of runs.csv, fitted by the law {how}" in out
+    # Rules of thumb look at the runs themselves.
+    rule = plan(capsys, f"--runs {runs} --column minutes --unit m --fit {how} --strategy maximum")
+    assert [row["milestone"] for row in rule["reservations"]] == pytest.approx([longest])
+
+
+def test_discrete_plans_cost_what_the_runs_would_have_paid(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told = plan(capsys, f"--runs {runs} --column minutes --unit m --fit discrete --gamma 1m --strategy no-ckpt")
+    ends = [row["milestone"] for row in told["reservations"]]
+    paid = []
+    for time in read_runs(runs, "minutes", 60.0):
+        needed = ends[: 1 + sum(end < time for end in ends)]
+        paid.append(sum(needed) + 60 * len(needed))
+    assert told["expected_cost"] == pytest.approx(np.mean(paid))
+    assert told["omniscient_cost"] == pytest.approx(read_runs(runs, "minutes", 60.0).mean() + 60)
+
+
+def test_the_law_of_past_runs_is_chosen_from_them_alone(
+    runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The 27 usual distributions take seconds.
+    few = {name: method for name, method in selection.METHODS.items() if name != "usual"}
+    monkeypatch.setattr(selection, "METHODS", few)
+    words = ["--runs", str(runs), "--column", "minutes", "--unit", "m", "--n", "60", "--checkpoint", "5m"]
+    assert cli.main(["plan", *words, "--restart", "5m", "--plot", str(tmp_path / "plan")]) == 0
+    out = capsys.readouterr().out
+    assert sum(line.startswith("* ") for line in out.splitlines()) == 1
+    assert (tmp_path / "plan.png").stat().st_size > 1000
+
+
+def test_wrong_runs_are_one_sentence(runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "unknown kind of fit 'usal': did you mean usual" in refused(
+        capsys, "--runs", str(runs), "--column", "minutes", "--fit", "usal"
+    )
+    assert "runs.csv:1" in refused(capsys, "--runs", str(runs))
+    empty = tmp_path / "empty.txt"
+    empty.write_text("")
+    assert "is empty" in refused(capsys, "--runs", str(empty), "--json", str(tmp_path / "x.json"))
+    assert not (tmp_path / "x.json").exists()

@@ -20,7 +20,17 @@ from policies.planning.plan import ReservationPlan
 from policies.planning.strategies import STRATEGIES, all_checkpoint, no_checkpoint, optimal, plans
 from tests.reference.planning import Prices, best, best_plans, simulate, theorem_2
 from workloads.errors import InputError, ParameterError, UnknownNameError
-from workloads.laws import TABLE_1, DiscreteLaw, bounded, discretise, exponential, lognormal, pareto, truncate, uniform
+from workloads.laws import (
+    TABLE_1,
+    DiscreteLaw,
+    bounded,
+    discretise,
+    exponential,
+    lognormal,
+    pareto,
+    truncate,
+    uniform,
+)
 from workloads.streams import stream
 
 ROOT = Path(__file__).parent.parent

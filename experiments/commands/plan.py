@@ -26,7 +26,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("law", metavar="LAW", nargs="?", help=", ".join(LAWS))
     parser.add_argument("--runs", metavar="FILE", help="runtimes of past runs, one a line, instead of a law")
     parser.add_argument("--column", metavar="NAME", help="FILE is CSV, and the runtimes are in this column")
-    parser.add_argument("--fit", metavar="HOW", help="law of the past runs: discrete, usual, polynomial, auto (default)")
+    parser.add_argument(
+        "--fit", metavar="HOW", help="discrete, usual, polynomial, auto (default auto)"
+    )
     group = parser.add_argument_group("the law")
     for name in OPTIONS:
         group.add_argument(f"--{name}", metavar="TIME" if OPTIONS[name].duration else "X")
@@ -59,7 +61,7 @@ def main(arguments: argparse.Namespace) -> None:
     costs = _costs_of(arguments)
     STRATEGIES[arguments.strategy]  # an unknown one is refused before anything is computed
     grid = _grid_of(arguments)
-    law, runs, origin = _law(arguments)
+    law, runs, origin, fits = _law(arguments, costs, grid)
     planning = Planning(law, costs, runs, grid)
     if not (arguments.compare or planning.cuts(arguments.strategy)):
         raise InputError(f"the strategy {arguments.strategy} has no use for --{next(iter(grid))}")
@@ -71,13 +73,15 @@ def main(arguments: argparse.Namespace) -> None:
         from experiments.figures.plans import plot_plan
         from experiments.figures.style import save
 
-        figure = plot_plan(told, law, f"{arguments.strategy} plan for {origin}")
+        figure = plot_plan(told, law, f"{arguments.strategy} plan for {origin}", runs)
     if arguments.json:
         write_json(arguments.json, told)
     drawn = save(figure, arguments.plot) if arguments.plot else ()
     if arguments.json == "-":
         return
     print(f"runtime: {origin}")
+    if fits:
+        print(f"{fits}\n")
     print(outcome(told, float(plan.expected_reservations(law))))
     print(f"\n{plan_table(told)}")
     if compared:
@@ -132,17 +136,24 @@ def _costs_of(arguments: argparse.Namespace) -> CostModel:
     )
 
 
-def _law(arguments: argparse.Namespace) -> tuple[Law, np.ndarray | None, str]:
-    """The law of the runtime, the past runs if it comes from them, and what to say of it."""
+def _law(
+    arguments: argparse.Namespace, costs: CostModel, grid: dict[str, Any]
+) -> tuple[Law, np.ndarray | None, str, str]:
+    """The law of the runtime, the past runs if it comes from them, what to say of it, and a table of the fits."""
+    from experiments.planmaking import fit_of
     from experiments.planning import law_of, read_runs, unit_of
+    from experiments.planreport import fit_table
 
     unit = unit_of(arguments.unit)
     if arguments.runs is None:
         given = {name: getattr(arguments, name) for name in OPTIONS if getattr(arguments, name) is not None}
         law = law_of(arguments.law, given, unit)
-        return law, None, " ".join([arguments.law, *(f"--{name} {text}" for name, text in given.items())])
+        return law, None, " ".join([arguments.law, *(f"--{name} {text}" for name, text in given.items())]), ""
+    how = arguments.fit or "auto"
     runs = read_runs(arguments.runs, arguments.column, unit)
-    raise NotImplementedError(str(Path(arguments.runs)) + str(runs))
+    report = fit_of(runs, how, costs, arguments.strategy, grid)
+    origin = f"{len(runs):,} past runs of {Path(arguments.runs).name}, fitted by the law {report.chosen.name}"
+    return report.chosen.good(), runs, origin, fit_table(report.rows())
 
 
 def _grid_of(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -30,7 +30,7 @@ _MOST = 24
 _UNLIKELY = 1e-4
 
 
-def plot_plan(told: Mapping[str, Any], law: Law, title: str = "") -> Figure:
+def plot_plan(told: Mapping[str, Any], law: Law, title: str = "", runs: np.ndarray | None = None) -> Figure:
     """Draw a plan.
 
     Parameters
@@ -41,6 +41,8 @@ def plot_plan(told: Mapping[str, Any], law: Law, title: str = "") -> Figure:
         Of the runtime [s].
     title
         Over the law; empty: the strategy.
+    runs
+        Past runs [s] that the law was fitted to, shape (runs,).
 
     Returns
     -------
@@ -59,6 +61,8 @@ def plot_plan(told: Mapping[str, Any], law: Law, title: str = "") -> Figure:
     bars = figure.add_subplot(grid[1, 0])
     needed = figure.add_subplot(grid[1, 1], sharey=bars)
     long = choose_unit(shown[-1]["milestone"] / 3)
+    if runs is not None:
+        _past(top, runs, long.seconds)
     _survival(top, rows, shown, law, long.seconds)
     dress(top, x=f"runtime ({long.symbol})", y="P(still running)", title=title or f"{told['strategy']} plan")
     _anatomy(bars, shown, unit.seconds)
@@ -89,6 +93,19 @@ def plot_plan(told: Mapping[str, Any], law: Law, title: str = "") -> Figure:
     more, names = top.get_legend_handles_labels()
     legend_above(figure, [*handles, *more], [*labels, *names])
     return figure
+
+
+def _past(axes: Axes, runs: np.ndarray, seconds: float) -> None:
+    ordered = np.sort(runs)
+    left = 1.0 - np.arange(1, ordered.size + 1) / ordered.size
+    axes.step(
+        np.concatenate(([0.0], ordered)) / seconds,
+        np.concatenate(([1.0], left)),
+        where="post",
+        color=STATE_COLORS["lost"],
+        linewidth=0.9,
+        label="past runs",
+    )
 
 
 def _survival(

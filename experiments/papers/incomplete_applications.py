@@ -92,8 +92,8 @@ def strategy_of(law: Law, bound: float, cells: int) -> npt.NDArray[np.float64]:
 def applications() -> Mapping[str, Application]:
     """The four applications of section V [h].
 
-    What [S] calls variances are standard deviations, and its exponential law of "mean 8 h" is, in its published code and
-    results, one of location 1 and scale 1.5 on [1, 9].
+    What [S] calls variances are standard deviations, and its exponential law of "mean 8 h" is, in its published code
+    and results, one of location 1 and scale 1.5 on [1, 9].
     """
     two = mixture([truncated_normal(mean, 2.0, 0.0, 20.0) for mean in (4.0, 10.0)], name="two modes")
     found = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import cast
 
@@ -22,7 +21,7 @@ SIZE = 500
 
 
 def as_law(law_or_runs: Law | ArrayLike) -> Law:
-    """The law itself, cut where its support is infinite; the discrete law of the runs.
+    """The law itself, cut at 0 and where its support is infinite; the discrete law of the runs.
 
     Raises
     ------
@@ -30,8 +29,7 @@ def as_law(law_or_runs: Law | ArrayLike) -> Law:
         If it is neither a law nor a sequence of runtimes.
     """
     if hasattr(law_or_runs, "sf"):
-        law = cast("Law", law_or_runs)
-        return law if math.isfinite(law.upper) else bounded(law)
+        return bounded(cast("Law", law_or_runs))
     return from_samples(_runs(law_or_runs))
 
 

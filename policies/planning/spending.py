@@ -3,18 +3,43 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from policies.planning.costs import CostModel
+
 if TYPE_CHECKING:
-    from policies.planning.plan import ReservationPlan
     from workloads.laws import Law
 
 __all__ = ["Spending"]
 
 Floats = NDArray[np.float64]
+
+
+class Reservations(Protocol):
+    """What the law of the cost asks of a plan: :class:`~policies.planning.plan.ReservationPlan` is one."""
+
+    @property
+    def strategy(self) -> str: ...
+    @property
+    def costs(self) -> CostModel: ...
+    @property
+    def milestones(self) -> Floats: ...
+    @property
+    def start(self) -> Floats: ...
+    @property
+    def restart(self) -> Floats: ...
+    @property
+    def length(self) -> Floats: ...
+    @property
+    def spent(self) -> Floats: ...
+    @property
+    def extension(self) -> float: ...
+    def extended(self, runtime: float) -> Reservations: ...
+    def cost_of(self, runtimes: ArrayLike) -> Floats: ...
+    def expected_cost(self, law: Law) -> float: ...
 
 
 @dataclass(frozen=True)
@@ -32,7 +57,7 @@ class Spending:
         Law of the runtime.
     """
 
-    plan: ReservationPlan
+    plan: Reservations
     law: Law
 
     @property
@@ -56,10 +81,10 @@ class Spending:
         plan, prices = self.plan, self.plan.costs
         finite = target[np.isfinite(target)]
         # Each further reservation costs more than the work it covers.
-        while finite.size and plan._spent[-1] + prices.alpha * plan.length[-1] <= finite.max():
+        while finite.size and plan.spent[-1] + prices.alpha * plan.length[-1] <= finite.max():
             plan = plan.extended(float(plan.milestones[-1]) * plan.extension**4 * 0.999)
         # Cost of a job in reservation k before its own work counts: all but beta * (runtime - start).
-        base = plan._spent + prices.price(plan.length, plan.restart)
+        base = plan.spent + prices.price(plan.length, plan.restart)
         begins = np.concatenate(([0.0], plan.milestones[:-1]))
         # A job just beyond the last milestone pays at least this; one of runtime 0 pays the first entry itself.
         floor = base + prices.beta * (begins - plan.start)

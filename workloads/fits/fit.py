@@ -94,7 +94,8 @@ class Samples:
         samples
             Runtimes, shape (n,), any order.
         upper
-            An upper limit of all runtimes, where one is known ([S] section III: "the users can give an upper bound").
+            An upper limit of all runtimes, where one is known ([S] section III: "the users can give an upper bound");
+            every law then ends there, so that every plan does.
 
         Raises
         ------

@@ -13,18 +13,22 @@ import numpy as np
 import numpy.typing as npt
 
 from workloads.errors import InputError, ParameterError, UnknownNameError
-from workloads.fits.fit import Fit, Samples, checked
+from workloads.fits.fit import Fit, Samples
 from workloads.fits.smooth import fit_interpolated, fit_kernel, fit_polynomial
 from workloads.fits.usual import fit_usual
-from workloads.laws import Array, Law, from_samples
+from workloads.laws import Array, DiscreteLaw, Law
 from workloads.laws.checks import runtimes
 
 __all__ = ["METHODS", "Candidate", "FitReport", "Priced", "choose", "fit_all", "fit_discrete", "fits_of"]
 
-#: How many of the usual distributions, the nearest ones to the samples, are tried on unseen runs.
+#: How many of the usual distributions are tried on unseen runs.
 FINALISTS = 5
+# A parameter lowers the mean squared error of n samples by about this much over n, whether it means anything or not.
+# Without it the finalists are the most flexible families, whose plans are the worst: of 10 samples of a truncated
+# normal law the nearest fit of all loses 8 %, the nearest one by this measure 4 %.
+_PARAMETER = 0.01
 #: Up to that many samples the folds are drawn more than once: a few runs held out say little.
-_FEW, _REPEATS = 30, 4
+_FEW, _REPEATS = 30, 2
 
 CostsT = TypeVar("CostsT", contravariant=True)
 
@@ -96,9 +100,13 @@ def fit_discrete(samples: Samples) -> Fit:
     >>> fit_discrete(Samples.of([2.0, 2.0])).law.values
     array([2.])
     """
-    law = from_samples(np.repeat(samples.values, samples.counts))
-    parameters = MappingProxyType({"values": float(len(law))})
-    return checked(Fit("discrete", law, 0.0, parameters, method="discrete"), samples)
+    values, probabilities = samples.values, samples.counts / samples.size
+    if values[-1] < samples.limit < math.inf:
+        # A known limit is where the plan must end, though no sample came near.
+        values, probabilities = np.append(values, samples.limit), np.append(probabilities, 0.0)
+    law = DiscreteLaw(values, probabilities)
+    parameters = MappingProxyType({"values": float(samples.values.size)})
+    return Fit("discrete", law, 0.0, parameters, method="discrete")
 
 
 #: Every method gives its fits, the one to take first.
@@ -182,7 +190,7 @@ def choose(
         Handed to the planner.
     planner
         Called as ``planner(law, costs)``, e.g. a strategy of ``policies.planning.strategies``; a plan of it knows what
-        given runtimes cost.
+        given runtimes cost. It is called some hundred times: a coarse grid (200 cubic cells) tells the laws apart.
     rng
         Deals the samples into folds.
     folds
@@ -190,7 +198,8 @@ def choose(
     upper
         An upper limit of all runtimes, where one is known.
     finalists
-        How many of the usual distributions are tried, the nearest ones to the samples first.
+        How many of the usual distributions are tried, the nearest ones to the samples first; of equally near ones those
+        with fewer parameters.
 
     Returns
     -------
@@ -220,7 +229,7 @@ def choose(
         raise ParameterError("finalists", "a whole number, 1 or more", finalists)
     prepared = Samples.of(times, upper)
     fits = fit_all(prepared)
-    tried = _tried(fits, int(finalists))
+    tried = _tried(fits, int(finalists), prepared.size)
     splits = _splits(times.size, int(folds), rng)
     # The order of the samples, which means nothing, must not choose.
     ordered = np.sort(times)
@@ -238,10 +247,11 @@ def _rank(candidate: Candidate) -> tuple[bool, bool, float, float]:
     return refused, candidate.cost is None, cost, candidate.fit.error
 
 
-def _tried(fits: Sequence[Fit], finalists: int) -> set[str]:
+def _tried(fits: Sequence[Fit], finalists: int, size: int) -> set[str]:
     good = [fit for fit in fits if fit.reason_refused is None]
-    usual = [fit.name for fit in good if fit.method == "usual"][:finalists]
-    return {*usual, *(fit.name for fit in good if fit.method != "usual")}
+    usual = [fit for fit in good if fit.method == "usual"]
+    usual.sort(key=lambda fit: fit.error + _PARAMETER * len(fit.parameters) / size)
+    return {*(fit.name for fit in usual[:finalists]), *(fit.name for fit in good if fit.method != "usual")}
 
 
 def _splits(size: int, folds: int, rng: np.random.Generator) -> list[npt.NDArray[np.intp]]:
@@ -255,7 +265,7 @@ def _splits(size: int, folds: int, rng: np.random.Generator) -> list[npt.NDArray
 
 def _refitted(fit: Fit, samples: Samples) -> Fit:
     if fit.method == "usual":
-        return fit_usual(samples, [fit.name])[0]
+        return fit_usual(samples, [fit.name], refined=1)[0]
     return METHODS[fit.method](samples)[0]
 
 

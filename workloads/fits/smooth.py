@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from workloads.errors import ParameterError
 from workloads.fits.fit import Fit, Samples, checked, quiet
@@ -35,7 +36,7 @@ _HALVINGS = 60
 class _Inverted(ContinuousLaw):
     """A law with a CDF and a survival, whose quantiles are found by halving."""
 
-    def _inverse(self, reached: Callable[[Array], Array], q: Array, low: float, high: float) -> Array:
+    def _inverse(self, reached: Callable[[Array], npt.NDArray[np.bool_]], q: Array, low: float, high: float) -> Array:
         """The least x in [low, high] at which ``reached`` is true, elementwise; it is false before and true after."""
         left, right = np.full(np.shape(q), low), np.full(np.shape(q), high)
         for _ in range(_HALVINGS):
@@ -153,10 +154,10 @@ class InterpolatedLaw(_Inverted):
     name: str = "interpolated"
 
     def _cdf(self, x: Array) -> Array:
-        return np.clip(self.curve(x), 0.0, 1.0)
+        return np.asarray(np.clip(self.curve(x), 0.0, 1.0))
 
     def _sf(self, x: Array) -> Array:
-        return np.clip(self.survival(x), 0.0, 1.0)
+        return np.asarray(np.clip(self.survival(x), 0.0, 1.0))
 
     def mean(self) -> float:
         """E[X]: the cubics of the survival, integrated."""
@@ -254,8 +255,11 @@ def fit_kernel(samples: Samples) -> Fit:
     narrow = min(deviation, (three - quarter) / 1.349) or deviation
     bandwidth = 0.9 * narrow * samples.size ** (-1.0 / 3.0)
     if values.size > _CENTRES:
-        middles = (np.arange(_CENTRES) + 0.5) / _CENTRES
-        logarithms, weights = np.interp(middles, levels, logarithms), np.full(_CENTRES, 1.0 / _CENTRES)
+        # Even quantiles stand for all; the extremes stay with what they weigh, or the tail would end before them.
+        ends, share = logarithms[[0, -1]], 1.0 / samples.size
+        inner = np.interp((np.arange(_CENTRES) + 0.5) / _CENTRES, levels, logarithms)
+        logarithms = np.concatenate((ends[:1], inner, ends[1:]))
+        weights = np.concatenate(([share], np.full(_CENTRES, (1.0 - 2.0 * share) / _CENTRES), [share]))
     law = KernelLaw(logarithms, weights, float(bandwidth))
     limited = truncate(law, upper=samples.limit) if math.isfinite(samples.limit) else law
     fit = Fit("kernel", limited, math.inf, MappingProxyType({"bandwidth": float(bandwidth)}), method="kernel")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from types import MappingProxyType
 from typing import Any
@@ -21,7 +21,7 @@ __all__ = ["USUAL", "Family", "fit_usual"]
 _POINTS = 150
 # Of the starts of all shapes only the most promising are refined.
 _REFINED = 2
-_EVALUATIONS = 60
+_EVALUATIONS = 40
 # Penalty on a support that misses a sample, against differences of the CDF of at most 1.
 _OUTSIDE = 10.0
 
@@ -82,7 +82,7 @@ USUAL: Mapping[str, Family] = MappingProxyType(
 )
 
 
-def fit_usual(samples: Samples, names: Iterable[str] = tuple(USUAL)) -> list[Fit]:
+def fit_usual(samples: Samples, names: Iterable[str] = tuple(USUAL), refined: int = _REFINED) -> list[Fit]:
     """Fit usual distributions, each in the part of its support that a runtime can have: [0, limit].
 
     Parameters
@@ -91,6 +91,8 @@ def fit_usual(samples: Samples, names: Iterable[str] = tuple(USUAL)) -> list[Fit
         What to fit to.
     names
         Which families, by the names of [S].
+    refined
+        From how many starts the search goes on.
 
     Returns
     -------
@@ -114,11 +116,11 @@ def fit_usual(samples: Samples, names: Iterable[str] = tuple(USUAL)) -> list[Fit
     >>> best.name, sorted(best.parameters)
     ('gamma', ['a', 'loc', 'scale'])
     """
-    fits = [_fit(name, samples) for name in names]
+    fits = [_fit(name, samples, refined) for name in names]
     return sorted(fits, key=lambda fit: (fit.reason_refused is not None, fit.error))
 
 
-def _fit(name: str, samples: Samples) -> Fit:
+def _fit(name: str, samples: Samples, refined: int) -> Fit:
     if name not in USUAL:
         raise UnknownNameError("usual distribution", name, USUAL)
     family = USUAL[name]
@@ -129,7 +131,7 @@ def _fit(name: str, samples: Samples) -> Fit:
         return Fit(name, None, math.inf, reason_refused=reason, method="usual")
     with quiet():
         search = _Search(family, samples)
-        best = search.best()
+        best = search.best(refined)
         if best is None:
             return Fit(name, None, math.inf, reason_refused="no parameters fit", method="usual")
         fit = Fit(name, search.law(best, name), math.inf, search.named(best), method="usual")
@@ -191,14 +193,14 @@ class _Search:
             found.append((float(np.sum(self.residuals(point) ** 2)), point))
         return sorted(found, key=lambda item: item[0])
 
-    def best(self) -> Array | None:
+    def best(self, refined: int) -> Array | None:
         from scipy import optimize
 
         best, least = None, math.inf
-        for error, start in self.starts()[:_REFINED]:
-            point, *_ = optimize.leastsq(self.residuals, start, maxfev=_EVALUATIONS * start.size, ftol=1e-7, xtol=1e-7)
-            refined = float(np.sum(self.residuals(point) ** 2))
-            for value, candidate in ((error, start), (refined, point)):
+        for error, start in self.starts()[:refined]:
+            point, *_ = optimize.leastsq(self.residuals, start, maxfev=_EVALUATIONS * start.size, ftol=1e-6, xtol=1e-6)
+            reached = float(np.sum(self.residuals(point) ** 2))
+            for value, candidate in ((error, start), (reached, point)):
                 if value < least:
                     best, least = candidate, value
         return None if best is None else self.stretched(best)
@@ -224,8 +226,10 @@ class _Search:
         shapes, location, scale = self.decoded(point)
         law = from_scipy(self.dist(*shapes, loc=location, scale=scale), name)
         lower = 0.0 if law.lower < 0.0 else None
-        upper = self.samples.limit if law.upper > self.samples.limit else None
-        return truncate(law, lower, upper) if lower is not None or upper is not None else law
+        limit = self.samples.limit
+        cut = truncate(law, lower, limit if law.upper > limit else None)
+        # A known limit is where the plan must end, even if this law ends before.
+        return replace(cut, upper=limit) if cut.upper < limit < math.inf else cut  # type: ignore[type-var]
 
     def density_agrees(self, point: Array) -> bool:
         """Whether the PDF adds up to the CDF between the extremes of the samples (Figure 9 of [S])."""

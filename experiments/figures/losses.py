@@ -1,0 +1,60 @@
+"""Expected loss of strategies made from samples, against the number of samples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from experiments.figures.style import COLUMN, INK, PAGE, dress, legend_above, new_figure, panel_letters
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["plot_losses"]
+
+#: Colour, line and marker of each estimator.
+_LOOKS = {
+    "discrete": ("#7F7F7F", "-", "s"),
+    "polynomial": ("#E69F00", "-", "^"),
+    "usual": ("#0072B2", "-", "o"),
+    "semi-clairvoyant": ("#009E73", "--", "v"),
+    "chosen": ("#D55E00", "-", "D"),
+    "continuous, as published": (INK, ":", "x"),
+}
+
+
+def plot_losses(found: Mapping[tuple[str, str, int], Any], titles: Mapping[str, str]) -> Figure:
+    """A panel for each application.
+
+    Parameters
+    ----------
+    found
+        Summaries (mean, low, high) by application, estimator and number of samples.
+    titles
+        Of the applications, in the order of the panels.
+    """
+    figure = new_figure(PAGE if len(titles) > 1 else COLUMN * 1.3, 2.7)
+    panels = figure.subplots(1, len(titles), sharey=True, squeeze=False)[0]
+    for axes, (name, title) in zip(panels, titles.items(), strict=True):
+        for estimator, (color, line, marker) in _LOOKS.items():
+            points = sorted((n, item) for (other, kind, n), item in found.items() if (other, kind) == (name, estimator))
+            if not points:
+                continue
+            sizes = [n for n, _ in points]
+            look = {"color": color, "linestyle": line, "marker": marker, "markersize": 3.2, "linewidth": 1.1}
+            axes.plot(sizes, [item.mean for _, item in points], label=estimator, **look)
+            if estimator in ("discrete", "usual"):
+                axes.fill_between(
+                    sizes, [i.low for _, i in points], [i.high for _, i in points], color=color, alpha=0.13, linewidth=0
+                )
+        # Losses fall over two orders of magnitude; some are 0 to rounding.
+        axes.set_yscale("symlog", linthresh=1e-3)
+        axes.set_ylim(0, 1.0)
+        axes.set_yticks([0, 1e-3, 1e-2, 1e-1, 1], ["0", "0.001", "0.01", "0.1", "1"])
+        axes.minorticks_off()
+        dress(axes, x="past runs (number)", y="expected loss (ratio)" if axes is panels[0] else "", title=title)
+    if len(panels) > 1:
+        panel_letters(list(panels))
+    handles, labels = panels[0].get_legend_handles_labels()
+    legend_above(figure, handles, labels, columns=6 if len(panels) > 1 else 3)
+    return figure

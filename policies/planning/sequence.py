@@ -1,0 +1,168 @@
+"""A sequence of reservations: how long each one is, and what it is made of."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from policies.planning.costs import CostModel
+from workloads.errors import ParameterError
+
+__all__ = ["HORIZON", "ReservationSequence"]
+
+Floats = NDArray[np.float64]
+#: No reservation of an extended sequence is longer.
+HORIZON = 1e250
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class ReservationSequence:
+    """A sequence of reservations with checkpoints (Definition 1 of [R]).
+
+    Reservation k (counted from 1) covers the jobs with a runtime in (t_(k-1), t_k]. It restarts from the last
+    checkpoint (R_k), works from there to the milestone t_k (T_k), and writes a checkpoint (C_k) if it is to:
+    W_k = R_k + T_k + C_k. What was worked without a checkpoint is lost.
+
+    Parameters
+    ----------
+    milestones
+        t_k: work done at the end of each reservation; strictly ascending, > 0, shape (m,).
+    checkpointed
+        Whether each reservation ends with a checkpoint; shape (m,), or one value for all.
+    costs
+        Prices and durations.
+    strategy
+        Name of the strategy that made it.
+    memory
+        Memory that each reservation asks for, in the caller's unit; shape (m,), or None.
+    extension
+        A job that outlives the last milestone gets further ones, each this many times the one before; > 1.
+    extension_checkpointed
+        Whether those reservations are checkpointed; where None, they are if any reservation of the plan is.
+
+    Attributes
+    ----------
+    work, restart, checkpoint, length
+        T_k, R_k, C_k and W_k; shape (m,).
+
+    Raises
+    ------
+    ParameterError
+        If there are no milestones, if they do not ascend, if the shapes differ, or if the extension is not > 1.
+
+    Notes
+    -----
+    [R] is "Reservation and Checkpointing Strategies for Stochastic Jobs"; section 2. The extension is [S]'s.
+    """
+
+    milestones: Floats
+    checkpointed: NDArray[np.bool_]
+    costs: CostModel = field(default_factory=CostModel)
+    strategy: str = ""
+    memory: Floats | None = None
+    extension: float = 1.5
+    extension_checkpointed: bool | None = None
+
+    def __init__(
+        self,
+        milestones: ArrayLike,
+        checkpointed: ArrayLike,
+        costs: CostModel | None = None,
+        strategy: str = "",
+        memory: ArrayLike | None = None,
+        extension: float = 1.5,
+        extension_checkpointed: bool | None = None,
+    ) -> None:
+        ends = np.array(milestones, float)
+        if ends.ndim != 1 or not ends.size or not np.all(np.isfinite(ends)) or not np.all(np.diff(ends, prepend=0) > 0):
+            raise ParameterError("milestones", "one or more finite numbers > 0, strictly ascending", milestones)
+        flags = np.array(checkpointed, bool)
+        if flags.shape not in {ends.shape, ()}:
+            raise ParameterError(
+                "checkpointed", f"one value, or one for each of the {ends.size} milestones", checkpointed
+            )
+        flags = np.broadcast_to(flags, ends.shape).copy()
+        if memory is not None and np.shape(memory) != ends.shape:
+            raise ParameterError("memory", f"one value for each of the {ends.size} milestones", memory)
+        if not (math.isfinite(extension) and extension > 1):
+            raise ParameterError("extension", "a finite number > 1", extension)
+        asked = None if memory is None else np.array(memory, float)
+        for array in (ends, flags, asked):
+            if array is not None:
+                array.flags.writeable = False
+        values = {
+            "milestones": ends,
+            "checkpointed": flags,
+            "costs": CostModel() if costs is None else costs,
+            "strategy": strategy,
+            "memory": asked,
+            "extension": float(extension),
+            "extension_checkpointed": bool(flags.any()) if extension_checkpointed is None else extension_checkpointed,
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def __len__(self) -> int:
+        return int(self.milestones.size)
+
+    # -- the anatomy of the reservations (Equations 3 and 4 of [R]) --
+
+    @cached_property
+    def _from(self) -> NDArray[np.intp]:
+        """Number of the last checkpointed reservation before each one, 0 where there is none; shape (m,)."""
+        marks = np.where(self.checkpointed, np.arange(1, len(self) + 1), 0)
+        return np.concatenate(([0], np.maximum.accumulate(marks)[:-1]))
+
+    @cached_property
+    def start(self) -> Floats:
+        """Work that is already saved when each reservation begins, t_k - T_k; shape (m,)."""
+        return np.concatenate(([0.0], self.milestones))[self._from]
+
+    @cached_property
+    def work(self) -> Floats:
+        """Work of each reservation, T_k; shape (m,)."""
+        return self.milestones - self.start
+
+    @cached_property
+    def restart(self) -> Floats:
+        """Time to read the last checkpoint, R_k; 0 before the first; shape (m,)."""
+        return np.concatenate(([0.0], self.costs.restart_at(self.milestones)))[self._from]
+
+    @cached_property
+    def checkpoint(self) -> Floats:
+        """Time to write the checkpoint, C_k; 0 without; shape (m,)."""
+        return np.where(self.checkpointed, self.costs.checkpoint_at(self.milestones), 0.0)
+
+    @cached_property
+    def length(self) -> Floats:
+        """Length to ask for, W_k = R_k + T_k + C_k; shape (m,)."""
+        return self.restart + self.work + self.checkpoint
+
+    @cached_property
+    def spent(self) -> Floats:
+        """Paid for the reservations before each one, all of which failed and were used in full; shape (m,)."""
+        return np.concatenate(([0.0], np.cumsum(self.costs.price(self.length, self.length))[:-1]))
+
+    # -- beyond the last milestone --
+
+    def extended(self, runtime: float) -> Self:
+        """The sequence with the further reservations that a job of that runtime needs; itself where it needs none."""
+        if math.isnan(runtime) or runtime > HORIZON:
+            raise ParameterError("runtime", f"a number <= {HORIZON:g}", runtime)
+        ends = [float(self.milestones[-1])]
+        while ends[-1] < runtime:
+            ends.append(ends[-1] * self.extension)
+        more = len(ends) - 1
+        if not more:
+            return self
+        return replace(
+            self,
+            milestones=np.concatenate((self.milestones, ends[1:])),
+            checkpointed=np.concatenate((self.checkpointed, np.full(more, bool(self.extension_checkpointed)))),
+            memory=None if self.memory is None else np.concatenate((self.memory, np.full(more, self.memory[-1]))),
+        )
