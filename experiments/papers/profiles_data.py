@@ -94,6 +94,6 @@ def column(rows: Sequence[Row], name: str) -> np.ndarray[Any, np.dtype[np.float6
 def marked(figure: Figure, tables: Tables) -> Figure:
     """The figure, with a note in its corner where the runs were not measured."""
     if not tables["data"][0]["measured"]:
-        figure.text(0.995, 0.005, "runs drawn from the paper's tables", ha="right", va="bottom", fontsize=5.5,
-                    color="#777777")  # fmt: skip
+        # A label of the figure has its own room in the layout, below the axes.
+        figure.supxlabel("runs drawn from the paper's tables", x=0.995, ha="right", fontsize=5.5, color="#777777")
     return figure

@@ -257,7 +257,7 @@ def _draw_samples(tables: Tables) -> Figure:
         left.axhline(reality["used_gb"], color=INK, linewidth=1.2, linestyle=":")
         left.annotate("really used", (0.02, reality["used_gb"]), (0, 2), xycoords=left.get_yaxis_transform(),
                       textcoords="offset points", fontsize=6.5, color=INK)  # fmt: skip
-    left.set_ylim(bottom=0)
+    left.set_ylim(0, 1.1 * max(reality["peaks_gb"], float(column(drawn, "mean_gb").max())))
     left.set_xticks(range(len(sizes)), [str(size) for size in sizes])
     right.set_ylim(bottom=0)
     right.set_xlim(0, minutes.max())
