@@ -72,7 +72,9 @@ class Planning:
         """The plans of all strategies that need no more than this, the chosen one among them, cheapest first."""
         from policies.planning.strategies import STRATEGIES
 
-        names = [name for name in STRATEGIES if name != chosen.strategy and not _needed_beside(STRATEGIES[name])]
+        others = [name for name in STRATEGIES if name != chosen.strategy and not _needed_beside(STRATEGIES[name])]
+        # Strategies that know the tasks of an application repeat all-ckpt where nothing is known of them.
+        names = [name for name in others if "chain" not in inspect.signature(STRATEGIES[name]).parameters]
         plans = [chosen, *(self.plan(name) for name in names)]
         return sorted(plans, key=lambda plan: plan.expected_cost(self.law))
 
