@@ -83,9 +83,13 @@ def _is_served(strategy: Any) -> bool:
 
 
 def _needed_beside(strategy: Any) -> list[str]:
-    """Parameters without a default, beside the first two."""
+    """What a strategy needs beside a law and costs: a task chain, without which it would be another strategy."""
     parameters = list(inspect.signature(strategy).parameters.values())[2:]
-    return [item.name for item in parameters if item.default is item.empty and item.kind is not item.VAR_KEYWORD]
+    return [
+        item.name
+        for item in parameters
+        if item.name == "chain" or (item.default is item.empty and item.kind is not item.VAR_KEYWORD)
+    ]
 
 
 def fit_of(runs: np.ndarray, how: str, costs: CostModel, strategy: str, grid: Mapping[str, Any]) -> FitReport:

@@ -30,6 +30,9 @@ class _Kind:
     strict: bool = False
 
 
+#: Longer than this [s], some 30,000 years, is no runtime: squares and sums of such numbers would overflow.
+_LONGEST = 1e12
+
 _POSITIVE = _Kind("a duration above 0", duration=True, least=0.0, strict=True)
 _TIME = _Kind("a duration of at least 0", duration=True, least=0.0)
 _SHAPE = _Kind("a positive number", duration=False, least=0.0, strict=True)
@@ -193,8 +196,13 @@ def law_of(name: str, given: Mapping[str, str], unit: float = 1.0) -> Law:
     if of.get("max", math.inf) <= of.get("min", 0.0):
         raise ParameterError("--max", f"above --min ({given.get('min', '0')})", given["max"])
     law = words.make({**of, "unit": unit})
-    if not math.isfinite(law.mean()):
-        raise InputError(f"this law {name} has an infinite mean, and every plan an infinite cost: bound it with --max")
+    try:
+        mean = law.mean()
+    except OverflowError:
+        mean = math.inf
+    if not mean < _LONGEST:
+        told = "an infinite mean" if math.isinf(mean) else f"a mean of {mean:.3g} s"
+        raise InputError(f"this law {name} has {told}, and no plan a cost that one can pay: bound it with --max")
     return law
 
 
@@ -241,18 +249,21 @@ def read_runs(path: str | Path, column: str | None = None, unit: float = 1.0) ->
     from workloads.files import read_text
 
     lines = read_text(path).splitlines()
+    reader = csv.DictReader(lines, skipinitialspace=True)
     if column is None:
         cells: Iterable[tuple[int, str]] = (
             (number, line) for number, line in enumerate(lines, 1) if line.strip() and not line.lstrip().startswith("#")
         )
     else:
-        reader = csv.DictReader(lines, skipinitialspace=True)
         head = [name.strip() for name in reader.fieldnames or ()]
         if column not in head:
             raise UnknownNameError(f"column of {path}", column, head)
         reader.fieldnames = head
         cells = ((reader.line_num, row[column] or "") for row in reader)
-    runs = [_runtime(path, number, text.strip(), unit) for number, text in cells]
+    try:
+        runs = [_runtime(path, number, text.strip(), unit) for number, text in cells]
+    except csv.Error as error:
+        raise TraceError(path, reader.line_num, f"is no CSV: {error}") from None
     if not runs:
         raise TraceError(path, None, "holds no runtimes")
     return np.array(runs)
@@ -267,6 +278,6 @@ def _runtime(path: str | Path, line: int, text: str, unit: float) -> float:
         except ParameterError:
             hint = "; name the column of a CSV file with --column" if "," in text else ""
             raise TraceError(path, line, f"is not a runtime: {text[:40]!r}{hint}") from None
-    if not 0 < value < math.inf:
-        raise TraceError(path, line, f"a runtime must be positive and finite, not {text!r}")
+    if not 0 < value < _LONGEST:
+        raise TraceError(path, line, f"a runtime must be positive and below {_LONGEST:g} s, not {text!r}")
     return value

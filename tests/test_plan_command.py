@@ -152,6 +152,8 @@ def test_algorithm_1_is_offered_where_it_ends(capsys: pytest.CaptureFixture[str]
         ("lognormal --mu 1 --sigma 1 --unit parsec", "--unit must be"),
         ("exponential --mean 1h --min 1y", "any probability"),
         ("pareto --min 1h --shape 0.9", "infinite"),
+        ("exponential --mean 1e300", "bound it with --max"),
+        ("lognormal --mu 1 --sigma 100", "infinite mean"),
         ("exponential --mean 1h --checkpoint -1m", "--checkpoint must be"),
         ("exponential --mean 1h --restart soon", "--restart must be"),
         ("exponential --mean 1h --alpha 0", "--alpha must be"),
@@ -159,6 +161,7 @@ def test_algorithm_1_is_offered_where_it_ends(capsys: pytest.CaptureFixture[str]
         ("exponential --mean 1h --gamma inf", "--gamma must be"),
         ("expo --mean 1h", "unknown law 'expo': did you mean exponential"),
         ("exponential --mean 1h --strategy optimum", "did you mean optimal"),
+        ("exponential --mean 1h --strategy mem-all-ckpt", "also needs chain"),
         ("exponential --mean 1h --grid square", "unknown grid"),
         ("exponential --mean 1h --n 0", "--n must be"),
         ("exponential --mean 1h --n 10 --epsilon 1", "either --n or --epsilon"),
@@ -183,6 +186,13 @@ def test_what_cannot_be_written_is_found_first(option: str, tmp_path: Path, caps
     assert not list(tmp_path.iterdir())
 
 
+def test_a_picture_that_cannot_be_written_leaves_no_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "x.pdf").mkdir()
+    words = ["uniform", "--min", "1h", "--max", "2h", "--n", "20", "--json", str(tmp_path / "x.json")]
+    assert "is a directory" in refused(capsys, *words, "--plot", str(tmp_path / "x"))
+    assert [path.name for path in tmp_path.iterdir()] == ["x.pdf"]
+
+
 def test_runs_are_read(tmp_path: Path) -> None:
     path = tmp_path / "runs.txt"
     path.write_text("# minutes\n90\n\n  1h30m\n2\n")
@@ -199,6 +209,8 @@ def test_runs_are_read(tmp_path: Path) -> None:
         ("job,runtime\na,10\n", "runtimes", "did you mean runtime"),
         ("job,runtime\na,10\nb,\n", "runtime", "runs.txt:3"),
         ("job,runtime\n", "runtime", "holds no runtimes"),
+        ("10\n1e300\n", None, "must be positive and below"),
+        ("job,runtime\na," + "1" * 200_000 + "\n", "runtime", "is no CSV"),
     ]:
         path.write_text(text)
         with pytest.raises(InputError, match=re.escape(told)):

@@ -113,6 +113,10 @@ def _check_files(arguments: argparse.Namespace) -> None:
     for path in (arguments.json, arguments.plot):
         if path is not None and path != "-" and not Path(path).absolute().parent.is_dir():
             raise OutputError(f"{path}: cannot be written: {Path(path).parent} is not a directory")
+    pictures = [f"{arguments.plot}.{kind}" for kind in ("png", "pdf")] if arguments.plot else []
+    for path in (arguments.json, *pictures):
+        if path is not None and Path(path).is_dir():
+            raise OutputError(f"{path}: cannot be written: is a directory")
 
 
 def _costs_of(arguments: argparse.Namespace) -> CostModel:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -143,7 +144,7 @@ def _measure_inputs(parameters: Inputs, seed: int) -> Tables:
     rows = [{"size_mb": float(size), "time_h": float(time)} for size, time in zip(sizes, times, strict=True)]
     edges = np.quantile(sizes, np.linspace(0.0, 1.0, parameters.bins + 1))
     bands = []
-    for left, right in zip(edges[:-1], edges[1:], strict=True):
+    for left, right in pairwise(edges):
         inside = times[(sizes >= left) & (sizes <= right)]
         low, middle, high = np.quantile(inside, [0.05, 0.5, 0.95])
         bands.append(

@@ -86,9 +86,7 @@ def _agreement(rows: Sequence[Row]) -> Verdict:
     claim = "each loss is the printed one within a factor of 2"
     if not known:
         return Verdict(claim, "35 cells", "none measured", Outcome.NOT_COMPARABLE)
-    remark = (
-        "ours are means over draws, of polynomials that are kept rising; the printed ones scatter like single draws"
-    )
+    remark = "ours are means over draws, of rising polynomials; the printed ones scatter like single draws"
     return Verdict.of(
         claim, f"{len(known)} cells", f"{len(close)} of {len(known)} agree", len(close) == len(known), remark
     )
@@ -115,14 +113,14 @@ def _no_overfitting(cells: dict[tuple[str, int, int], Row], pairs: list[tuple[st
     return Verdict.of(
         claim,
         "every row",
-        f"{sum(small)} of {len(small)} rows differ by at most 2 points of loss; the most is {100 * max(gaps):.2g} points",
+        f"{sum(small)} of {len(small)} rows differ by at most 2 points of loss, all by {100 * max(gaps):.2g}",
         all(small),
-        "a polynomial that ends at the bound of the runtime needs a higher degree than one that ends at the last sample",
+        "a polynomial that ends at the bound of the runtime needs a higher degree than one that ends at the samples",
     )
 
 
 def _samples(cells: dict[tuple[str, int, int], Row]) -> Verdict:
-    """The printed losses of degree 10 are larger with 510 samples than with 60, which nothing in the method explains."""
+    """The printed losses of degree 10 are larger with 510 samples than with 60, which nothing explains."""
     claim = "losses with 510 samples are larger than with 60 (degree 10, as printed, without a word on it)"
     names = [name for name in _NAMES if (name, 60, 10) in cells and (name, 510, 10) in cells]
     if not names:

@@ -134,7 +134,7 @@ def _optimum(rows: Sequence[Row], application: str) -> Verdict:
 
 
 def _results(found: Summaries, estimator: str) -> Verdict:
-    """Whether the mean losses are those of the published results, within three standard errors of the difference, and not twice as large."""
+    """Whether the mean losses are those of the published results: within three standard errors, not twice as large."""
     claim = f"{applications()['normal'].title}: loss of the {estimator} method"
     printed = {n: loss for n, loss in _RESULTS[estimator].items() if ("normal", estimator, n) in found}
     if not printed:
