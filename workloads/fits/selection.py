@@ -225,7 +225,7 @@ def choose(
         raise ParameterError("finalists", "a whole number, 1 or more", finalists)
     prepared = Samples.of(times, upper)
     fits = fit_all(prepared)
-    tried = _tried(fits, int(finalists), prepared.size)
+    tried = _tried(fits, int(finalists))
     splits = _splits(times.size, int(folds), rng)
     # The order of the samples, which means nothing, must not choose.
     ordered = np.sort(times)
