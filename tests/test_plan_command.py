@@ -157,6 +157,7 @@ def test_algorithm_1_is_offered_where_it_ends(capsys: pytest.CaptureFixture[str]
         ("exponential --mean 1h --checkpoint -1m", "--checkpoint must be"),
         ("exponential --mean 1h --restart soon", "--restart must be"),
         ("exponential --mean 1h --alpha 0", "--alpha must be"),
+        ("exponential --mean 1h --alpha 1e308", "--alpha must be"),
         ("exponential --mean 1h --beta -1", "--beta must be"),
         ("exponential --mean 1h --gamma inf", "--gamma must be"),
         ("expo --mean 1h", "unknown law 'expo': did you mean exponential"),

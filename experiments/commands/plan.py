@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -65,6 +66,8 @@ def main(arguments: argparse.Namespace) -> None:
         raise InputError(f"the strategy {arguments.strategy} has no use for --{next(iter(grid))}")
     plan = planning.plan(arguments.strategy)
     told = document(plan, law)
+    if not math.isfinite(told["expected_cost"]):
+        raise InputError("the expected cost of this plan is too large for a number: the costs must be smaller")
     compared = [comparison_row(other, law, runs) for other in planning.compare(plan)] if arguments.compare else []
     if arguments.plot:
         # Drawn before anything is written, so that a failure leaves nothing behind.
@@ -124,7 +127,10 @@ def _costs_of(arguments: argparse.Namespace) -> CostModel:
     from workloads.errors import ParameterError
 
     def share(text: str, option: str) -> float:
-        return 0.0 if text.strip() in ("0", "0.0") else number(text, option)
+        value = 0.0 if text.strip() in ("0", "0.0") else number(text, option)
+        if value > 1e100:
+            raise ParameterError(option, "a number that costs can be multiplied with, at most 1e100", text)
+        return value
 
     alpha, beta = share(arguments.alpha, "--alpha"), share(arguments.beta, "--beta")
     if alpha == 0:
