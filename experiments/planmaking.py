@@ -72,9 +72,14 @@ class Planning:
         """The plans of all strategies that need no more than this, the chosen one among them, cheapest first."""
         from policies.planning.strategies import STRATEGIES
 
-        names = [name for name in STRATEGIES if name != chosen.strategy and not _needed_beside(STRATEGIES[name])]
+        names = [name for name in STRATEGIES if name != chosen.strategy and _is_served(STRATEGIES[name])]
         plans = [chosen, *(self.plan(name) for name in names)]
         return sorted(plans, key=lambda plan: plan.expected_cost(self.law))
+
+
+def _is_served(strategy: Any) -> bool:
+    """Whether a law or runs are all that it has a use for: without a task chain there is no memory to plan."""
+    return not _needed_beside(strategy) and "chain" not in inspect.signature(strategy).parameters
 
 
 def _needed_beside(strategy: Any) -> list[str]:

@@ -10,12 +10,17 @@ import pytest
 _HERE = Path(__file__).resolve().parent.parent
 
 
-def trace_file(name: str) -> Path:
-    """Path of a real trace, or a skipped test where there is none."""
+def shared_file(folder: str, name: str) -> Path:
+    """Path of a file of real data, or a skipped test where there is none."""
     places = [Path(os.environ["HOLDFAST_SHARED"])] if "HOLDFAST_SHARED" in os.environ else []
     places.append(_HERE.parent / "shared")
     for place in places:
-        path = place / "data" / "traces" / name
+        path = place / "data" / folder / name
         if path.is_file():
             return path
-    pytest.skip(f"the real trace {name} is not here (looked in {', '.join(map(str, places))}; set HOLDFAST_SHARED)")
+    pytest.skip(f"the file {folder}/{name} is not here (looked in {', '.join(map(str, places))}; set HOLDFAST_SHARED)")
+
+
+def trace_file(name: str) -> Path:
+    """Path of a real trace, or a skipped test where there is none."""
+    return shared_file("traces", name)

@@ -97,8 +97,9 @@ def test_gzip_is_recognised_by_content_not_by_name(tmp_path):
     [
         (b"", "is empty"),
         (b" \n\n", "is empty"),
-        (gzip.compress(b""), "is empty"),
-        (gzip.compress(b"some text")[:-4], "is a damaged gzip file"),
+        # Without the time, which would be in the name of the test: workers must collect the same tests.
+        (gzip.compress(b"", mtime=0), "is empty"),
+        (gzip.compress(b"some text", mtime=0)[:-4], "is a damaged gzip file"),
         (b"\x1f\x8bnonsense", "is a damaged gzip file"),
         (b"PK\x03\x04...", "is a zip archive; unpack it first"),
         (b"BZh91AY", "is compressed by bzip2"),

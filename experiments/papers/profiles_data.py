@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from experiments.experiment import Outcome, Row, Tables, Verdict
 from workloads.chains.runs import Makespans, TaskRuns, read_slant_makespans, read_slant_tasks
 from workloads.chains.standin import makespans_like, slant_like
 from workloads.streams import stream
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = [
     "DATASET_COLORS",
@@ -27,6 +30,7 @@ __all__ = [
     "data_row",
     "judged",
     "makespans",
+    "marked",
     "rows_where",
     "task_runs",
 ]
@@ -85,3 +89,11 @@ def rows_where(rows: Sequence[Row], **values: Any) -> list[Row]:
 def column(rows: Sequence[Row], name: str) -> np.ndarray[Any, np.dtype[np.float64]]:
     """A column as numbers; NaN where a row has none."""
     return np.array([np.nan if row[name] is None else float(row[name]) for row in rows])
+
+
+def marked(figure: Figure, tables: Tables) -> Figure:
+    """The figure, with a note in its corner where the runs were not measured."""
+    if not tables["data"][0]["measured"]:
+        # A label of the figure has its own room in the layout, below the axes.
+        figure.supxlabel("runs drawn from the paper's tables", x=0.995, ha="right", fontsize=5.5, color="#777777")
+    return figure

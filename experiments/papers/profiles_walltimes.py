@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from experiments.experiment import Experiment, Outcome, Tables, Verdict
-from experiments.papers.profiles_data import DATASET_COLORS, column, data_row, judged, makespans, rows_where
+from experiments.papers.profiles_data import DATASET_COLORS, column, data_row, judged, makespans, marked, rows_where
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -98,7 +98,7 @@ def _draw_variation(tables: Tables) -> Figure:
     axes.set_ylim(bottom=0)
     dress(axes, x="run, by dataset", y="walltime [min]", grid="y")
     legend_above(figure, handles, [f"{name} (band: as printed)" for name in _PRINTED])
-    return figure
+    return marked(figure, tables)
 
 
 def _measure_repetitions(parameters: Walltimes, seed: int) -> Tables:
@@ -161,7 +161,7 @@ def _draw_repetitions(tables: Tables) -> Figure:
     axes.set_xticks(range(1, len(inputs) + 1))
     dress(axes, x="input", y="walltime [min]", grid="y")
     legend_above(figure, list(handles.values()), list(handles))
-    return figure
+    return marked(figure, tables)
 
 
 def _measure_sizes(parameters: Walltimes, seed: int) -> Tables:
@@ -213,7 +213,7 @@ def _draw_sizes(tables: Tables) -> Figure:
     axes.set_xlim(left=0)
     dress(axes, x="size of the input [MB]", y="walltime [min]")
     legend_above(figure, handles, names)
-    return figure
+    return marked(figure, tables)
 
 
 def _closed(figure: str, what: str) -> Experiment:
@@ -224,7 +224,8 @@ def _closed(figure: str, what: str) -> Experiment:
 
     def judge(tables: Tables) -> Sequence[Verdict]:
         needs = tables[""][0]["needs"]
-        return [Verdict(what, "-", "-", Outcome.NOT_COMPARABLE, f"not reproducible: {needs}: data not public")]
+        return [Verdict(f"{figure} is reproducible", "-", f"it shows {needs}", Outcome.NOT_COMPARABLE,
+                        "not reproducible: the data are not public")]  # fmt: skip
 
     question = "What would be needed to reproduce it?"
     return Experiment(f"profiles-{figure}", what, question, Nothing(), Nothing(), measure, judge)

@@ -92,7 +92,8 @@ def execute(plan: ReservationPlan, runs: TaskRuns, device: CheckpointDevice, *, 
     Notes
     -----
     A reservation asks for the time from the last good checkpoint to its milestone, a restart (none before the first
-    checkpoint) and its checkpoint. A job ends a reservation in one of four ways:
+    checkpoint) and its checkpoint, and for the most memory that the plan has for that part of the run. A job ends a
+    reservation in one of four ways:
 
     * its work is done;
     * it reaches the milestone and its checkpoint fits: the next reservation begins there;
@@ -125,7 +126,10 @@ def _carry_out(
     good = False
     place = count = short = exceeded = 0
     while count < _MOST:
-        milestone, limit = float(plan.milestones[place]), max(float(asked[place]), least)
+        milestone = float(plan.milestones[place])
+        # Work that is done again is that of earlier reservations, and needs what was asked for then.
+        first = int(np.searchsorted(plan.milestones, saved, side="right"))
+        limit = max(float(asked[min(first, place) : place + 1].max()), least)
         checkpoint = float(plan.checkpoint[place])
         restart = float(plan.costs.restart_at(saved)) if good else 0.0
         length = restart + milestone - saved + checkpoint

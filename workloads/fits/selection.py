@@ -23,10 +23,6 @@ __all__ = ["METHODS", "Candidate", "FitReport", "Priced", "choose", "fit_all", "
 
 #: How many of the usual distributions are tried on unseen runs.
 FINALISTS = 5
-# A parameter lowers the mean squared error of n samples by about this much over n, whether it means anything or not.
-# Without it the finalists are the most flexible families, whose plans are the worst: of 10 samples of a truncated
-# normal law the nearest fit of all loses 8 %, the nearest one by this measure 4 %.
-_PARAMETER = 0.01
 #: Up to that many samples the folds are drawn more than once: a few runs held out say little.
 _FEW, _REPEATS = 30, 2
 
@@ -229,7 +225,7 @@ def choose(
         raise ParameterError("finalists", "a whole number, 1 or more", finalists)
     prepared = Samples.of(times, upper)
     fits = fit_all(prepared)
-    tried = _tried(fits, int(finalists), prepared.size)
+    tried = _tried(fits, int(finalists))
     splits = _splits(times.size, int(folds), rng)
     # The order of the samples, which means nothing, must not choose.
     ordered = np.sort(times)
@@ -247,10 +243,10 @@ def _rank(candidate: Candidate) -> tuple[bool, bool, float, float]:
     return refused, candidate.cost is None, cost, candidate.fit.error
 
 
-def _tried(fits: Sequence[Fit], finalists: int, size: int) -> set[str]:
+def _tried(fits: Sequence[Fit], finalists: int) -> set[str]:
     good = [fit for fit in fits if fit.reason_refused is None]
     usual = [fit for fit in good if fit.method == "usual"]
-    usual.sort(key=lambda fit: fit.error + _PARAMETER * len(fit.parameters) / size)
+    usual.sort(key=lambda fit: fit.error)
     return {*(fit.name for fit in usual[:finalists]), *(fit.name for fit in good if fit.method != "usual")}
 
 

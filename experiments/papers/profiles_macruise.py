@@ -1,0 +1,122 @@
+"""Figure 15 and table 3 of the profiles paper: the tasks of MaCRUISE, whose runs are not public."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from experiments.experiment import Experiment, Tables, Verdict
+from experiments.papers.profiles_data import column, data_row, judged, rows_where
+from experiments.papers.profiles_model import draw_ends, finished_rows
+from workloads.chains.chain import TaskChain
+from workloads.chains.standin import MACRUISE_TABLE, macruise_like
+from workloads.streams import stream
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["EXPERIMENTS"]
+
+_WHY = "MaCRUISE runs are not public; runs drawn from table 3 stand in"
+#: Section 4.3 of [P]: the walltime "fluctuates between 2h and 5h" [min].
+_SPAN = (120.0, 300.0)
+
+
+@dataclass(frozen=True)
+class Macruise:
+    """Parameters.
+
+    Attributes
+    ----------
+    runs
+        How many are drawn.
+    reading
+        What a "mean time" of table 3 is: ``"ends"`` or ``"durations"`` of the tasks.
+    step_min
+        Between the times that are looked at [min].
+    """
+
+    runs: int = 46
+    reading: str = "ends"
+    step_min: float = 1.0
+
+
+def _measure_ends(parameters: Macruise, seed: int) -> Tables:
+    runs = macruise_like(parameters.runs, stream(seed, "profiles", "macruise"), parameters.reading)
+    rows = finished_rows(runs, {"normal": TaskChain.from_runs(runs)}, parameters.step_min)
+    readings = []
+    for reading in ("ends", "durations"):
+        minutes = macruise_like(parameters.runs, stream(seed, "profiles", "macruise"), reading).walltimes / 60
+        readings.append(
+            {"reading": reading, "least_min": float(minutes.min()), "mean_min": float(minutes.mean()),
+             "most_min": float(minutes.max()), "within": float(((minutes >= _SPAN[0]) & (minutes <= _SPAN[1])).mean())}
+        )  # fmt: skip
+    return {"": rows, "readings": readings, **data_row(False, len(runs), _WHY)}
+
+
+def _judge_ends(tables: Tables) -> Sequence[Verdict]:
+    readings = {row["reading"]: row for row in tables["readings"]}
+    told = "; ".join(
+        f"table 3 read as {name}: {row['least_min'] / 60:.1f} to {row['most_min'] / 60:.1f} h, "
+        f"{100 * row['within']:.0f} % of the runs within"
+        for name, row in readings.items()
+    )
+    errors = [
+        float(np.abs(column(of, "normal") - column(of, "runs")).max())
+        for task in dict.fromkeys(row["task"] for row in tables[""])
+        for of in [rows_where(tables[""], task=task)]
+    ]
+    return [
+        judged(tables, "the walltime is between 2 h and 5 h", "2 h to 5 h", told,
+               readings["ends"]["within"] >= 0.9 > readings["durations"]["within"],
+               "the mean times of table 3 must be ends of tasks, not durations"),
+        judged(tables, "normal laws follow the ends of the tasks (distance below 0.15)", "close",
+               ", ".join(f"{error:.2f}" for error in errors), max(errors) < 0.15),
+    ]  # fmt: skip
+
+
+def _draw_ends(tables: Tables) -> Figure:
+    return draw_ends(tables, ("normal",))
+
+
+def _measure_table(parameters: Macruise, seed: int) -> Tables:
+    runs = macruise_like(parameters.runs, stream(seed, "profiles", "macruise"), parameters.reading)
+    times = runs.ends if parameters.reading == "ends" else runs.durations
+    rows = [
+        {
+            "task": task + 1,
+            "mean_min": float(times[:, task].mean()) / 60,
+            "std_min": float(times[:, task].std(ddof=1)) / 60,
+            "peak_gb": float(runs.peaks[:, task].max()),
+            "printed_mean_min": mean,
+            "printed_std_min": std,
+            "printed_peak_gb": peak,
+        }
+        for task, (mean, std, peak) in enumerate(MACRUISE_TABLE)
+    ]
+    return {"": rows, **data_row(False, len(runs), _WHY)}
+
+
+def _judge_table(tables: Tables) -> Sequence[Verdict]:
+    runs = tables["data"][0]["runs"]
+    verdicts = []
+    for row in tables[""]:
+        # Three standard errors of a mean.
+        near = abs(row["mean_min"] - row["printed_mean_min"]) <= 3 * row["printed_std_min"] / runs**0.5
+        verdicts.append(
+            judged(tables, f"task {row['task']}: mean time, standard deviation, peak memory",
+                   f"{row['printed_mean_min']:g}, {row['printed_std_min']:g} min, {row['printed_peak_gb']:g} GB",
+                   f"{row['mean_min']:.1f}, {row['std_min']:.1f} min, {row['peak_gb']:.2f} GB", near)
+        )  # fmt: skip
+    return verdicts
+
+
+EXPERIMENTS = (
+    Experiment("profiles-fig15", "MaCRUISE: probability that a task is finished", "Does a chain of tasks describe it?",
+               Macruise(), Macruise(step_min=5.0), _measure_ends, _judge_ends, _draw_ends),
+    Experiment("profiles-table3", "MaCRUISE: times and memory of the tasks", "What is the stand-in drawn from?",
+               Macruise(), Macruise(), _measure_table, _judge_table),
+)  # fmt: skip
