@@ -133,6 +133,7 @@ def test_baseline_is_easy(table: Table, backfill_length: str, passes: str) -> No
         table.nodes,
         backfill_length=backfill_length,
         passes=passes,
+        tolerance=1,
     )
     replayed = replay(jobs, table.nodes, "baseline", backfill_length=backfill_length, passes=passes)
     assert {job.job_id: replayed[job.job_id].start for job in there} == {

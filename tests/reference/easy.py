@@ -78,6 +78,7 @@ def replay_easy(
     *,
     backfill_length: str = "walltime",
     passes: str = "instant",
+    tolerance: float = 0,
 ) -> list[float]:
     """Start times under FCFS with EASY backfilling.
 
@@ -91,6 +92,8 @@ def replay_easy(
         ``"walltime"``, or ``"runtime"``: candidates are judged by their true runtime.
     passes
         ``"instant"``, or ``"event"``: a pass after every single event.
+    tolerance
+        How much later a walltime may end and still count as ending at the same instant.
 
     Returns
     -------
@@ -142,12 +145,14 @@ def replay_easy(
         # Rule 4b: the shadow time of the head, and the nodes extra to it then.
         needed = nodes[queue[0]]
         available = free
-        shadow = now
+        shadow: float | None = None
         for release, job in sorted((start[job] + walltime[job], job) for job in running):
-            if available >= needed and release > shadow:
+            if shadow is not None and release > shadow + tolerance:
                 break
             available += nodes[job]
-            shadow = release
+            if shadow is None and available >= needed:
+                shadow = release
+        assert shadow is not None
         extra = available - needed
 
         # Rule 4c: each other queued job in order.
@@ -155,7 +160,7 @@ def replay_easy(
             size = nodes[job]
             if size > free:
                 continue
-            if now + judged_by[job] > shadow:
+            if now + judged_by[job] > shadow + tolerance:
                 if size > extra:
                     continue
                 extra -= size
