@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,7 +15,13 @@ from policies.planning.strategies import STRATEGIES
 from workloads.laws import Law, algorithm_1_size
 from workloads.streams import stream
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 __all__ = ["EXPERIMENTS"]
+
+#: Okabe and Ito's colours, and grey for the ninth law.
+LAW_COLORS = (*("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#000000", "#F0E442", "#7F7F7F"),)
 
 
 @dataclass(frozen=True)
@@ -172,6 +178,37 @@ def _won(row: Row) -> float:
     return float(min(row["all-ckpt"], row["no-ckpt"]) / row["optimal"] - 1.0)
 
 
+def _draw(tables: Tables) -> Figure:
+    """What Theorem 3 allows and what was measured; and what a mix of both kinds of reservations gains."""
+    from experiments.figures.style import FONT, INK, PAGE, dress, legend_above, new_figure, panel_letters
+
+    figure = new_figure(PAGE, 3.2)
+    left, right = figure.subplots(1, 2)
+    epsilons = sorted({row["epsilon"] for row in tables[""]})
+    left.plot(epsilons, [100 * epsilon for epsilon in epsilons], color=INK, linestyle="--", linewidth=1)
+    left.annotate("allowed", (epsilons[-1], 100 * epsilons[-1]), (-4, -18), textcoords="offset points", ha="right",
+                  fontsize=FONT["note"], color=INK)  # fmt: skip
+    for number, name in enumerate(dict.fromkeys(row["law"] for row in tables[""])):
+        style = {"color": LAW_COLORS[number % len(LAW_COLORS)], "marker": "osv^D"[number % 5], "markersize": 3}
+        own = sorted((row["epsilon"], row["cost"] / row["floor"] - 1) for row in tables[""] if row["law"] == name)
+        left.plot([at for at, _ in own], [100 * above for _, above in own], linewidth=0.8, label=NAMES[name], **style)
+        gain = [
+            (row["multiple"], min(row["all-ckpt"], row["no-ckpt"]) / row["optimal"] - 1)
+            for row in tables["gain"]
+            if row["law"] == name
+        ]
+        right.plot([at for at, _ in gain], [100 * above for _, above in gain], linewidth=0.8, **style)
+    left.set_xscale("log")
+    left.set_yscale("log")
+    dress(left, x="epsilon", y="cost above what no plan can beat (%)", title="Theorem 3")
+    right.axhline(10, color=INK, linestyle="--", linewidth=1)
+    dress(right, x="C = R (multiples of the mean runtime)", y="gain over the better variant (%)", title="Gain of a mix")
+    panel_letters([left, right])
+    handles, labels = left.get_legend_handles_labels()
+    legend_above(figure, handles, labels, columns=5)
+    return figure
+
+
 EXPERIMENTS: Sequence[Experiment] = (
     Experiment(
         id="checkpoint-claims",
@@ -183,5 +220,6 @@ EXPERIMENTS: Sequence[Experiment] = (
         ),
         measure=_measure,
         judge=_judge,
+        draw=_draw,
     ),
 )

@@ -231,5 +231,5 @@ EXPERIMENTS = (
     Experiment("profiles-table1", "SLANT: correlation between the tasks", "Do the tasks of an input vary together?",
                Measured(), _QUICK, _measure_correlation, _judge_correlation, _draw_correlation),
     Experiment("profiles-table2", "SLANT: means and deviations of the tasks", "Which normal laws fit the tasks?",
-               Measured(), _QUICK, _measure_durations, _judge_table2),
+               Measured(), _QUICK, _measure_durations, _judge_table2, _draw_normals),
 )  # fmt: skip

@@ -114,9 +114,32 @@ def _judge_table(tables: Tables) -> Sequence[Verdict]:
     return verdicts
 
 
+def _draw_table(tables: Tables) -> Figure:
+    """Mean times with their deviations, and peak memory: printed and drawn side by side."""
+    from experiments.figures.style import PAGE, STATE_COLORS, dress, legend_above, new_figure
+
+    rows = tables[""]
+    tasks = column(rows, "task")
+    figure = new_figure(PAGE, 2.4)
+    times, memory = figure.subplots(1, 2)
+    for shift, prefix, label, color in (
+        (-0.2, "printed_", "printed", STATE_COLORS["idle"]),
+        (0.2, "", "drawn", STATE_COLORS["compute"]),
+    ):
+        mean, std, peak = (column(rows, f"{prefix}{name}") for name in ("mean_min", "std_min", "peak_gb"))
+        times.bar(tasks + shift, mean, width=0.4, yerr=std, color=color, label=label, error_kw={"linewidth": 0.8})
+        memory.bar(tasks + shift, peak, width=0.4, color=color)
+    dress(times, x="task", y="mean time, deviation (min)", grid="y")
+    dress(memory, x="task", y="peak memory (GB)", grid="y")
+    for axes in (times, memory):
+        axes.set_xticks(tasks)
+    legend_above(figure, *times.get_legend_handles_labels())
+    return figure
+
+
 EXPERIMENTS = (
     Experiment("profiles-fig15", "MaCRUISE: probability that a task is finished", "Does a chain of tasks describe it?",
                Macruise(), Macruise(step_min=5.0), _measure_ends, _judge_ends, _draw_ends),
     Experiment("profiles-table3", "MaCRUISE: times and memory of the tasks", "What is the stand-in drawn from?",
-               Macruise(), Macruise(), _measure_table, _judge_table),
+               Macruise(), Macruise(), _measure_table, _judge_table, _draw_table),
 )  # fmt: skip
