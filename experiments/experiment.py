@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import pkgutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
@@ -169,12 +170,19 @@ def _read_as(default: Any, text: str, name: str) -> Any:
         if isinstance(default, bool):
             return {"true": True, "false": False}[text.lower()]
         if isinstance(default, int | float):
-            return type(default)(text)
+            return _in_range(default, type(default)(text))
         if isinstance(default, tuple):
             return tuple(_read_as(default[0] if default else "", part.strip(), name) for part in text.split(","))
     except (ValueError, KeyError):
         raise ParameterError(name, f"a value such as {default!r}", text) from None
     return text
+
+
+def _in_range(default: float, value: float) -> float:
+    """Sizes, repetitions, times and shares: positive where the default is, never negative where it is not."""
+    if not math.isfinite(value) or value < 0 <= default or value == 0 < default:
+        raise ValueError
+    return value
 
 
 def run_experiment(experiment: Experiment, parameters: Any, seed: int, directory: Path, version: str) -> list[Verdict]:

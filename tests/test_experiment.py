@@ -88,7 +88,16 @@ def test_settings_have_the_kind_of_their_default() -> None:
     assert changed == Sizes(7, 2.0, ("x", "y"), (3,), True, "/tmp")
     with pytest.raises(UnknownNameError, match="unknown parameter 'point': did you mean points"):
         with_settings(Sizes(), ["point=1"])
-    for wrong in ("points=many", "sizes=1,b", "exact=perhaps", "points"):
+    for wrong in (
+        "points=many",
+        "points=-1",
+        "factor=0",
+        "factor=nan",
+        "sizes=1,b",
+        "sizes=0",
+        "exact=perhaps",
+        "points",
+    ):
         with pytest.raises(ParameterError):
             with_settings(Sizes(), [wrong])
 
@@ -108,3 +117,22 @@ def test_an_unknown_experiment_is_refused(capsys: pytest.CaptureFixture[str], tm
     assert cli.main(["experiment", "checkpoint-fig0", "-o", str(tmp_path / "out")]) == 2
     assert len(capsys.readouterr().err.strip().splitlines()) == 1
     assert not (tmp_path / "out").exists()
+
+
+WRONG = {
+    "checkpoint-fig6": "laws=foo",
+    "checkpoint-table3": "applications=foo",
+    "checkpoint-fig3": "milestones=3,2,1",
+    "incomplete-table1": "ends=foo",
+    "incomplete-fig9": "families=foo",
+    "profiles-table3": "reading=foo",
+    "profiles-fig13": "strategies=foo",
+    "profiles-fig6": "tasks=none.csv",
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_settings_are_one_sentence(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["experiment", name, "-o", str(tmp_path), "--quick", "--set", WRONG[name]]) == 2
+    assert len(capsys.readouterr().err.strip().splitlines()) == 1
+    assert not list(tmp_path.iterdir())

@@ -12,6 +12,7 @@ import numpy as np
 from experiments.experiment import Experiment, Outcome, Tables, Verdict
 from experiments.papers.checkpoint_plans import NAMES, laws_named
 from experiments.papers.checkpoint_printed import APPLICATIONS, Application
+from workloads.errors import UnknownNameError
 from workloads.laws import TABLE_1, Array, Law, from_scipy, gamma, truncate, weibull
 
 if TYPE_CHECKING:
@@ -161,6 +162,8 @@ def _measure_applications(parameters: ApplicationParameters, seed: int) -> Table
     rows: list[dict[str, Any]] = []
     curves: list[dict[str, Any]] = []
     for name in parameters.applications:
+        if name not in APPLICATIONS:
+            raise UnknownNameError("application", name, APPLICATIONS)
         application = APPLICATIONS[name]
         law = application_law(application)
         printed: Law = gamma(application.shape, application.scale)

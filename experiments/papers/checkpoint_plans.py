@@ -12,6 +12,7 @@ from policies.planning.costs import CostModel
 from policies.planning.optimal import cheapest
 from policies.planning.plan import ReservationPlan
 from policies.planning.strategies import STRATEGIES
+from workloads.errors import UnknownNameError
 from workloads.laws import GRIDS, TABLE_1, Law, algorithm_1_size, bounded
 
 if TYPE_CHECKING:
@@ -75,8 +76,18 @@ class Grid:
 
 
 def laws_named(names: Iterable[str]) -> dict[str, Law]:
-    """Laws of Table 1, cut at Q(1 - 1e-7) where their support is infinite (section 4.2) [h]."""
-    return {name: bounded(TABLE_1[name]) for name in names}
+    """Laws of Table 1, cut at Q(1 - 1e-7) where their support is infinite (section 4.2) [h].
+
+    Raises
+    ------
+    UnknownNameError
+        If one is not in the table.
+    """
+    chosen = list(names)
+    for name in chosen:
+        if name not in TABLE_1:
+            raise UnknownNameError("law", name, TABLE_1)
+    return {name: bounded(TABLE_1[name]) for name in chosen}
 
 
 def equal_costs(overhead: float, gamma: float = 0.0) -> CostModel:
