@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.experiment import Experiment, Row, Tables, Verdict
-from experiments.papers.checkpoint_plans import NAMES, Grid, converged, equal_costs, laws_named, least_cost, planned
+from experiments.papers.checkpoint_plans import (
+    NAMES,
+    Grid,
+    converged,
+    equal_costs,
+    laws_named,
+    least_cost,
+    look,
+    planned,
+)
 from policies.planning.plan import ReservationPlan
 from policies.planning.strategies import STRATEGIES
 from workloads.laws import Law, algorithm_1_size
@@ -19,9 +28,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["EXPERIMENTS"]
-
-#: Okabe and Ito's colours, and grey for the ninth law.
-LAW_COLORS = (*("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#000000", "#F0E442", "#7F7F7F"),)
 
 
 @dataclass(frozen=True)
@@ -188,16 +194,18 @@ def _draw(tables: Tables) -> Figure:
     left.plot(epsilons, [100 * epsilon for epsilon in epsilons], color=INK, linestyle="--", linewidth=1)
     left.annotate("allowed", (epsilons[-1], 100 * epsilons[-1]), (-4, -18), textcoords="offset points", ha="right",
                   fontsize=FONT["note"], color=INK)  # fmt: skip
-    for number, name in enumerate(dict.fromkeys(row["law"] for row in tables[""])):
-        style = {"color": LAW_COLORS[number % len(LAW_COLORS)], "marker": "osv^D"[number % 5], "markersize": 3}
+    names = list(dict.fromkeys(row["law"] for row in tables[""]))
+    styles = look(names)
+    for name in names:
+        style = {**styles[name], "linewidth": 1.0, "marker": "o", "markersize": 2.0}
         own = sorted((row["epsilon"], row["cost"] / row["floor"] - 1) for row in tables[""] if row["law"] == name)
-        left.plot([at for at, _ in own], [100 * above for _, above in own], linewidth=0.8, label=NAMES[name], **style)
+        left.plot([at for at, _ in own], [100 * above for _, above in own], label=NAMES[name], **style)
         gain = [
             (row["multiple"], min(row["all-ckpt"], row["no-ckpt"]) / row["optimal"] - 1)
             for row in tables["gain"]
             if row["law"] == name
         ]
-        right.plot([at for at, _ in gain], [100 * above for _, above in gain], linewidth=0.8, **style)
+        right.plot([at for at, _ in gain], [100 * above for _, above in gain], **style)
     left.set_xscale("log")
     left.set_yscale("log")
     dress(left, x="epsilon", y="cost above what no plan can beat (%)", title="Theorem 3")

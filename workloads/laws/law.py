@@ -6,6 +6,7 @@ Survival is ``sf`` and ``isf``, never ``1 - cdf``, which is 0 from 1e-16 on and 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, TypeAlias, runtime_checkable
@@ -62,7 +63,7 @@ class Law(Protocol):
         """Independent runtimes."""
 
 
-class ContinuousLaw:
+class ContinuousLaw(ABC):
     """Base of continuous laws: a subclass says what holds inside its support, this class what holds outside.
 
     A subclass gives ``name``, ``lower``, ``upper`` and ``_cdf``, ``_sf``, ``_ppf``, ``_isf``; ``mean`` where a formula
@@ -73,17 +74,21 @@ class ContinuousLaw:
     lower: float
     upper: float
 
+    @abstractmethod
     def _cdf(self, x: Array) -> Array:
-        raise NotImplementedError
+        """P(X <= x) inside the support."""
 
+    @abstractmethod
     def _sf(self, x: Array) -> Array:
-        raise NotImplementedError
+        """P(X > x) inside the support."""
 
+    @abstractmethod
     def _ppf(self, q: Array) -> Array:
-        raise NotImplementedError
+        """Quantile of a level in [0, 1]."""
 
+    @abstractmethod
     def _isf(self, q: Array) -> Array:
-        raise NotImplementedError
+        """Quantile of a survival in [0, 1]."""
 
     def cdf(self, x: npt.ArrayLike, /) -> Array:
         """P(X <= x)."""
