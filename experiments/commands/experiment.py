@@ -25,7 +25,7 @@ def main(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from experiments.experiment import all_experiments, find_experiment, run_experiment, with_settings
     from experiments.replay import make_directory
-    from workloads.errors import ParameterError
+    from workloads.errors import InputError
 
     seed = whole(arguments.seed, "--seed")
     if not arguments.id:
@@ -35,7 +35,7 @@ def main(arguments: argparse.Namespace) -> None:
     chosen = [find_experiment(name) for name in arguments.id]
     settings = [with_settings(item.quick if arguments.quick else item.parameters, arguments.set) for item in chosen]
     if arguments.output is None:
-        raise ParameterError("--output", "a directory", arguments.output)
+        raise InputError("give a directory for the tables and figures with -o")
     directory = make_directory(arguments.output)
     for item, parameters in zip(chosen, settings, strict=True):
         print(f"{item.id}: {item.title}", flush=True)
