@@ -21,6 +21,7 @@ __all__ = [
     "machine_of",
     "number",
     "read_options",
+    "share",
     "whole",
 ]
 
@@ -44,6 +45,17 @@ def number(text: str, option: str) -> float:
         value = 0.0
     if not 0 < value < float("inf"):
         raise ParameterError(option, "a positive number", text)
+    return value
+
+
+def share(text: str, option: str) -> float:
+    """A share from 0 to 1, or a sentence that says so."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise ParameterError(option, "a share from 0 to 1", text)
     return value
 
 
@@ -98,24 +110,32 @@ def add_preparation(parser: argparse.ArgumentParser) -> None:
         "--checkpoint-factor", metavar="F", default="1", help="checkpoint interval over Daly's optimum (default 1)"
     )
     group.add_argument("--no-show-share", metavar="P", default="0", help="share of noticed jobs that never arrive")
+    group.add_argument(
+        "--stochastic-share", metavar="P", default="0", help="share of the groups that are stochastic applications"
+    )
+    group.add_argument(
+        "--plan", metavar="STRATEGY", default="optimal", help="how their jobs are planned (default optimal)"
+    )
 
 
 def assignment_of(arguments: argparse.Namespace) -> tuple[Assignment, int]:
     """The parameters of the type assignment, and the seed."""
     from workloads.assignment import Assignment
 
-    try:
-        no_shows = float(arguments.no_show_share)
-    except ValueError:
-        raise ParameterError("--no-show-share", "a share from 0 to 1", arguments.no_show_share) from None
     assignment = Assignment(
         notice_mix=arguments.notice_mix,
         group_by=arguments.group_by,
         overheads=arguments.overheads,
         node_mtbf=duration(arguments.node_mtbf, "--node-mtbf"),
         checkpoint_factor=number(arguments.checkpoint_factor, "--checkpoint-factor"),
-        no_show_share=no_shows,
+        no_show_share=share(arguments.no_show_share, "--no-show-share"),
+        stochastic_share=share(arguments.stochastic_share, "--stochastic-share"),
+        plan=arguments.plan,
     )
+    if assignment.stochastic_share and not assignment.plan.endswith(".json"):
+        from policies.planning.making import parse_strategy
+
+        parse_strategy(assignment.plan)
     return assignment, whole(arguments.seed, "--seed")
 
 

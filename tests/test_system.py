@@ -8,7 +8,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from simulator.eventlog import EventLog
 from simulator.holders import Reservation, Run
-from simulator.jobstate import FixedJob, JobState, job_state
+from simulator.jobstate import FixedJob, JobState
+from simulator.kinds import job_state
 from simulator.options import Options
 from simulator.run import MalleableRun
 from simulator.system import System
@@ -58,7 +59,7 @@ class SystemMachine(RuleBasedStateMachine):
             JobType.MALLEABLE: malleable(number, 0, nodes, length, min_nodes=1, setup=length / 4),
             JobType.ON_DEMAND: on_demand(number, 0, nodes, length),
         }[kind]
-        state = job_state(job, number, number, 0, baseline=False)
+        state = job_state(job, number, number, 0, Options(), baseline=False)
         self.states.append(state)
         self.system.submit(state, urgent=kind is JobType.ON_DEMAND)
 
@@ -87,7 +88,7 @@ class SystemMachine(RuleBasedStateMachine):
     def reserve(self, nodes: int, share: int) -> None:
         number = len(self.states) + 1
         job = on_demand(number, None, nodes, 5, notice=self.system.now / SECOND, estimated=self.system.now / SECOND)
-        state = job_state(job, number, number, 0, baseline=False)
+        state = job_state(job, number, number, 0, Options(), baseline=False)
         assert isinstance(state, FixedJob)
         self.states.append(state)
         reservation = Reservation(state)

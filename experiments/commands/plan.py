@@ -50,8 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(arguments: argparse.Namespace) -> None:
     """Run the command."""
-    from experiments.planmaking import Planning
     from experiments.planreport import comparison_row, comparison_table, document, outcome, plan_table, write_json
+    from policies.planning.making import Planning
     from policies.planning.strategies import STRATEGIES
     from workloads.errors import InputError
 
@@ -148,9 +148,9 @@ def _law(
     arguments: argparse.Namespace, costs: CostModel, grid: dict[str, Any]
 ) -> tuple[Law, np.ndarray | None, str, str]:
     """The law of the runtime, the past runs if it comes from them, what to say of it, and a table of the fits."""
-    from experiments.planmaking import fit_of
     from experiments.planning import law_of, read_runs, unit_of
     from experiments.planreport import fit_table
+    from policies.planning.making import fit_of
 
     unit = unit_of(arguments.unit)
     if arguments.runs is None:
