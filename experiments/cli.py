@@ -27,6 +27,7 @@ COMMANDS = {
     "run": "replay a trace or a job table under one or more mechanisms",
     "marginals": "compare the generator's marginals with those of a real trace",
     "plan": "from a law of the runtime, or past runs, to the reservations to ask for",
+    "loop": "plan stochastic jobs, simulate, fit the waits, and plan again until the plans are stable",
     "experiment": "reproduce a table or figure of the papers",
 }
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from workloads.fits import FitReport
     from workloads.laws.law import Law
 
-__all__ = ["Planning", "fit_of", "parse_strategy"]
+__all__ = ["Planning", "fit_of", "is_rule", "parse_strategy"]
 
 
 @dataclass(frozen=True)
@@ -108,6 +108,13 @@ def parse_strategy(text: str) -> tuple[str, dict[str, Any]]:
             raise UnknownNameError(f"parameter of the strategy {name}", key, legal)
         parameters[key] = _value_of(key, value)
     return name, parameters
+
+
+def is_rule(name: str) -> bool:
+    """Whether a strategy is a rule of thumb: it looks at past runs, and neither at their law nor at prices."""
+    from policies.planning.strategies import STRATEGIES
+
+    return "k" in inspect.signature(STRATEGIES[name]).parameters
 
 
 def _value_of(key: str, text: str) -> Any:

@@ -79,11 +79,14 @@ class Planned:
         Under the law that it was made for; None where there was none.
     runs
         Completed runs that it was made from.
+    law
+        That law.
     """
 
     plan: ReservationPlan
     expected_cost: float | None = None
     runs: int = 0
+    law: Law | None = None
 
 
 class _History:
@@ -180,17 +183,9 @@ class PlanBook:
             strategy, parameters = self._strategies[name]
             runs = np.array(history.runtimes[: history.fitted])
             plan = Planning(history.law, costs, runs, planner.grid).plan(strategy, **parameters)
-            found = Planned(plan, plan.expected_cost(history.law), history.fitted)
+            found = Planned(plan, plan.expected_cost(history.law), history.fitted, history.law)
             history.plans[key] = found
         return found
-
-    def latest(self) -> dict[tuple[Any, ...], ReservationPlan]:
-        """The last plans, by application, strategy, prices and costs."""
-        return {
-            (application, *key): planned.plan
-            for application, history in self._histories.items()
-            for key, planned in history.plans.items()
-        }
 
     def _history(self, application: str) -> _History:
         return self._histories.setdefault(application, _History())
