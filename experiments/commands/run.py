@@ -84,7 +84,8 @@ def main(arguments: argparse.Namespace) -> None:
         nodes = machine_of(arguments, workload, arguments.input)
         trace = workload.on_machine(nodes)
         jobs = _prepared(trace, mechanisms, assignment, seed)
-        configuration["input"] |= {"format": trace.format, "left_out": dict(trace.excluded)}
+        how = {**read_options(arguments), "format": trace.format}
+        configuration["input"] |= {**how, "left_out": dict(trace.excluded)}
         if mechanisms != [BASELINE]:
             configuration["preparation"] = {"seed": seed, **asdict(assignment)}
         print(left_out(trace))
