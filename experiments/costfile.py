@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from workloads.files import read_text
 if TYPE_CHECKING:
     from policies.planning.waitmodel import WaitFit, WaitModel
 
-__all__ = ["Prices", "fits_table", "read_costs", "sizes_shown"]
+__all__ = ["Prices", "fits_table", "read_costs", "sizes_told"]
 
 _COLUMNS = (
     Column("nodes"),
@@ -29,6 +30,10 @@ _COLUMNS = (
     Column("spread", "spread", "h", scale=1 / 3600, digits=2),
     Column("note", " "),
 )
+
+
+#: A reservation that is needed less often adds little to the expected cost.
+_SELDOM = 0.01
 
 
 def read_costs(path: str | Path) -> WaitModel:
@@ -54,10 +59,10 @@ def read_costs(path: str | Path) -> WaitModel:
         raise InputError(f"{path}: {error}") from None
 
 
-def sizes_shown(nodes_from: int, nodes_to: int | None) -> str:
+def _sizes(nodes_from: int, nodes_to: int | None) -> str:
     """The sizes of a class in a few characters.
 
-    >>> sizes_shown(1, 128), sizes_shown(129, None), sizes_shown(8, 8), sizes_shown(1, None)
+    >>> _sizes(1, 128), _sizes(129, None), _sizes(8, 8), _sizes(1, None)
     ('1 - 128', '129 -', '8', '1 -')
     """
     if nodes_to is None:
@@ -65,11 +70,22 @@ def sizes_shown(nodes_from: int, nodes_to: int | None) -> str:
     return f"{nodes_from:,}" if nodes_from == nodes_to else f"{nodes_from:,} - {nodes_to:,}"
 
 
+def sizes_told(nodes_from: int, nodes_to: int | None) -> str:
+    """The sizes of a class in words.
+
+    >>> sizes_told(1, 1), sizes_told(1, 128), sizes_told(129, None)
+    ('1 node', '1 - 128 nodes', '129 nodes or more')
+    """
+    if nodes_to is None:
+        return f"{nodes_from:,} nodes or more"
+    return f"{_sizes(nodes_from, nodes_to)} node{'s' if nodes_to > 1 else ''}"
+
+
 def fits_table(model: WaitModel) -> str:
     """The fits of a model: of all sizes, then of each class."""
     rows = [_row("all", model.all, "")]
     rows += [
-        _row(sizes_shown(each.nodes_from, each.nodes_to), each.fit, "too few: as all" if each.fallback else "")
+        _row(_sizes(each.nodes_from, each.nodes_to), each.fit, "too few: as all" if each.fallback else "")
         for each in model.classes
     ]
     return render(rows, _COLUMNS)
@@ -112,18 +128,23 @@ class Prices:
     def told(self) -> str:
         """What they are, and what they mean."""
         found = None if self.nodes is None else self.model.class_for(self.nodes)
-        whose = (
-            "jobs of all sizes" if found is None else f"jobs of {sizes_shown(found.nodes_from, found.nodes_to)} nodes"
-        )
+        whose = "all sizes" if found is None else f"jobs of {sizes_told(found.nodes_from, found.nodes_to)}"
         if found is not None and found.fallback:
             whose += " (too few: as of all sizes)"
         alpha, beta, gamma = self.model.costs_for(self.nodes)
         meaning = "; cost is response time" if beta == 1 else ""
         return f"prices: alpha {alpha:.4g}, beta {beta:g}, gamma {gamma:,.0f} s for {whose}, from {self.path}{meaning}"
 
-    def doubt(self, longest: float) -> str:
-        """What to say of a plan whose longest reservation [s] is longer than any request of the fit; else nothing."""
+    def doubt(self, reservations: Sequence[Mapping[str, Any]]) -> str:
+        """What to say of a plan that asks for more than any request of the fit; else nothing.
+
+        Parameters
+        ----------
+        reservations
+            As in the JSON document of a plan. Those that hardly any job needs cost nothing.
+        """
+        longest = max(row["length"] for row in reservations if row["probability"] >= _SELDOM)
         most = self.model.fit_for(self.nodes).walltime_to
         if most is None or longest <= most:
             return ""
-        return f"no request was as long as {clock(longest)}: waits beyond {clock(most)} are extrapolated"
+        return f"waits beyond {clock(most)}, the longest request of the fit, are extrapolated: up to {clock(longest)}"

@@ -107,7 +107,7 @@ def main(arguments: argparse.Namespace) -> None:
         print(prices.told())
     print(outcome(told, float(plan.expected_reservations(law))))
     print(f"\n{plan_table(told)}")
-    doubt = prices.doubt(float(plan.length.max())) if prices is not None else ""
+    doubt = prices.doubt(told["reservations"]) if prices is not None else ""
     if doubt:
         print(doubt)
     if compared:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from experiments.costfile import sizes_shown
+from experiments.costfile import sizes_told
 from experiments.figures.steps import Floats, TimeUnit, choose_unit
 from experiments.figures.style import FONT, INK, PAGE, STATE_COLORS, dress, new_figure, panel_letters
 from policies.planning.waits import binned
@@ -44,7 +44,7 @@ def plot_costs(walltimes: Floats, waits: Floats, nodes: np.ndarray, model: WaitM
     parts = [_Part("all sizes", model.all, False, walltimes, waits)]
     for each in model.classes:
         inside = (nodes >= each.nodes_from) & (nodes <= (np.inf if each.nodes_to is None else each.nodes_to))
-        name = _sizes(each.nodes_from, each.nodes_to)
+        name = sizes_told(each.nodes_from, each.nodes_to)
         parts.append(_Part(name, each.fit, each.fallback, walltimes[inside], waits[inside]))
     columns = min(_COLUMNS, len(parts))
     rows = -(-len(parts) // columns)
@@ -86,17 +86,6 @@ class _Part(NamedTuple):
     def end(self) -> float:
         """Of the abscissa [s]: few requests are much longer than those of the last group."""
         return 1.1 * float(binned(self.walltimes, self.waits).walltime[-1]) if len(self.waits) else 0.0
-
-
-def _sizes(nodes_from: int, nodes_to: int | None) -> str:
-    """The sizes of a class in words.
-
-    >>> _sizes(1, 1), _sizes(1, 128), _sizes(129, None)
-    ('1 node', '1 - 128 nodes', 'from 129 nodes')
-    """
-    if nodes_to is None:
-        return f"from {nodes_from:,} nodes"
-    return f"{sizes_shown(nodes_from, nodes_to)} node{'s' if nodes_to > 1 else ''}"
 
 
 def _draw(axes: Axes, part: _Part, unit: TimeUnit) -> None:

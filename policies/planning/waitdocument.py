@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
 from typing import Any
 
 from policies.planning.affine import Line
@@ -31,6 +30,7 @@ _WORTH = {
     "r_squared_means": _SHARE,
     "spread": _LEAST_0,
 }
+_KEYS = (*_PRICES, "pairs", *_WORTH, "unconstrained")
 #: Of the free line, by their names in the file.
 _LINE = {
     "slope": "alpha",
@@ -69,10 +69,10 @@ def to_document(model: WaitModel, **about: Any) -> dict[str, Any]:
 
 
 def _fit_shown(fit: WaitFit) -> dict[str, Any]:
-    names = ("alpha", "beta", "gamma", "pairs", *_WORTH)
-    free = None if fit.unconstrained is None else asdict(fit.unconstrained)
-    shown = {name: getattr(fit, name) for name in names}
-    return {**shown, "unconstrained": free and {name: free[field] for field, name in _LINE.items()}}
+    shown = {name: getattr(fit, name) for name in _KEYS}
+    if fit.unconstrained is not None:
+        shown["unconstrained"] = {name: getattr(fit.unconstrained, field) for field, name in _LINE.items()}
+    return shown
 
 
 def from_document(told: object) -> WaitModel:
@@ -92,7 +92,7 @@ def from_document(told: object) -> WaitModel:
     top = _object(told, "the document", ("holdfast", "source", "unit", "all", "classes"))
     if _needed(top, "unit", "", "'s'") != "s":
         raise ParameterError("unit", "'s'", top["unit"])
-    everyone = _object(_needed(top, "all", "", "an object"), "all", _KEYS)
+    everyone = _fit(_object(_needed(top, "all", "", "an object"), "all", _KEYS), "all")
     rows = _needed(top, "classes", "", "a list")
     if not isinstance(rows, list):
         raise ParameterError("classes", "a list", rows)
@@ -101,10 +101,7 @@ def from_document(told: object) -> WaitModel:
         last = place == len(rows) - 1
         begin = 1 if not classes else (classes[-1].nodes_to or 0) + 1
         classes.append(_class(row, f"classes[{place}]", begin, last))
-    return WaitModel(_fit(everyone, "all"), tuple(classes))
-
-
-_KEYS = ("alpha", "beta", "gamma", "pairs", *_WORTH, "unconstrained")
+    return WaitModel(everyone, tuple(classes))
 
 
 def _class(row: object, where: str, begin: int, last: bool) -> SizeClass:
