@@ -122,8 +122,9 @@ def _told(fit: WaitFit, fallback: bool, unit: TimeUnit) -> str:
     prices = f"alpha = {fit.alpha:.3g}, gamma = {fit.gamma / unit.seconds:.3g} {unit.symbol}"
     if fallback:
         return f"{prices}\ntoo few pairs: as all sizes"
+    # A hair below 0 is written as 0.
     worth = [
-        f"{value:.2f} ({of})"
+        f"{round(value, 2) + 0.0:.2f} ({of})"
         for value, of in ((fit.r_squared, "pairs"), (fit.r_squared_means, "means"))
         if value is not None
     ]
