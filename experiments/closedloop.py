@@ -176,9 +176,7 @@ def close_loop(
     while len(found) < rounds:
         if prices is not None:
             made = replace(made, prices=prices.costs_for)
-        result = simulate(
-            table, nodes, mechanism, events=False, planner=made, plans=plans, **asdict(settings)
-        )
+        result = simulate(table, nodes, mechanism, events=False, planner=made, plans=plans, **asdict(settings))
         fitted = fit_waits(*waits_of(result, table), classes)
         regret = _regret(result, fitted, made)
         latest = Round(len(found), prices, fitted, regret, regret <= tolerance, summarize(result))

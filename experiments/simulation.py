@@ -125,7 +125,8 @@ def simulation_of(arguments: argparse.Namespace, mechanisms: Sequence[str]) -> S
         trace = workload.on_machine(nodes)
         prepared = list(mechanisms) != [BASELINE] or assignment.stochastic_share > 0
         jobs = assign(trace, assignment, seed=seed) if prepared else as_rigid(trace)
-        configuration["input"] |= {"format": trace.format, "left_out": dict(trace.excluded)}
+        how = {**read_options(arguments), "format": trace.format}
+        configuration["input"] |= {**how, "left_out": dict(trace.excluded)}
         if prepared:
             configuration["preparation"] = {"seed": seed, **asdict(assignment)}
         about = left_out(trace)

@@ -14,7 +14,16 @@ import numpy as np
 
 from workloads.files import atomic_open
 
-__all__ = ["COMPARISON", "STOCHASTIC", "Column", "comparison", "loop_table", "render", "stochastic_comparison", "write_csv"]
+__all__ = [
+    "COMPARISON",
+    "STOCHASTIC",
+    "Column",
+    "comparison",
+    "loop_table",
+    "render",
+    "stochastic_comparison",
+    "write_csv",
+]
 
 _GAP = "  "
 _UNKNOWN = "-"
