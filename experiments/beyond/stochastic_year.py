@@ -22,6 +22,7 @@ from policies.planning.planbook import Planner, reserved_time
 from policies.planning.waits import fit_waits
 from simulator import simulate
 from simulator.metrics import summarize
+from simulator.reservations import work_utilization
 from workloads.assignment import assign
 from workloads.errors import ParameterError
 from workloads.generator import generate
@@ -53,9 +54,9 @@ _STYLES: Mapping[str, tuple[str, str, Any]] = {
 _METRICS = (
     ("turnaround_h", "turnaround, all [h]", 1.0),
     ("turnaround_others_h", "turnaround, others [h]", 1.0),
-    ("turnaround_stochastic_h", "turnaround, stochastic [h]", 1.0),
-    ("work_utilization", "work utilisation [%]", 100.0),
-    ("reserved_per_work", "node-hours reserved for one of work", 1.0),
+    ("turnaround_stochastic_h", "turnaround, stoch. [h]", 1.0),
+    ("work_utilization", "utilisation by work [%]", 100.0),
+    ("reserved_per_work", "reserved / worked", 1.0),
 )
 
 
@@ -145,7 +146,7 @@ def _rows(task: _Task) -> Iterator[Row]:
         runtimes = {course.job_id: course.runtime for course in result.stochastic}
         work = sum(record.nodes * runtimes[record.job_id] for record in result.records if record.job_id in runtimes)
         reserved = told.get("reserved_node_hours")
-        names = ("turnaround_h", "turnaround_stochastic_h", "utilization", "work_utilization", "reservations_per_job")
+        names = ("turnaround_h", "turnaround_stochastic_h", "utilization", "reservations_per_job")
         yield {
             "seed": task.seed,
             "mechanism": task.mechanism,
@@ -153,6 +154,7 @@ def _rows(task: _Task) -> Iterator[Row]:
             "strategy": strategy,
             "stochastic_jobs": len(runtimes) / len(jobs),
             **{name: told.get(name) for name in names},
+            "work_utilization": work_utilization(result),
             "turnaround_others_h": float(np.mean(waited)) / 3.6e9,
             "instant_start_ratio": told["instant_start_ratio"],
             "wasted_node_hours": told.get("wasted_node_hours"),
@@ -250,10 +252,12 @@ def _draw(tables: Tables) -> Figure:
                 if none:
                     shares, means = [0, *shares], [scale * float(np.mean(none)), *means]
                 percent = [100 * share for share in shares]
-                (handles[title],) = axes.plot(percent, means, color=color, linestyle=dashes, linewidth=1.1)
+                (handles[title],) = axes.plot(
+                    percent, means, color=color, linestyle=dashes, linewidth=1.1, marker="o", markersize=1.8
+                )
             last = mechanism == mechanisms[-1]
             axes.set_ylim(bottom=0 if scale == 1 else None)
-            dress(axes, x="stochastic projects [%]" if last else "", y="", title="")
+            dress(axes, x="stochastic [%]" if last else "", y="", title="")
             axes.set_title(label if mechanism == mechanisms[0] else "", fontsize=6.5, loc="left")
         line[0].set_ylabel(mechanism_name(mechanism), fontsize=8)
     legend_above(figure, list(handles.values()), list(handles), columns=4)
