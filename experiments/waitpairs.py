@@ -127,8 +127,8 @@ def pairs_of_results(directory: str | Path, mechanism: str | None = None) -> Wai
     WaitPairs
         Of the jobs that are served as a reservation would be: under the baseline all, under a mechanism the rigid
         ones. Where there is a ``reservations-<mechanism>.csv``, each of its rows (length, start - submit) is a pair,
-        and the stochastic jobs that they belong to are none. What was submitted outside the window of the run (its
-        warmup and cooldown) is left out.
+        and the stochastic jobs that they belong to are none. Jobs submitted outside the window of the run (its warmup
+        and cooldown) are left out, with all their reservations.
 
     Raises
     ------
@@ -143,11 +143,11 @@ def pairs_of_results(directory: str | Path, mechanism: str | None = None) -> Wai
     walltimes = _walltimes(place, told, name == BASELINE)
     without: Counter[str] = Counter()
     pairs: list[tuple[float, float, int]] = []
-    stochastic = set()
+    submits: dict[int, float | None] = {}  # of the stochastic jobs
     for line, row in jobs:
         kind = row["type"]
         if kind == _STOCHASTIC:
-            stochastic.add(row["job_id"])
+            submits[row["job_id"]] = row["submit"]
         elif row["wait"] is None or row["submit"] is None:
             without["never came"] += 1
         elif name != BASELINE and kind != "rigid":
@@ -165,13 +165,13 @@ def pairs_of_results(directory: str | Path, mechanism: str | None = None) -> Wai
     for line, row in _rows(reservations, _RESERVATION, "ending") if reservations.exists() else ():
         again = before == (row["job_id"], PREEMPTED)
         before = (row["job_id"], row["ending"])
-        if row["job_id"] not in stochastic:
+        if row["job_id"] not in submits:
             raise TraceError(reservations, line, f"job {row['job_id']} is no stochastic job of jobs-{name}.csv")
         if row["start"] is None or row["submit"] is None or row["length"] is None:
             without["reservation that never started"] += 1
         elif again:  # it stands where it stood before it was preempted, and its time in the queue is no longer a wait
             without["asked for again after a preemption"] += 1
-        elif not measured(row["submit"]):
+        elif not measured(submits[row["job_id"]] or 0.0):
             without["outside the window of the run"] += 1
         else:
             wait = row["start"] - row["submit"]

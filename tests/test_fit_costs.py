@@ -198,6 +198,9 @@ def test_reservations_count_and_their_jobs_do_not(results: Path, capsys: pytest.
     assert after.nodes.tolist() == [*before.nodes[kept], 16, 16]
     assert after.left_out["reservation that never started"] == 1
     assert after.left_out["asked for again after a preemption"] == 1
+    # Submitted after the last job, but its own job is in the window.
+    stochastic(results, f"{head}7,1,9001,9002,9500,16,1000,expired\n")
+    assert pairs_of_results(results, "baseline").waits.tolist()[-1] == 1.0
     for text, told in [
         (f"{head}3,1,1500,2500,3500,16,1000,\n", "baseline.csv:2: job 3 is no stochastic job of jobs-baseline.csv"),
         (f"{head}7,1,1500,500,3500,16,1000,\n", "baseline.csv:2: a reservation has a length, and does not start"),
