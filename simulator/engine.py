@@ -211,9 +211,15 @@ class Engine:
     def _go_on(self, job: StochasticJob, done: bool) -> None:
         """After a reservation: the application has one more known runtime, or the next reservation is submitted."""
         if not done:
-            self.system.resubmit(job)
+            # A submission like others (hybrid-workloads.md, section 3): who is submitted in this instant with a smaller
+            # id comes first, which shows where there is a pass after every event.
+            self._at(self.system.now, ARRIVAL, job.rank, lambda: self._resubmit(job))
         elif self._book is not None:
             self._book.completed(job.application, job.truth.runtime / SECOND)
+
+    def _resubmit(self, job: StochasticJob) -> bool:
+        self.system.resubmit(job)
+        return True
 
     # What the system and the service ask for.
 

@@ -123,19 +123,22 @@ class _Truth:
         restart, checkpoint = self._varied(int(request.restart)), self._varied(int(request.checkpoint))
         saved = int(request.saved)
         left, planned = self.runtime - saved, int(request.milestone) - saved
-        barrier = self._barrier(saved, request.memory, min(left, planned))
+        # How far it comes. With a checkpoint to write it stops at the milestone; without it computes until its
+        # walltime, perhaps further than planned. `absorbed`: a longer restart never makes it come less far.
+        in_time = length - restart
+        reach = min(planned, in_time) if request.checkpointed else in_time
+        if not self._strict:
+            reach = max(planned, reach)
+        barrier = self._barrier(saved, request.memory, min(left, reach))
         if barrier is not None:
-            return _within(length, OVER_MEMORY, restart, barrier, 0)
-        fits = restart + left <= length
-        # `absorbed`: that a restart takes longer is never the reason why a job does not complete.
-        if left <= planned and (fits or not self._strict):
-            return _within(length, COMPLETED, restart, left, 0)
+            return _done(length, OVER_MEMORY, restart, barrier, 0)
+        if left <= reach:
+            return _done(length, COMPLETED, restart, left, 0)
         if not request.checkpointed:
-            # Without a checkpoint to write it computes until its walltime, perhaps further than planned.
-            return _within(length, COMPLETED if fits else EXPIRED, restart, left, 0)
+            return _cut(length, EXPIRED, restart, left, 0)
         if self._strict and restart + planned + checkpoint > length:
-            return _within(length, UNSAVED, restart, planned, length)
-        return _within(length, SAVED, restart, planned, checkpoint)
+            return _cut(length, UNSAVED, restart, planned, length)
+        return _done(length, SAVED, restart, planned, checkpoint)
 
     def _varied(self, planned: int) -> int:
         if not self._spread:
@@ -147,16 +150,23 @@ class _Truth:
         if not self._ends or memory is None:
             return None
         for task in range(bisect_right(self._ends, saved), len(self._ends)):
-            begin = max(self._ends[task - 1] if task else 0, saved) - saved
+            start = self._ends[task - 1] if task else 0
+            begin = max(start, saved) - saved
             if begin >= reach:
                 return None
-            # Memory is asked for in GB; a profile may be rounded in its last digits.
-            if self._peaks[task] > memory + 1e-6:
+            # Memory is asked for in GB; a profile may be rounded in its last digits. A task of no time needs none.
+            if self._peaks[task] > memory + 1e-6 and start < self._ends[task]:
                 return begin
         return None
 
 
-def _within(length: int, ending: str, restart: int, work: int, checkpoint: int) -> Ending:
+def _done(length: int, ending: str, restart: int, work: int, checkpoint: int) -> Ending:
+    """The work was done: what varies and is absorbed takes what the work leaves of the walltime."""
+    restart = min(restart, length - work)
+    return Ending(ending, restart, work, min(checkpoint, length - restart - work))
+
+
+def _cut(length: int, ending: str, restart: int, work: int, checkpoint: int) -> Ending:
     """Cut at the walltime: what does not fit into it was not done there."""
     restart = min(restart, length)
     work = min(work, length - restart)
@@ -174,13 +184,11 @@ class StochasticJob(JobState):
         What no decision may ask.
     planned
         Its plan; None until it is submitted.
-    reservations
-        Those that have ended.
-    walltime
-        Of the reservation that waits or runs.
+    request, reservations
+        The reservation that waits or runs, and those that have ended.
     """
 
-    __slots__ = ("_course", "_options", "application", "planned", "request", "reservations", "truth", "walltime")
+    __slots__ = ("_course", "application", "planned", "request", "reservations", "truth")
 
     def __init__(self, job: Job, row: int, rank: int, origin: int, options: Options) -> None:
         self.truth = _Truth(job, options)
@@ -190,7 +198,6 @@ class StochasticJob(JobState):
         self.planned: Planned | None = None
         self.request = _NOTHING
         self.reservations: list[ReservationRecord] = []
-        self.walltime = 0
         self._course: Course | None = None
 
     def plan(self, book: PlanBook) -> None:
