@@ -7,6 +7,7 @@ computes until its walltime is not told from one that will complete.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -114,9 +115,11 @@ class _Truth:
         self._draws: Any = None
         if self._spread:
             self._draws = stream(options.seed, "checkpoint variation", job.job_id)
-        tasks = memory_profile(job.memory_profile) if job.memory_profile else []
-        self._ends = [to_ticks(seconds) for seconds in accumulate(seconds for seconds, _ in tasks)]
-        self._peaks = [gigabytes for _, gigabytes in tasks]
+        self._ends: Sequence[int] = ()
+        self._peaks: Sequence[float] = ()
+        if job.memory_profile:
+            durations, self._peaks = zip(*memory_profile(job.memory_profile), strict=True)
+            self._ends = [to_ticks(seconds) for seconds in accumulate(durations)]
 
     def ending(self, request: Request, length: int) -> Ending:
         """How a reservation goes that asks for that."""
