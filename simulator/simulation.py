@@ -142,7 +142,7 @@ def _simulated(
         engine_seconds=perf_counter() - began - engine.planning_seconds,
         origin=origin,
         planning_seconds=engine.planning_seconds,
-        stochastic=[_course(state, origin) for state in states if isinstance(state, StochasticJob)],
+        stochastic=[_course(state) for state in states if isinstance(state, StochasticJob)],
     )
 
 
@@ -163,8 +163,8 @@ def _book(table: list[Job], planner: Planner | None, plans: Mapping[str, Reserva
     return book
 
 
-def _course(state: StochasticJob, origin: int) -> StochasticRecord:
-    """What became of a stochastic job, on the job table's clock."""
+def _course(state: StochasticJob) -> StochasticRecord:
+    """What became of a stochastic job."""
     job, planned = state.job, state.planned
     if planned is None:
         raise InvariantError(f"job {job.job_id} was never planned")
@@ -174,10 +174,7 @@ def _course(state: StochasticJob, origin: int) -> StochasticRecord:
         job.plan,
         state.truth.runtime,
         planned,
-        tuple(
-            item._replace(submit=item.submit + origin, start=item.start + origin, end=item.end + origin)
-            for item in state.reservations
-        ),
+        tuple(state.reservations),
     )
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,7 +20,7 @@ from workloads.errors import InvariantError
 from workloads.job import Job, JobType
 from workloads.profile import memory_profile
 from workloads.streams import stream
-from workloads.units import SECOND, to_ticks
+from workloads.units import to_ticks
 
 if TYPE_CHECKING:
     from policies.planning.planbook import PlanBook, Planned
@@ -85,8 +84,7 @@ class ReservationRecord(NamedTuple):
     memory: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
+class Ending(NamedTuple):
     """How a reservation would go on undisturbed, from its start.
 
     Attributes
@@ -191,7 +189,7 @@ class StochasticJob(JobState):
         The reservation that waits or runs, and those that have ended.
     """
 
-    __slots__ = ("_course", "application", "planned", "request", "reservations", "truth")
+    __slots__ = ("_course", "_origin", "application", "planned", "request", "reservations", "truth")
 
     def __init__(self, job: Job, row: int, rank: int, origin: int, options: Options) -> None:
         self.truth = _Truth(job, options)
@@ -202,6 +200,7 @@ class StochasticJob(JobState):
         self.request = _NOTHING
         self.reservations: list[ReservationRecord] = []
         self._course: Course | None = None
+        self._origin = origin
 
     def plan(self, book: PlanBook) -> None:
         """At submission: get a plan, and ask for its first reservation."""
@@ -209,7 +208,7 @@ class StochasticJob(JobState):
         self.planned = book.plan(
             self.application, job.plan, job.nodes, job.walltime, job.checkpoint_cost, job.restart_cost
         )
-        self._course = Course(self.planned.plan, to_ticks, _seconds)
+        self._course = Course(self.planned.schedule)
         self._ask()
 
     def again(self, now: int) -> None:
@@ -235,7 +234,7 @@ class StochasticJob(JobState):
 
     def ended(self, run: ReservedRun, ending: str, times: tuple[int, int, int], now: int) -> None:
         """Book a reservation that has ended, and what is saved now."""
-        course, request = self._known_course(), self.request
+        course, request, origin = self._known_course(), self.request, self._origin
         if ending == SAVED:
             course.save(request.milestone)
         elif ending in (EXPIRED, UNSAVED):
@@ -246,9 +245,9 @@ class StochasticJob(JobState):
             ReservationRecord(
                 self.job_id,
                 len(self.reservations) + 1,
-                self.submit,
-                run.start,
-                now,
+                self.submit + origin,
+                run.start + origin,
+                now + origin,
                 run.nodes,
                 self.walltime,
                 *times,
@@ -295,7 +294,3 @@ class ReservedRun(Run):
         work = min(how.work, elapsed - restart)
         usage.lose(self.job, elapsed * self.nodes, now)
         self.job.ended(self, PREEMPTED, (restart, work, elapsed - restart - work), now)
-
-
-def _seconds(ticks: float) -> float:
-    return ticks / SECOND

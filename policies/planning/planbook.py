@@ -7,16 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from policies.planning.costs import CostModel
+from policies.planning.course import Schedule
 from policies.planning.making import Planning, fit_of, parse_strategy
 from policies.planning.plan import ReservationPlan
 from workloads.errors import InputError, ParameterError, UnknownNameError
 from workloads.fits import METHODS
 from workloads.laws import Law
+from workloads.units import to_seconds, to_ticks
 
 __all__ = ["PlanBook", "Planned", "Planner", "reserved_time"]
 
@@ -87,6 +90,11 @@ class Planned:
     expected_cost: float | None = None
     runs: int = 0
     law: Law | None = None
+
+    @cached_property
+    def schedule(self) -> Schedule:
+        """The plan in ticks, for all jobs that follow it."""
+        return Schedule(self.plan, to_ticks, to_seconds)
 
 
 class _History:
