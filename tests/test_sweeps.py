@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -137,6 +138,18 @@ def test_the_parquet_file_is_the_same_table(done: Path) -> None:
     assert tuple(parquet[0]) == table.SUMMARY
     for read, row in zip(parquet, rows(done / "summary.csv"), strict=True):
         assert {name: "" if value is None else str(value) for name, value in read.items()} == row
+
+
+def test_without_pyarrow_there_is_no_parquet_file_and_no_old_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = make_sweep(workload={"seeds": 0, "jobs": 50}, mechanisms="baseline")
+    run_sweep(small, tmp_path, workers=1)
+    assert (tmp_path / "summary.parquet").exists()
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    run_sweep(small, tmp_path, workers=1)
+    assert not (tmp_path / "summary.parquet").exists()
+    assert len(rows(tmp_path / "summary.csv")) == 1
 
 
 def test_the_rows_that_come_back_are_those_of_the_files(done: Path) -> None:

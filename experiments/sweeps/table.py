@@ -170,6 +170,7 @@ def _write_parquet(path: Path, rows: Sequence[Row], columns: Sequence[str]) -> N
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError:
+        path.unlink(missing_ok=True)  # one from elsewhere would be an older table
         return
 
     def column(name: str) -> Any:
