@@ -26,10 +26,10 @@ from experiments.sweeps.simulations import Outcome
 from workloads.errors import InputError
 
 ROOT = Path(__file__).parent.parent
-SMALL: dict[str, Any] = {"workload": {"seeds": "0:4", "jobs": 200}, "mechanisms": "all"}
+SMALL: dict[str, Any] = {"workload": {"seeds": "0:4", "jobs": 400}, "mechanisms": "all"}
 RUNS = 28
 SAME = ("summary.csv", "summary.parquet", "types.csv", "accounting.csv", "weeks.csv", "sweep.json")
-TOML = "[workload]\nseeds = '0:4'\njobs = 200\n"
+TOML = "[workload]\nseeds = '0:4'\njobs = 400\n"
 
 
 def contents(directory: Path) -> dict[str, bytes]:
