@@ -116,6 +116,8 @@ WORKLOAD = "[workload]\nseeds = 0\n"
             "options.timeout must be a duration of at least 0, such as 90s, 12h or 5y, not -1",
         ),
         (WORKLOAD + "[options]\nnodes = 4", "options: unknown key 'nodes': "),
+        (WORKLOAD + "[options]\nseed = 0.5", "options.seed must be a whole number of at least 0, not 0.5"),
+        (WORKLOAD + "[assignment]\nplan = ['masi', 'msai']", "assignment.plan: unknown "),
         (WORKLOAD + "[measure]\nwarmup = [0]", "measure.warmup must be a number, not [0]"),
         (
             WORKLOAD + "[measure]\nwarm_up = 0",
@@ -181,6 +183,7 @@ def test_every_parameter_may_be_varied_and_no_two_have_one_name() -> None:
         **{"shares": [[0.2, 0.5, 0.3]], "rigid_setup": [[0, 0.1]], "malleable_setup": [[0, 0.1]]},
         **{"notice_lead": [["1m", "1h"]], "notice_mix": "W1", "group_by": "user", "overheads": "added"},
         **{"passes": "event", "backfill_length": "runtime", "tenants": "none", "order": "fcfs"},
+        **{"plan": "masi k=5", "checkpoint_mode": "strict", "seed": 7},
     }
     for table_name, kind in (("assignment", Assignment), ("options", Options)):
         for item in fields(kind):

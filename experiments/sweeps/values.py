@@ -31,6 +31,7 @@ __all__ = [
     "several",
     "text",
     "vary",
+    "whole",
     "wrong",
 ]
 
@@ -60,6 +61,12 @@ def flag(raw: Any, _: Any = None) -> bool:
 def positive(raw: Any, _: Any = None) -> int:
     if isinstance(raw, bool) or not isinstance(raw, int) or raw < 1:
         raise wrong("a whole number of at least 1", raw)
+    return raw
+
+
+def whole(raw: Any, _: Any = None) -> int:
+    if isinstance(raw, bool) or not isinstance(raw, int) or raw < 0:
+        raise wrong("a whole number of at least 0", raw)
     return raw
 
 
@@ -126,15 +133,26 @@ def _value(kind: type[Assignment] | type[Options], name: str, default: Any, raw:
         if not isinstance(raw, list | tuple) or len(raw) != len(default):
             raise wrong(f"{len(default)} numbers", raw)
         value: Any = tuple(number(part) for part in raw)
+    elif isinstance(default, int):
+        value = whole(raw)
     elif isinstance(default, str):
         value = tuple(_number(part) for part in raw) if _is_mix(name, raw) else text(raw)
     else:
         value = number(raw)
     try:
         kind(**{name: value})
+        if name == "plan":
+            _check_plan(value)
     except ParameterError as error:
         raise wrong(error.legal, raw) from None  # what was written, not what it was turned into
     return value
+
+
+def _check_plan(name: str) -> None:
+    """Refuse what is no planning strategy; a sweep gives no plans of its own."""
+    from policies.planning.planbook import PlanBook
+
+    PlanBook().check(name)
 
 
 def _is_mix(name: str, raw: Any) -> bool:
