@@ -113,16 +113,15 @@ def logged_applications() -> Mapping[str, LoggedApplication]:
     of the orbital anatomy that of figure 1 of "Reservation and Checkpointing Strategies for Stochastic Jobs". The
     rest, sessions above all, is a choice.
     """
-    whole = mixture(
-        [lognormal_of(8.0, 3.0), lognormal_of(22.0, 6.0), lognormal_of(50.0, 10.0)], [4, 3, 3], "three modes"
-    )
+    modes = [lognormal_of(8.0, 3.0), lognormal_of(22.0, 6.0), lognormal_of(50.0, 10.0)]
+    whole = truncate(mixture(modes, [4, 3, 3], "three modes"), 3.0, 78.0)
     found = (
         LoggedApplication("cerebellum", "cerebellum", truncated_normal(2.5, 0.7, 0.3, 6.0), 718, 15, 0.4),
         LoggedApplication("connectivity", "connectivity", _connectivity(), 1151, 20, 0.4),
         LoggedApplication("functional-qa", "functional QA", lognormal_of(0.6, 0.25), 17416, 80, 0.4),
         LoggedApplication("deep-brain", "deep brain", _deep_brain(), 3774, 40, 0.5),
         LoggedApplication("surface", "cortical surface", _surface(), 2411, 30, 0.3),
-        LoggedApplication("whole-brain", "whole brain", truncate(whole, 3.0, 78.0), 17416, 300, 0.8, 0.8),
+        LoggedApplication("whole-brain", "whole brain", whole, 17416, 300, 0.8, 0.8),
         LoggedApplication("orbital", "orbital anatomy", lognormal_of(21.4, 19.7), 2000, 150, 0.7),
     )  # fmt: skip
     return {item.name: item for item in found}
