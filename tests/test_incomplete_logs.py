@@ -148,8 +148,8 @@ def test_rows_cost_what_reservations_cost(monkeypatch: pytest.MonkeyPatch) -> No
         assert row["cost_h"] == pytest.approx(cost_by_hand(plan.milestones.tolist(), log.times))
         assert row["outlived"] == np.sum(log.times > plan.milestones[-1])
         assert row["loss"] >= 0
-    for draw in itertools.batched(rows, 4):
-        by = {row["estimator"]: row for row in draw}
+    for place in range(0, len(rows), 4):
+        by = {row["estimator"]: row for row in rows[place : place + 4]}
         assert by["nearest"]["error"] == min(by["polynomial"]["error"], by["usual"]["error"])
     bound = measure_logs(replace(SMALL, ends="bound"), ["consecutive"], 4)
     assert {row["outlived"] for row in bound} == {0}

@@ -106,7 +106,7 @@ def test_a_machine_that_is_not_slower_needs_what_the_first_one_needs() -> None:
 
 
 def test_scaled_checkpoints_cost_what_the_verdict_says() -> None:
-    # A job that needs two reservations pays for the scaled checkpoint of the first and the scaled restart of the second.
+    # A job with two reservations pays for the scaled checkpoint of the first and the scaled restart of the second.
     plan = ReservationPlan([100.0, 300.0], [True, False], CostModel(checkpoint=50.0, restart=10.0), memory=[9.0, 9.0])
     runs = TaskRuns(np.array([[250.0]]), np.array([[9.0]]))
     device = CheckpointDevice(0.0, 5.0, 0.0, 1.0)
