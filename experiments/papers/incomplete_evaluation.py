@@ -178,7 +178,7 @@ def _draw(tables: Tables) -> Figure:
     return marked(plot_losses(summaries(tables[""]), titles), tables, "generated run logs")
 
 
-_PAPER = Logs(chosen_repetitions=10)
+_PAPER = Logs(chosen_repetitions=5)
 #: Few families, so that a fit takes a tenth of a second.
 _FEW = ("norm", "gamma", "lognorm", "weibull", "truncexpon")
 
