@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
-from workloads.errors import InputError, ParameterError
+from workloads.errors import InputError, OutputError, ParameterError
 from workloads.units import parse_duration
 
 if TYPE_CHECKING:
@@ -17,6 +17,8 @@ __all__ = [
     "add_preparation",
     "add_reading",
     "assignment_of",
+    "check_outputs",
+    "classes_of",
     "duration",
     "machine_of",
     "number",
@@ -147,3 +149,35 @@ def machine_of(arguments: argparse.Namespace, trace: Trace | None, source: str |
         what = "a job table" if trace is None else "this trace"
         raise InputError(f"{source}: {what} does not say how large the machine is: give it with --nodes")
     return trace.nodes
+
+
+def check_outputs(document: str | None, picture: str | None) -> None:
+    """Refuse what cannot be written before anything is.
+
+    Parameters
+    ----------
+    document
+        A file; ``-`` is standard output, None: none.
+    picture
+        Drawn as this name with ``.png`` and ``.pdf``; None: none.
+    """
+    for path in (document, picture):
+        if path is not None and path != "-" and not Path(path).absolute().parent.is_dir():
+            raise OutputError(f"{path}: cannot be written: {Path(path).parent} is not a directory")
+    pictures = [f"{picture}.{kind}" for kind in ("png", "pdf")] if picture else []
+    for path in (document, *pictures):
+        if path is not None and Path(path).is_dir():
+            raise OutputError(f"{path}: cannot be written: is a directory")
+
+
+def classes_of(text: str | None) -> list[int] | None:
+    """Largest sizes of the size classes but the last, or a sentence that says what is legal."""
+    if text is None:
+        return None
+    try:
+        ends = [int(word) for word in text.split(",")]
+    except ValueError:
+        ends = []
+    if not ends or min(ends) < 1 or sorted(set(ends)) != ends:
+        raise ParameterError("--classes", "sizes in nodes, ascending, separated by commas, as 128,512,2048", text)
+    return ends

@@ -14,7 +14,16 @@ import numpy as np
 
 from workloads.files import atomic_open
 
-__all__ = ["COMPARISON", "STOCHASTIC", "Column", "comparison", "render", "stochastic_comparison", "write_csv"]
+__all__ = [
+    "COMPARISON",
+    "STOCHASTIC",
+    "Column",
+    "comparison",
+    "loop_table",
+    "render",
+    "stochastic_comparison",
+    "write_csv",
+]
 
 _GAP = "  "
 _UNKNOWN = "-"
@@ -84,6 +93,23 @@ STOCHASTIC = (
 )
 
 
+#: What is told of the rounds of a loop, of :data:`experiments.closedloop.COLUMNS`.
+LOOP = (
+    Column("round"),
+    Column("alpha", group="planned for", digits=3),
+    Column("gamma_h", "gamma", "h", "planned for", digits=2),
+    Column("fitted_alpha", "alpha", "", "waits were", digits=3),
+    Column("fitted_gamma_h", "gamma", "h", "waits were", digits=2),
+    Column("regret", "regret", "%", "", 100, 1),
+    Column("turnaround_stochastic_h", "stoch.", "h", "turnaround", digits=2),
+    Column("turnaround_h", "all", "h", "turnaround", digits=2),
+    Column("reservations_per_job", "reserv.", "a job", digits=2),
+    Column("wasted_node_hours", "wasted", "kNh", "", 1e-3, 1),
+    Column("utilization", "util.", "%", "", 100, 1),
+    Column("work_utilization", "work", "%", "", 100, 1),
+)
+
+
 def render(rows: Iterable[Mapping[str, Any]], columns: Sequence[Column | str]) -> str:
     """A table as aligned text.
 
@@ -137,6 +163,11 @@ def comparison(summaries: Iterable[Mapping[str, Any]]) -> str:
 def stochastic_comparison(summaries: Iterable[Mapping[str, Any]]) -> str:
     """The stochastic jobs under each mechanism, for a terminal of 120 characters; parameters of :func:`comparison`."""
     return render(summaries, STOCHASTIC)
+
+
+def loop_table(rows: Iterable[Mapping[str, Any]]) -> str:
+    """The rounds of a loop, for a terminal of 120 characters."""
+    return render(rows, LOOP)
 
 
 def write_csv(path: str | Path, rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> None:

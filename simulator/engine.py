@@ -11,7 +11,6 @@ The clock counts integer ticks, so that an instant is exact; within it events ar
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Generator, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -134,14 +133,7 @@ class Engine:
         self._env.process(self._feed_arrivals())
         if self._service is not None and self._notices:
             self._env.process(self._feed_notices(self._service))
-        # Nothing here is cyclic, so the collector would find nothing, and its pauses would count as decision time.
-        collecting = gc.isenabled()
-        gc.disable()
-        try:
-            self._env.run(until=self._done)
-        finally:
-            if collecting:
-                gc.enable()
+        self._env.run(until=self._done)
         self._sample()
 
     # Processes.

@@ -21,6 +21,7 @@ __all__ = [
     "reservation_rows",
     "stochastic_rows",
     "summarize_stochastic",
+    "work_utilization",
 ]
 
 _HOUR = 3600 * SECOND
@@ -141,7 +142,7 @@ def summarize_stochastic(result: Records, records: Sequence[JobRecord]) -> dict[
         mean("paid_cost") / 3600,
         mean("requested_memory_gb"),
         float(sum(int(str(row["memory_kills"])) for row in rows)),
-        _work_utilization(result),
+        work_utilization(result),
         result.planning_seconds,
     )
     return dict(zip(SUMMARY_COLUMNS, values, strict=True))
@@ -183,7 +184,8 @@ def _planned_costs(courses: Sequence[StochasticRecord]) -> list[float]:
     return costs
 
 
-def _work_utilization(result: Records) -> float:
+def work_utilization(result: Records) -> float:
+    """True runtimes times nodes of all jobs, over N times the time from the first submit to the last completion."""
     came = [record for record in result.records if record.end is not None and record.submit is not None]
     elapsed = max(record.end or 0 for record in came) - min(record.submit or 0 for record in came)
     work = sum(record.nodes * record.runtime for record in came)

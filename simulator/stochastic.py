@@ -7,7 +7,7 @@ computes until its walltime is not told from one that will complete.
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
+from collections.abc import Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,7 +20,7 @@ from workloads.errors import InvariantError
 from workloads.job import Job, JobType
 from workloads.profile import memory_profile
 from workloads.streams import stream
-from workloads.units import SECOND, to_ticks
+from workloads.units import to_ticks
 
 if TYPE_CHECKING:
     from policies.planning.planbook import PlanBook, Planned
@@ -84,8 +84,7 @@ class ReservationRecord(NamedTuple):
     memory: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
+class Ending(NamedTuple):
     """How a reservation would go on undisturbed, from its start.
 
     Attributes
@@ -114,9 +113,11 @@ class _Truth:
         self._draws: Any = None
         if self._spread:
             self._draws = stream(options.seed, "checkpoint variation", job.job_id)
-        tasks = memory_profile(job.memory_profile) if job.memory_profile else []
-        self._ends = [to_ticks(seconds) for seconds in accumulate(seconds for seconds, _ in tasks)]
-        self._peaks = [gigabytes for _, gigabytes in tasks]
+        self._ends: Sequence[int] = ()
+        self._peaks: Sequence[float] = ()
+        if job.memory_profile:
+            durations, self._peaks = zip(*memory_profile(job.memory_profile), strict=True)
+            self._ends = [to_ticks(seconds) for seconds in accumulate(durations)]
 
     def ending(self, request: Request, length: int) -> Ending:
         """How a reservation goes that asks for that."""
@@ -184,13 +185,11 @@ class StochasticJob(JobState):
         What no decision may ask.
     planned
         Its plan; None until it is submitted.
-    reservations
-        Those that have ended.
-    walltime
-        Of the reservation that waits or runs.
+    request, reservations
+        The reservation that waits or runs, and those that have ended.
     """
 
-    __slots__ = ("_course", "_options", "application", "planned", "request", "reservations", "truth", "walltime")
+    __slots__ = ("_course", "_origin", "application", "planned", "request", "reservations", "truth")
 
     def __init__(self, job: Job, row: int, rank: int, origin: int, options: Options) -> None:
         self.truth = _Truth(job, options)
@@ -200,8 +199,8 @@ class StochasticJob(JobState):
         self.planned: Planned | None = None
         self.request = _NOTHING
         self.reservations: list[ReservationRecord] = []
-        self.walltime = 0
         self._course: Course | None = None
+        self._origin = origin
 
     def plan(self, book: PlanBook) -> None:
         """At submission: get a plan, and ask for its first reservation."""
@@ -209,7 +208,7 @@ class StochasticJob(JobState):
         self.planned = book.plan(
             self.application, job.plan, job.nodes, job.walltime, job.checkpoint_cost, job.restart_cost
         )
-        self._course = Course(self.planned.plan, to_ticks, _seconds)
+        self._course = Course(self.planned.schedule)
         self._ask()
 
     def again(self, now: int) -> None:
@@ -235,7 +234,7 @@ class StochasticJob(JobState):
 
     def ended(self, run: ReservedRun, ending: str, times: tuple[int, int, int], now: int) -> None:
         """Book a reservation that has ended, and what is saved now."""
-        course, request = self._known_course(), self.request
+        course, request, origin = self._known_course(), self.request, self._origin
         if ending == SAVED:
             course.save(request.milestone)
         elif ending in (EXPIRED, UNSAVED):
@@ -246,9 +245,9 @@ class StochasticJob(JobState):
             ReservationRecord(
                 self.job_id,
                 len(self.reservations) + 1,
-                self.submit,
-                run.start,
-                now,
+                self.submit + origin,
+                run.start + origin,
+                now + origin,
                 run.nodes,
                 self.walltime,
                 *times,
@@ -295,7 +294,3 @@ class ReservedRun(Run):
         work = min(how.work, elapsed - restart)
         usage.lose(self.job, elapsed * self.nodes, now)
         self.job.ended(self, PREEMPTED, (restart, work, elapsed - restart - work), now)
-
-
-def _seconds(ticks: float) -> float:
-    return ticks / SECOND

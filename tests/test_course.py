@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policies.planning.costs import CostModel, Table
-from policies.planning.course import Course
+from policies.planning.course import Course, Schedule
 from policies.planning.plan import ReservationPlan
-from workloads.units import SECOND, to_ticks
+from workloads.units import SECOND, to_seconds, to_ticks
 
 COSTS = CostModel(checkpoint=7, restart=5)
 
@@ -18,7 +18,7 @@ COSTS = CostModel(checkpoint=7, restart=5)
 @pytest.mark.parametrize("memory", [None, [3.0, 1.0, 2.0, 5.0]])
 def test_a_course_on_which_all_goes_well_is_the_plan(memory: list[float] | None) -> None:
     plan = ReservationPlan([10, 25, 40, 90], [False, True, True, False], COSTS, memory=memory)
-    course = Course(plan)
+    course = Course(Schedule(plan))
     lengths, restarts = [], []
     for flag in plan.checkpointed:
         asked = course.request()
@@ -40,16 +40,27 @@ def test_a_course_on_which_all_goes_well_is_the_plan(memory: list[float] | None)
     outcomes=st.lists(st.sampled_from(["good", "good", "bad", "memory"]), max_size=12),
     varying=st.booleans(),
     ticks=st.booleans(),
+    shared=st.booleans(),
 )
 def test_a_course_by_hand(
-    steps: list[int], flags: list[bool], asked: list[int], outcomes: list[str], varying: bool, ticks: bool
+    steps: list[int],
+    flags: list[bool],
+    asked: list[int],
+    outcomes: list[str],
+    varying: bool,
+    ticks: bool,
+    shared: bool,
 ) -> None:
     ends = np.cumsum(steps).tolist()
     flags, memory = flags[: len(ends)], [float(x) for x in asked[: len(ends)]]
     restart = Table([0.0, 1000.0], [2.0, 2002.0]) if varying else 5.0
     plan = ReservationPlan(ends, flags, CostModel(checkpoint=7, restart=restart), memory=memory)
     unit = SECOND if ticks else 1
-    course = Course(plan, to_ticks, lambda x: x / SECOND) if ticks else Course(plan)
+    schedule = Schedule(plan, to_ticks, to_seconds) if ticks else Schedule(plan)
+    if shared:
+        # Another job that follows the same plan has gone far beyond its end.
+        schedule.reach(len(ends) + 9)
+    course = Course(schedule)
 
     # What a submitter would write on paper.
     milestones, marks, needs = [float(x) for x in ends], [*flags], [*memory]

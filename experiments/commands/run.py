@@ -4,34 +4,17 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import asdict
-from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from experiments.arguments import (
-    add_preparation,
-    add_reading,
-    assignment_of,
-    duration,
-    machine_of,
-    number,
-    read_options,
-    share,
-    whole,
-)
-from policies.mechanism import BASELINE
-from workloads.files import sha256_of
-
-if TYPE_CHECKING:
-    from policies.planning.plan import ReservationPlan
-    from policies.planning.planbook import Planner
+from experiments.arguments import duration
+from experiments.simulation import add_simulation, simulation_of
 
 __all__ = ["add_arguments", "main"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("input", metavar="INPUT", help="a trace (SWF, ALCF, sacct) or a job table (CSV, Parquet)")
     parser.add_argument("-o", "--output", metavar="DIR", required=True, help="directory of the results")
     parser.add_argument(
         "--mechanism",
@@ -39,26 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="all",
         help="baseline, N-PAA, N-SPAA, CUA-PAA, CUA-SPAA, CUP-PAA, CUP-SPAA, several by commas, or all (default)",
     )
-    add_reading(parser)
-    add_preparation(parser)
-    machine = parser.add_argument_group("operating the machine")
-    machine.add_argument("--order", metavar="NAME", default="fcfs", help="queue order (default fcfs)")
-    machine.add_argument(
-        "--backfill-length",
-        metavar="WHAT",
-        default="walltime",
-        help="judge candidates by walltime or (true) runtime",
-    )
-    machine.add_argument("--passes", metavar="WHEN", default="instant", help="a pass per instant (default) or event")
-    machine.add_argument("--tenants", metavar="WHO", default="any", help="on idle reserved nodes: any, fits, none")
-    planning = parser.add_argument_group("planning stochastic jobs")
-    planning.add_argument("--fit", metavar="HOW", default="kernel", help="of their laws (default kernel)")
-    planning.add_argument("--known-runs", metavar="K", default="10", help="completed runs that a plan needs (10)")
-    planning.add_argument("--refit-growth", metavar="P", default="0.2", help="more runs for a new plan (0.2: 20 %%)")
-    planning.add_argument(
-        "--checkpoint-variation", metavar="P", default="0", help="checkpoints and restarts take +- that share (0)"
-    )
-    planning.add_argument("--checkpoint-mode", metavar="MODE", default="absorbed", help="absorbed (default) or strict")
+    add_simulation(parser)
     measuring = parser.add_argument_group("measuring")
     measuring.add_argument(
         "--instant-tolerance", metavar="TIME", default="120", help="delay that is still an instant start (default 120)"
@@ -74,74 +38,38 @@ def main(arguments: argparse.Namespace) -> None:
     from experiments.progress import Bar
     from experiments.replay import Measurement, make_directory, parse_mechanisms, replay, write_replay
     from experiments.tables import comparison, stochastic_comparison
-    from experiments.traces import left_out
-    from simulator.options import Options
-    from workloads.assignment import as_rigid, assign
-    from workloads.readers import read_workload
-    from workloads.trace import Trace
+    from workloads.jobtable import write_job_table
     from workloads.units import to_ticks
-    from workloads.validation import check_jobs
 
     mechanisms = parse_mechanisms(arguments.mechanism)
-    assignment, seed = assignment_of(arguments)
-    options = Options(
-        order=arguments.order,
-        backfill_length=arguments.backfill_length,
-        passes=arguments.passes,
-        tenants=arguments.tenants,
-        checkpoint_variation=share(arguments.checkpoint_variation, "--checkpoint-variation"),
-        checkpoint_mode=arguments.checkpoint_mode,
-        seed=seed,
-    )
     measurement = Measurement(
         instant_tolerance=duration(arguments.instant_tolerance, "--instant-tolerance"),
         warmup=duration(arguments.warmup, "--warmup"),
         cooldown=duration(arguments.cooldown, "--cooldown"),
     )
-    workload = read_workload(arguments.input, **read_options(arguments))
-    configuration: dict[str, Any] = {
-        "holdfast": version("holdfast"),
-        "input": {"path": arguments.input, "sha256": sha256_of(arguments.input)},
-        "mechanisms": mechanisms,
-        "options": asdict(options),
-        "measurement": asdict(measurement),
-    }
-    if isinstance(workload, Trace):
-        nodes = machine_of(arguments, workload, arguments.input)
-        trace = workload.on_machine(nodes)
-        as_it_is = mechanisms == [BASELINE] and not assignment.stochastic_share
-        jobs = as_rigid(trace) if as_it_is else assign(trace, assignment, seed=seed)
-        configuration["input"] |= {"format": trace.format, "left_out": dict(trace.excluded)}
-        if not as_it_is:
-            configuration["preparation"] = {"seed": seed, **asdict(assignment)}
-        print(left_out(trace))
-    else:
-        nodes = machine_of(arguments, None, arguments.input)
-        jobs = list(workload.jobs)
-        check_jobs(jobs, nodes, where=arguments.input)
-    configuration["nodes"] = nodes
-    submits = [to_ticks(job.submit) for job in jobs if job.submit is not None]
+    simulation = simulation_of(arguments, mechanisms)
+    if simulation.about:
+        print(simulation.about)
+    submits = [to_ticks(job.submit) for job in simulation.jobs if job.submit is not None]
     if submits:
         measurement.window.bounds(submits)
-    planner, plans = _planning(arguments, jobs, configuration)
     directory = make_directory(arguments.output)
 
     with Bar(len(submits), mechanisms) as bar:
         results = replay(
-            jobs,
-            nodes,
+            simulation.jobs,
+            simulation.nodes,
             mechanisms,
-            options,
+            simulation.options,
             events=arguments.events,
             progress=bar.ended,
-            planner=planner,
-            plans=plans,
+            planner=simulation.planner,
+            plans=simulation.plans,
         )
-    if isinstance(workload, Trace) and not as_it_is:
-        from workloads.jobtable import write_job_table
-
+    if simulation.prepared:
         # Beside the results, so that what was simulated can be read, diffed, and fed to another simulator.
-        write_job_table(jobs, directory / "jobs.csv")
+        write_job_table(simulation.jobs, directory / "jobs.csv")
+    configuration = {**simulation.configuration, "measurement": asdict(measurement)}
     summaries = write_replay(directory, results, measurement, configuration, events=arguments.events)
     print(comparison(summaries))
     if any(result.stochastic for result in results):
@@ -149,31 +77,6 @@ def main(arguments: argparse.Namespace) -> None:
     if arguments.plot:
         _draw(directory, results, summaries)
     print(f"results are in {directory}")
-
-
-def _planning(
-    arguments: argparse.Namespace, jobs: list[Any], configuration: dict[str, Any]
-) -> tuple[Planner | None, dict[str, ReservationPlan]]:
-    """How stochastic jobs are planned, and the plans that the table names by their files."""
-    from workloads.job import JobType
-
-    names = {job.plan for job in jobs if job.type is JobType.STOCHASTIC}
-    if not names:
-        return None, {}
-    from experiments.planning import read_plan
-    from policies.planning.planbook import Planner
-
-    planner = Planner(
-        fit=arguments.fit,
-        least=whole(arguments.known_runs, "--known-runs", 1),
-        growth=0.0 if arguments.refit_growth.strip() == "0" else number(arguments.refit_growth, "--refit-growth"),
-    )
-    files = sorted(name for name in names if name.endswith(".json"))
-    # The files lie beside the table that names them.
-    paths = {name: Path(arguments.input).parent / name for name in files}
-    configuration["planner"] = {"fit": planner.fit, "least": planner.least, "growth": planner.growth}
-    configuration["plans"] = {name: sha256_of(path) for name, path in paths.items()}
-    return planner, {name: read_plan(path) for name, path in paths.items()}
 
 
 def _draw(directory: Path, results: list[Any], summaries: list[dict[str, Any]]) -> None:

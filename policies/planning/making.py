@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from workloads.fits import FitReport
     from workloads.laws.law import Law
 
-__all__ = ["Planning", "fit_of", "parse_strategy"]
+__all__ = ["Planning", "fit_of", "is_rule", "parse_strategy"]
 
 
 #: Parameters of strategies that say how many cells or milestones there are.
@@ -113,6 +113,13 @@ def parse_strategy(text: str) -> tuple[str, dict[str, Any]]:
         parameters[key] = _value_of(key, value)
     _try(strategy, parameters)
     return name, parameters
+
+
+def is_rule(name: str) -> bool:
+    """Whether a strategy is a rule of thumb: it looks at past runs, and neither at their law nor at prices."""
+    from policies.planning.strategies import STRATEGIES
+
+    return "k" in inspect.signature(STRATEGIES[name]).parameters
 
 
 def _try(strategy: Any, parameters: Mapping[str, Any]) -> None:

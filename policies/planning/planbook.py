@@ -7,16 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from policies.planning.costs import CostModel
+from policies.planning.course import Schedule
 from policies.planning.making import Planning, fit_of, parse_strategy
 from policies.planning.plan import ReservationPlan
 from workloads.errors import InputError, ParameterError, UnknownNameError
 from workloads.fits import METHODS
 from workloads.laws import Law, from_samples
+from workloads.units import to_seconds, to_ticks
 
 __all__ = ["PlanBook", "Planned", "Planner", "reserved_time"]
 
@@ -79,11 +82,19 @@ class Planned:
         Under the law that it was made for; None where there was none.
     runs
         Completed runs that it was made from.
+    law
+        That law.
     """
 
     plan: ReservationPlan
     expected_cost: float | None = None
     runs: int = 0
+    law: Law | None = None
+
+    @cached_property
+    def schedule(self) -> Schedule:
+        """The plan in ticks, for all jobs that follow it."""
+        return Schedule(self.plan, to_ticks, to_seconds)
 
 
 class _History:
@@ -192,15 +203,7 @@ class PlanBook:
     def _made(self, name: str, law: Law, costs: CostModel, runs: np.ndarray) -> Planned:
         strategy, parameters = self._strategies[name]
         plan = Planning(law, costs, runs, self._planner.grid).plan(strategy, **parameters)
-        return Planned(plan, plan.expected_cost(law), runs.size)
-
-    def latest(self) -> dict[tuple[Any, ...], ReservationPlan]:
-        """The last plans, by application, strategy, prices and costs."""
-        return {
-            (application, *key): planned.plan
-            for application, history in self._histories.items()
-            for key, planned in history.plans.items()
-        }
+        return Planned(plan, plan.expected_cost(law), runs.size, law)
 
     def _history(self, application: str) -> _History:
         return self._histories.setdefault(application, _History())
