@@ -76,10 +76,8 @@ def _mix(pick: Pick, table: Table) -> Mix:
             jobs.append(job)
             continue
         name = names[pick(0, len(names) - 1)]
-        if pick(0, 2):
-            runtime = unit * pick(1, 40) / 2
-        else:  # where one reservation becomes another
-            runtime = numbers[name].milestones[0] + pick(-1, 1) * 1e-6
+        # Also where one reservation becomes another.
+        runtime = unit * pick(1, 40) / 2 if pick(0, 2) else numbers[name].milestones[0] + pick(-1, 1) * 1e-6
         assert job.submit is not None
         walltime = runtime * pick(1, 4) / 2
         jobs.append(stochastic(job.job_id, job.submit, job.nodes, runtime, name, walltime=walltime))
@@ -99,17 +97,13 @@ def _numbers(pick: Pick, unit: float) -> Numbers:
 
 
 @st.composite
-def mixes(
-    draw: st.DrawFn, *, max_jobs: int = 12, max_nodes: int = 30, types: tuple[JobType, ...] = HYBRID
-) -> Mix:
+def mixes(draw: st.DrawFn, *, max_jobs: int = 12, max_nodes: int = 30, types: tuple[JobType, ...] = HYBRID) -> Mix:
     """Small random tables, some rigid jobs of which are stochastic; parameters as for :func:`job_tables`."""
     table = draw(job_tables(max_jobs=max_jobs, max_nodes=max_nodes, types=types))
     return _mix(lambda low, high: draw(st.integers(low, high)), table)
 
 
-def random_mix(
-    seed: int, *, max_jobs: int = 12, max_nodes: int = 30, types: tuple[JobType, ...] = HYBRID
-) -> Mix:
+def random_mix(seed: int, *, max_jobs: int = 12, max_nodes: int = 30, types: tuple[JobType, ...] = HYBRID) -> Mix:
     """The same from a seed, for bulk runs."""
     rng = np.random.default_rng([seed, 1])
     table = random_job_table(seed, max_jobs=max_jobs, max_nodes=max_nodes, types=types)

@@ -7,6 +7,7 @@ import time
 from collections import defaultdict
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
@@ -81,7 +82,9 @@ def assert_learnt_from_the_past(jobs: list[Job], result: Result, least: int) -> 
         runs.sort()
     fitted: dict[str, int] = defaultdict(int)
     learnt = 0
-    submitted = sorted(result.stochastic, key=lambda course: (to_ticks(by_id[course.job_id].submit or 0), course.job_id))
+    submitted = sorted(
+        result.stochastic, key=lambda course: (to_ticks(by_id[course.job_id].submit or 0), course.job_id)
+    )
     for course in submitted:
         job = by_id[course.job_id]
         submit = to_ticks(job.submit or 0)
@@ -145,7 +148,7 @@ def test_a_long_history_is_refitted_now_and_then() -> None:
     assert min(fits) >= 10
     assert len(fits) > 4
     ordered = sorted(fits)
-    assert all(10 * after >= 12 * before for before, after in zip(ordered, ordered[1:], strict=False))
+    assert all(10 * after >= 12 * before for before, after in pairwise(ordered))
 
 
 def test_two_applications_never_mix() -> None:

@@ -131,10 +131,8 @@ WRONG_ROWS: list[tuple[dict[str, str], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("row", "sentence"), WRONG_ROWS, ids=lambda value: value[:45] if isinstance(value, str) else "")
-def test_wrong_rows(
-    row: dict[str, str], sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.parametrize(("row", "sentence"), WRONG_ROWS, ids=[sentence[:45] for _, sentence in WRONG_ROWS])
+def test_wrong_rows(row: dict[str, str], sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "table.csv"
     names = (*COLUMNS, *STOCHASTIC_COLUMNS)
     fine = {**GOOD, "job_id": "1"}
@@ -235,7 +233,7 @@ WRONG_WORDS: list[tuple[list[str], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("words", "sentence"), WRONG_WORDS, ids=lambda value: "" if isinstance(value, str) else None)
+@pytest.mark.parametrize(("words", "sentence"), WRONG_WORDS, ids=[" ".join(words) for words, _ in WRONG_WORDS])
 def test_wrong_words(
     words: list[str], sentence: str, year: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -300,9 +298,7 @@ def test_the_tables_of_a_run_agree(year: Path, tmp_path: Path) -> None:
     (summary,) = rows(tmp_path / "summary.csv")
     mean = sum(float(row["paid_cost"]) for row in table) / len(table)
     assert float(summary["paid_cost_h"]) == pytest.approx(mean / 3600)
-    assert float(summary["reservations_per_job"]) == pytest.approx(
-        sum(map(len, of_job.values())) / len(of_job)
-    )
+    assert float(summary["reservations_per_job"]) == pytest.approx(sum(map(len, of_job.values())) / len(of_job))
 
 
 def write_table(path: Path, plan: str, runtimes: list[float]) -> None:
@@ -405,12 +401,10 @@ def test_broken_plan_files(name: str, tmp_path: Path, capsys: pytest.CaptureFixt
         ("jobs", "unknown planning strategy 'jobs'"),
     ],
 )
-def test_wrong_plans_of_a_table(
-    plan: str, sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Also where there is no such file."""
+def test_wrong_plans_of_a_table(plan: str, sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_table(tmp_path / "jobs.csv", plan, [5.0])
     refused(capsys, ["run", str(tmp_path / "jobs.csv"), "-o", str(tmp_path / "out"), "--nodes", "1"], sentence)
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(
@@ -430,7 +424,5 @@ def test_wrong_options_of_run(
     words: list[str], sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_table(tmp_path / "jobs.csv", "optimal", [5.0])
-    refused(
-        capsys, ["run", str(tmp_path / "jobs.csv"), "-o", str(tmp_path / "out"), "--nodes", "1", *words], sentence
-    )
+    refused(capsys, ["run", str(tmp_path / "jobs.csv"), "-o", str(tmp_path / "out"), "--nodes", "1", *words], sentence)
     assert not (tmp_path / "out").exists()

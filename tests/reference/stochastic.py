@@ -1,7 +1,7 @@
 """Rigid and stochastic jobs on one machine, as plain as it gets: no SimPy, no planner, a loop over instants.
 
-Follows stochastic-in-cluster.md and easy-backfilling.md sentence by sentence. Of a plan only its numbers are used. Times
-are whole ticks (microseconds) throughout.
+Follows stochastic-in-cluster.md and easy-backfilling.md sentence by sentence. Of a plan only its numbers are used.
+Times are whole ticks (microseconds) throughout.
 """
 
 from __future__ import annotations
@@ -135,9 +135,7 @@ def replay_stochastic(
     first start and end
         Of each job, by its id [ticks].
     """
-    steps = [
-        follow(plans[job.plan], job.runtime) if isinstance(job, Stochastic) else iter(()) for job in jobs
-    ]
+    steps = [follow(plans[job.plan], job.runtime) if isinstance(job, Stochastic) else iter(()) for job in jobs]
     coming = [_asked(row, job, steps[row], round(job.submit * _TICK)) for row, job in enumerate(jobs)]
     waiting: list[_Waiting] = []
     running: list[_Running] = []
