@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -18,7 +17,7 @@ from experiments.experiment import Outcome, Verdict, find_experiment, read_table
 from experiments.papers.checkpoint_batch import STRATEGY_NAMES, Instance, draw_instance, law_named, plan_for, run_batch
 from experiments.papers.checkpoint_printed import APPLICATIONS, TABLE_4
 from experiments.statistics import Interval
-from policies.planning.plan import ReservationPlan
+from tests.reference.queue import queued, spent
 from workloads.errors import InputError
 
 TINY: dict[str, dict[str, Any]] = {
@@ -26,38 +25,6 @@ TINY: dict[str, dict[str, Any]] = {
     "checkpoint-fig9": {"jobs": 30, "processors": 16, "repetitions": 2, "variations": (0.1, 0.2), "overheads": (0.25,)},
     "checkpoint-table4": {"jobs": (6, 12, 12), "processors": 16, "runs": 3},
 }
-
-
-def spent(plan: ReservationPlan, runtime: float) -> list[float]:
-    """How long each reservation of a job lasts, by the definition of the plan."""
-    plan, saved, restart, found = plan.extended(runtime), 0.0, 0.0, []
-    for milestone, checkpointed in zip(plan.milestones.tolist(), plan.checkpointed.tolist(), strict=True):
-        if runtime <= milestone:
-            return [*found, restart + runtime - saved]
-        found.append(restart + milestone - saved + (plan.costs.checkpoint if checkpointed else 0.0))
-        if checkpointed:
-            saved, restart = milestone, plan.costs.restart
-    raise AssertionError("a plan that ends before the job")
-
-
-def queued(jobs: Sequence[Sequence[float]], processors: int) -> list[float]:
-    """When each job is done: one processor each, first come first served, the next reservation behind all that wait."""
-    waiting = [(0.0, row) for row in range(len(jobs))]
-    running: list[tuple[float, int]] = []
-    step, ends, now = [0] * len(jobs), [0.0] * len(jobs), 0.0
-    while waiting or running:
-        waiting.sort()
-        while waiting and len(running) < processors:
-            _, row = waiting.pop(0)
-            heapq.heappush(running, (now + jobs[row][step[row]], row))
-        now = running[0][0]
-        while running and running[0][0] <= now + 1e-6:
-            _, row = heapq.heappop(running)
-            step[row] += 1
-            ends[row] = now
-            if step[row] < len(jobs[row]):
-                waiting.append((now, row))
-    return ends
 
 
 @pytest.mark.parametrize(

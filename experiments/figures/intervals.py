@@ -49,11 +49,12 @@ def draw_bars(
         # A white bar needs an edge to be seen.
         edge = INK if colors[label].upper() == "#FFFFFF" else "none"
         axes.bar(places, heights, 0.94 * width, color=colors[label], edgecolor=edge, linewidth=0.6, label=label)
-        margins = [
-            [(mean.mean - mean.low) * scale for mean in known],
-            [(mean.high - mean.mean) * scale for mean in known],
-        ]
-        axes.errorbar(places, heights, margins, fmt="none", ecolor=INK, elinewidth=0.8, capsize=1.6, capthick=0.8)
+        # What does not vary has no interval to show.
+        for place, mean in zip(places, known, strict=True):
+            if mean.low < mean.high:
+                ends = [[(mean.mean - mean.low) * scale], [(mean.high - mean.mean) * scale]]
+                look = {"ecolor": INK, "elinewidth": 0.8, "capsize": 1.6, "capthick": 0.8}
+                axes.errorbar([place], [mean.mean * scale], ends, fmt="none", **look)
     axes.set_xticks(range(len(groups)), groups)
     axes.tick_params(axis="x", length=0)
 
