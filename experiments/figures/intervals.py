@@ -50,11 +50,13 @@ def draw_bars(
         edge = INK if colors[label].upper() == "#FFFFFF" else "none"
         axes.bar(places, heights, 0.94 * width, color=colors[label], edgecolor=edge, linewidth=0.6, label=label)
         # What does not vary has no interval to show.
-        for place, mean in zip(places, known, strict=True):
-            if mean.low < mean.high:
-                ends = [[(mean.mean - mean.low) * scale], [(mean.high - mean.mean) * scale]]
-                look = {"ecolor": INK, "elinewidth": 0.8, "capsize": 1.6, "capthick": 0.8}
-                axes.errorbar([place], [mean.mean * scale], ends, fmt="none", **look)
+        wide = [(place, mean) for place, mean in zip(places, known, strict=True) if mean.low < mean.high]
+        below = [(mean.mean - mean.low) * scale for _, mean in wide]
+        above = [(mean.high - mean.mean) * scale for _, mean in wide]
+        axes.errorbar(
+            [place for place, _ in wide], [mean.mean * scale for _, mean in wide], [below, above],
+            fmt="none", ecolor=INK, elinewidth=0.8, capsize=1.6, capthick=0.8,
+        )  # fmt: skip
     axes.set_xticks(range(len(groups)), groups)
     axes.tick_params(axis="x", length=0)
 
