@@ -164,6 +164,7 @@ def _judge(tables: Tables) -> list[Verdict]:
 def _ten_per_cent(claim: str, found: Interval, remark: str) -> Verdict:
     """Whether there is an improvement, and 10 % is not too much to say of it."""
     remarks = [] if found.decided else ["not decided"]
+    remarks += ["more than is printed"] if found.low > 0.1 else []
     remarks += [remark] if remark else []
     measured = f"by {found.text('+.1f', 100)} %"
     return Verdict.of(claim, "10 %", measured, found.positive and found.high >= 0.1, "; ".join(remarks))

@@ -254,6 +254,9 @@ def _draw(tables: Tables) -> Figure:
                 # From 1, which no stretch is below, to MASI's.
                 axes.set_yscale("log")
                 axes.set_ylim(bottom=1.0)
+                axes.minorticks_off()
+                axes.set_yticks([value for value in (1, 2, 5, 10, 20, 50, 100, 200) if value <= axes.get_ylim()[1]])
+                axes.yaxis.set_major_formatter("{x:g}")
             title = f"1 to {widest} nodes a job" if widest > 1 else "1 node a job"
             dress(axes, y=label if widest == widths[0] else "", title=title, grid="y")
     panel_letters(list(panels.ravel()))
