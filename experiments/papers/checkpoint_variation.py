@@ -243,7 +243,7 @@ EXPERIMENTS: Sequence[Experiment] = (
         title="Checkpoint and restart times that vary by up to 30 % around the planned ones",
         question="How far may checkpoints differ from what the plan was made for?",
         parameters=_PAPER,
-        quick=VariationParameters(variations=(0.15, 0.30), repetitions=4),
+        quick=VariationParameters(variations=(0.15, 0.30), repetitions=3),
         measure=_measure,
         judge=_judge,
         draw=_draw,
