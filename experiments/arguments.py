@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
-from workloads.errors import InputError, ParameterError
+from workloads.errors import InputError, OutputError, ParameterError
 from workloads.units import parse_duration
 
 if TYPE_CHECKING:
@@ -17,10 +17,13 @@ __all__ = [
     "add_preparation",
     "add_reading",
     "assignment_of",
+    "check_outputs",
+    "classes_of",
     "duration",
     "machine_of",
     "number",
     "read_options",
+    "share",
     "whole",
 ]
 
@@ -44,6 +47,17 @@ def number(text: str, option: str) -> float:
         value = 0.0
     if not 0 < value < float("inf"):
         raise ParameterError(option, "a positive number", text)
+    return value
+
+
+def share(text: str, option: str) -> float:
+    """A share from 0 to 1, or a sentence that says so."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise ParameterError(option, "a share from 0 to 1", text)
     return value
 
 
@@ -98,24 +112,32 @@ def add_preparation(parser: argparse.ArgumentParser) -> None:
         "--checkpoint-factor", metavar="F", default="1", help="checkpoint interval over Daly's optimum (default 1)"
     )
     group.add_argument("--no-show-share", metavar="P", default="0", help="share of noticed jobs that never arrive")
+    group.add_argument(
+        "--stochastic-share", metavar="P", default="0", help="share of the groups that are stochastic applications"
+    )
+    group.add_argument(
+        "--plan", metavar="STRATEGY", default="optimal", help="how their jobs are planned (default optimal)"
+    )
 
 
 def assignment_of(arguments: argparse.Namespace) -> tuple[Assignment, int]:
     """The parameters of the type assignment, and the seed."""
     from workloads.assignment import Assignment
 
-    try:
-        no_shows = float(arguments.no_show_share)
-    except ValueError:
-        raise ParameterError("--no-show-share", "a share from 0 to 1", arguments.no_show_share) from None
     assignment = Assignment(
         notice_mix=arguments.notice_mix,
         group_by=arguments.group_by,
         overheads=arguments.overheads,
         node_mtbf=duration(arguments.node_mtbf, "--node-mtbf"),
         checkpoint_factor=number(arguments.checkpoint_factor, "--checkpoint-factor"),
-        no_show_share=no_shows,
+        no_show_share=share(arguments.no_show_share, "--no-show-share"),
+        stochastic_share=share(arguments.stochastic_share, "--stochastic-share"),
+        plan=arguments.plan,
     )
+    if assignment.stochastic_share and not assignment.plan.endswith(".json"):
+        from policies.planning.making import parse_strategy
+
+        parse_strategy(assignment.plan)
     return assignment, whole(arguments.seed, "--seed")
 
 
@@ -127,3 +149,35 @@ def machine_of(arguments: argparse.Namespace, trace: Trace | None, source: str |
         what = "a job table" if trace is None else "this trace"
         raise InputError(f"{source}: {what} does not say how large the machine is: give it with --nodes")
     return trace.nodes
+
+
+def check_outputs(document: str | None, picture: str | None) -> None:
+    """Refuse what cannot be written before anything is.
+
+    Parameters
+    ----------
+    document
+        A file; ``-`` is standard output, None: none.
+    picture
+        Drawn as this name with ``.png`` and ``.pdf``; None: none.
+    """
+    for path in (document, picture):
+        if path is not None and path != "-" and not Path(path).absolute().parent.is_dir():
+            raise OutputError(f"{path}: cannot be written: {Path(path).parent} is not a directory")
+    pictures = [f"{picture}.{kind}" for kind in ("png", "pdf")] if picture else []
+    for path in (document, *pictures):
+        if path is not None and Path(path).is_dir():
+            raise OutputError(f"{path}: cannot be written: is a directory")
+
+
+def classes_of(text: str | None) -> list[int] | None:
+    """Largest sizes of the size classes but the last, or a sentence that says what is legal."""
+    if text is None:
+        return None
+    try:
+        ends = [int(word) for word in text.split(",")]
+    except ValueError:
+        ends = []
+    if not ends or min(ends) < 1 or sorted(set(ends)) != ends:
+        raise ParameterError("--classes", "sizes in nodes, ascending, separated by commas, as 128,512,2048", text)
+    return ends

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from workloads.errors import InputError
 
@@ -27,7 +27,9 @@ COMMANDS = {
     "run": "replay a trace or a job table under one or more mechanisms",
     "sweep": "carry out a grid of simulations, on this machine or a cluster, and go on where it was interrupted",
     "marginals": "compare the generator's marginals with those of a real trace",
+    "fit-costs": "from waits, recorded or simulated, to the prices under which a plan's cost is its response time",
     "plan": "from a law of the runtime, or past runs, to the reservations to ask for",
+    "loop": "plan stochastic jobs, simulate, fit the waits, and plan again until the plans are stable",
     "experiment": "reproduce a table or figure of the papers",
 }
 
@@ -47,6 +49,11 @@ def _version() -> str:
         return "unknown"
 
 
+def _module(command: str) -> Any:
+    """The module of a command; a name of Python has no dashes."""
+    return import_module(f"experiments.commands.{command.replace('-', '_')}")
+
+
 def _parser(chosen: str | None) -> argparse.ArgumentParser:
     parser = _Parser(
         prog="holdfast",
@@ -59,7 +66,7 @@ def _parser(chosen: str | None) -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=purpose, description=f"{purpose[0].upper()}{purpose[1:]}.")
         command.allow_abbrev = False
         if name == chosen:
-            import_module(f"experiments.commands.{name}").add_arguments(command)
+            _module(name).add_arguments(command)
     return parser
 
 
@@ -84,7 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.print_help()
         return 0
     try:
-        status: int | None = import_module(f"experiments.commands.{parsed.command}").main(parsed)
+        status: int | None = _module(parsed.command).main(parsed)
         sys.stdout.flush()
     except InputError as error:
         print(f"holdfast {parsed.command}: {error}", file=sys.stderr)

@@ -117,10 +117,10 @@ class Experiment:
 
 def all_experiments() -> dict[str, Experiment]:
     """Every experiment by id, in the order of papers and numbers."""
-    package = import_module("experiments.papers")
     found: list[Experiment] = []
-    for module in pkgutil.iter_modules(package.__path__, "experiments.papers."):
-        found += getattr(import_module(module.name), "EXPERIMENTS", ())
+    for name in ("experiments.papers", "experiments.beyond"):
+        for module in pkgutil.iter_modules(import_module(name).__path__, f"{name}."):
+            found += getattr(import_module(module.name), "EXPERIMENTS", ())
     return {item.id: item for item in sorted(found, key=lambda item: _reading_order(item.id))}
 
 

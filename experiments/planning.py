@@ -15,9 +15,10 @@ from workloads.units import parse_duration
 if TYPE_CHECKING:
     import numpy as np
 
+    from policies.planning.plan import ReservationPlan
     from workloads.laws.law import Law
 
-__all__ = ["LAWS", "OPTIONS", "law_of", "read_runs", "unit_of"]
+__all__ = ["LAWS", "OPTIONS", "law_of", "read_plan", "read_runs", "unit_of"]
 
 
 @dataclass(frozen=True)
@@ -267,6 +268,27 @@ def read_runs(path: str | Path, column: str | None = None, unit: float = 1.0) ->
     if not runs:
         raise TraceError(path, None, "holds no runtimes")
     return np.array(runs)
+
+
+def read_plan(path: str | Path) -> ReservationPlan:
+    """A plan from the file that ``holdfast plan --json`` wrote.
+
+    Raises
+    ------
+    TraceError
+        If the file cannot be read or holds no plan.
+    """
+    from policies.planning.plan import ReservationPlan
+    from workloads.files import read_text
+
+    try:
+        return ReservationPlan.from_json(read_text(path))
+    except ParameterError as error:
+        raise TraceError(path, None, str(error)) from None
+    except TraceError:
+        raise
+    except InputError as error:
+        raise TraceError(path, None, str(error).removeprefix("this ")) from None
 
 
 def _runtime(path: str | Path, line: int, text: str, unit: float) -> float:

@@ -51,6 +51,9 @@ def document(plan: ReservationPlan, law: Law) -> dict[str, Any]:
         "strategy": plan.strategy,
         "expected_cost": float(plan.expected_cost(law)),
         "omniscient_cost": float(plan.omniscient_cost(law)),
+        "costs": plan.costs.to_dict(plan.milestones),
+        "extension": plan.extension,
+        "extension_checkpointed": plan.extension_checkpointed,
         "reservations": [dict(zip(values, row, strict=True)) for row in zip(*values.values(), strict=True)],
     }
 

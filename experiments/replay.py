@@ -7,18 +7,23 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from experiments.tables import write_csv
 from policies.mechanism import BASELINE, MECHANISMS, parse_mechanism
-from simulator import Result, simulate
+from simulator import Result, reservations, simulate
 from simulator.eventlog import Entry
-from simulator.metrics import JOB_COLUMNS, SUMMARY_COLUMNS, Window, job_rows, summarize, summarize_types
+from simulator.metrics import JOB_COLUMNS, Window, job_rows, summarize, summarize_types
 from simulator.options import Options
+from simulator.reservations import reservation_rows, stochastic_rows
 from workloads.errors import OutputError
 from workloads.files import atomic_open
 from workloads.job import Job
 from workloads.units import SECOND
+
+if TYPE_CHECKING:
+    from policies.planning.plan import ReservationPlan
+    from policies.planning.planbook import Planner
 
 __all__ = ["Measurement", "make_directory", "parse_mechanisms", "replay", "write_replay"]
 
@@ -73,8 +78,10 @@ def replay(
     *,
     events: bool = False,
     progress: Progress | None = None,
+    planner: Planner | None = None,
+    plans: Mapping[str, ReservationPlan] | None = None,
 ) -> list[Result]:
-    """Simulate the table under each mechanism."""
+    """Simulate the table under each mechanism; the parameters are those of :func:`simulator.simulation.simulate`."""
     return [
         simulate(
             jobs,
@@ -82,6 +89,8 @@ def replay(
             mechanism,
             events=events,
             progress=None if progress is None else partial(progress, mechanism),
+            planner=planner,
+            plans=plans,
             **asdict(options),
         )
         for mechanism in mechanisms
@@ -117,6 +126,8 @@ def write_replay(
 ) -> list[dict[str, str | int | float]]:
     """Write ``run.json``, ``summary.csv``, ``types.csv``, ``accounting.csv``, ``jobs-*.csv`` and ``events-*.csv``.
 
+    Where there are stochastic jobs also ``stochastic-*.csv`` (a row a job) and ``reservations-*.csv``.
+
     Returns
     -------
     list of dict
@@ -132,7 +143,18 @@ def write_replay(
         )
         if events:
             write_csv(directory / f"events-{result.mechanism}.csv", _event_rows(result), Entry._fields)
-    write_csv(directory / "summary.csv", summaries, SUMMARY_COLUMNS)
+        if result.stochastic:
+            write_csv(
+                directory / f"stochastic-{result.mechanism}.csv",
+                stochastic_rows(result),
+                reservations.JOB_COLUMNS,
+            )
+            write_csv(
+                directory / f"reservations-{result.mechanism}.csv",
+                reservation_rows(result),
+                reservations.RESERVATION_COLUMNS,
+            )
+    write_csv(directory / "summary.csv", summaries, tuple(summaries[0]))
     types = [row for result in results for row in summarize_types(result, window=measurement.window)]
     write_csv(directory / "types.csv", types, tuple(types[0]))
     shares = [

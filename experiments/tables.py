@@ -14,7 +14,16 @@ import numpy as np
 
 from workloads.files import atomic_open
 
-__all__ = ["COMPARISON", "Column", "comparison", "render", "write_csv"]
+__all__ = [
+    "COMPARISON",
+    "STOCHASTIC",
+    "Column",
+    "comparison",
+    "loop_table",
+    "render",
+    "stochastic_comparison",
+    "write_csv",
+]
 
 _GAP = "  "
 _UNKNOWN = "-"
@@ -67,6 +76,40 @@ COMPARISON = (
 )
 
 
+#: What is compared of stochastic jobs, of :data:`simulator.reservations.SUMMARY_COLUMNS`.
+STOCHASTIC = (
+    Column("mechanism"),
+    Column("turnaround_stochastic_h", "turnaround", "h", "stochastic jobs", digits=1),
+    Column("preemption_ratio_stochastic", "preempted", "%", "stochastic jobs", 100, 1),
+    Column("reservations_per_job", "reservations", "a job", "stochastic jobs", digits=2),
+    Column("stretch", "response", "/ runtime", "stretch", digits=2),
+    Column("execution_stretch", "execution", "/ runtime", "stretch", digits=2),
+    Column("expected_cost_h", "expected", "h", "cost of a job", digits=2),
+    Column("planned_cost_h", "planned", "h", "cost of a job", digits=2),
+    Column("paid_cost_h", "paid", "h", "cost of a job", digits=2),
+    Column("wasted_node_hours", "wasted", "kNh", "", 1e-3, 1),
+    Column("work_utilization", "work", "% of nodes", "", 100, 1),
+    Column("planning_seconds", "planning", "s", digits=1),
+)
+
+
+#: What is told of the rounds of a loop, of :data:`experiments.closedloop.COLUMNS`.
+LOOP = (
+    Column("round"),
+    Column("alpha", group="planned for", digits=3),
+    Column("gamma_h", "gamma", "h", "planned for", digits=2),
+    Column("fitted_alpha", "alpha", "", "waits were", digits=3),
+    Column("fitted_gamma_h", "gamma", "h", "waits were", digits=2),
+    Column("regret", "regret", "%", "", 100, 1),
+    Column("turnaround_stochastic_h", "stoch.", "h", "turnaround", digits=2),
+    Column("turnaround_h", "all", "h", "turnaround", digits=2),
+    Column("reservations_per_job", "reserv.", "a job", digits=2),
+    Column("wasted_node_hours", "wasted", "kNh", "", 1e-3, 1),
+    Column("utilization", "util.", "%", "", 100, 1),
+    Column("work_utilization", "work", "%", "", 100, 1),
+)
+
+
 def render(rows: Iterable[Mapping[str, Any]], columns: Sequence[Column | str]) -> str:
     """A table as aligned text.
 
@@ -115,6 +158,16 @@ def comparison(summaries: Iterable[Mapping[str, Any]]) -> str:
         Rows as :func:`simulator.metrics.summarize` returns.
     """
     return render(summaries, COMPARISON)
+
+
+def stochastic_comparison(summaries: Iterable[Mapping[str, Any]]) -> str:
+    """The stochastic jobs under each mechanism, for a terminal of 120 characters; parameters of :func:`comparison`."""
+    return render(summaries, STOCHASTIC)
+
+
+def loop_table(rows: Iterable[Mapping[str, Any]]) -> str:
+    """The rounds of a loop, for a terminal of 120 characters."""
+    return render(rows, LOOP)
 
 
 def write_csv(path: str | Path, rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Generator, Sequence
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import simpy
 
@@ -28,9 +28,14 @@ from simulator.holders import Reservation, Run
 from simulator.jobstate import FixedJob, JobState
 from simulator.ondemand import OnDemandService
 from simulator.options import Options
+from simulator.stochastic import StochasticJob
 from simulator.system import System
+from workloads.errors import InvariantError
 from workloads.job import JobType
-from workloads.units import to_ticks
+from workloads.units import SECOND, to_ticks
+
+if TYPE_CHECKING:
+    from policies.planning.planbook import PlanBook
 
 __all__ = ["Engine", "Sample"]
 
@@ -75,6 +80,15 @@ class Engine:
         Where events go.
     progress
         Told now and then how many jobs have ended.
+    book
+        Who plans the stochastic jobs; None: there are none.
+
+    Attributes
+    ----------
+    latencies
+        Wall-clock seconds of each decision with its scheduling pass.
+    planning_seconds
+        Wall-clock seconds of planning, which is no part of a decision of the scheduler.
     """
 
     def __init__(
@@ -85,6 +99,7 @@ class Engine:
         options: Options,
         log: EventLog,
         progress: Callable[[int], None] | None = None,
+        book: PlanBook | None = None,
     ) -> None:
         self._env = simpy.Environment()
         self._log = log
@@ -105,9 +120,11 @@ class Engine:
         self._left = len(self._arrivals)
         self._done = self._env.event()
         self._progress = progress
+        self._book = book
         self._pass_due = False
         self._spent = 0.0
         self.latencies: list[float] = []
+        self.planning_seconds = 0.0
         self.samples: list[Sample] = []
 
     def run(self) -> None:
@@ -139,6 +156,8 @@ class Engine:
                 # Elapsed time is counted from the first submit, whatever a notice has reserved before.
                 system.cluster.restart_accounting(first)
             self._log(job.submit, "submit", job.job_id, 0, 0)
+            if isinstance(job, StochasticJob):
+                began += self._plan(job)
             if service is not None and isinstance(job, FixedJob) and job.type is JobType.ON_DEMAND:
                 service.arrive(job)
             else:
@@ -165,17 +184,36 @@ class Engine:
             for gathering in self.system.vacate(run):
                 self._known_service().launch(gathering)
         else:
-            self.system.complete(run)
+            done = self.system.complete(run)
             if run.type is JobType.ON_DEMAND:
                 self._known_service().complete(run)
             else:
                 self.system.give_away(run)
-            self._left -= 1
-            if self._progress is not None and self._left % _REPORT_EVERY == 0:
+            if isinstance(run.job, StochasticJob):
+                self._go_on(run.job, done)
+            self._left -= done
+            if done and self._progress is not None and self._left % _REPORT_EVERY == 0:
                 self._progress(len(self._arrivals) - self._left)
-            if not self._left:
+            if done and not self._left:
                 self._done.succeed()
         self._leave(began)
+
+    def _plan(self, job: StochasticJob) -> float:
+        """Plan a job that is submitted; returns how long it took."""
+        if self._book is None:
+            raise InvariantError(f"job {job.job_id} is stochastic, and there is nobody to plan it")
+        began = perf_counter()
+        job.plan(self._book)
+        spent = perf_counter() - began
+        self.planning_seconds += spent
+        return spent
+
+    def _go_on(self, job: StochasticJob, done: bool) -> None:
+        """After a reservation: the application has one more known runtime, or the next reservation is submitted."""
+        if not done:
+            self.system.resubmit(job)
+        elif self._book is not None:
+            self._book.completed(job.application, job.truth.runtime / SECOND)
 
     # What the system and the service ask for.
 

@@ -15,9 +15,10 @@ class Entry(NamedTuple):
     time
         Tick of the simulated clock.
     event
-        ``submit``, ``notice``, ``reserve``, ``time-out``, ``wait`` (an on-demand job that cannot get its nodes),
-        ``gather`` (one that waits for promised nodes), ``start``, ``shrink``, ``expand``, ``warn``, ``preempt`` (the
-        nodes are given up), ``requeue``, ``complete``, ``kill``.
+        ``submit`` (of a stochastic job: of each reservation), ``notice``, ``reserve``, ``time-out``, ``wait`` (an
+        on-demand job that cannot get its nodes), ``gather`` (one that waits for promised nodes), ``start``, ``shrink``,
+        ``expand``, ``warn``, ``preempt`` (the nodes are given up), ``requeue``, ``expire`` (a reservation is over and
+        its job is not), ``complete``, ``kill``.
     job_id
         The job it happens to.
     before, after

@@ -128,8 +128,8 @@ class Run(Account, ABC):
         """Set the ends, once the nodes are there."""
 
     @abstractmethod
-    def complete(self, usage: Usage) -> None:
-        """Account for a run that reached its end."""
+    def complete(self, usage: Usage) -> bool:
+        """Account for a run that reached its end; returns whether its job is done."""
 
     @abstractmethod
     def stop(self, now: int, usage: Usage) -> None:

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from workloads.job import Job, JobType
 from workloads.units import to_ticks
 
-__all__ = ["FixedJob", "JobState", "MalleableJob", "job_state"]
+__all__ = ["FixedJob", "JobState", "MalleableJob", "divide"]
 
 
 class JobState(ABC):
@@ -23,6 +23,8 @@ class JobState(ABC):
         The row of the job table.
     row, rank
         Its position in the input, and in the order of job ids: ties are broken by them.
+    submit, first_submit
+        Of what waits or runs (of a stochastic job its reservation), and of the job.
     runs
         How many runs it has begun.
     start, end
@@ -36,6 +38,7 @@ class JobState(ABC):
     __slots__ = (
         "end",
         "estimated_arrival",
+        "first_submit",
         "job",
         "job_id",
         "lost",
@@ -66,6 +69,7 @@ class JobState(ABC):
         self.min_nodes = job.nodes
         # A no-show is never asked for its submit time.
         self.submit = to_ticks(job.submit) - origin if job.submit is not None else -1
+        self.first_submit = self.submit
         self.notice = -1
         self.estimated_arrival = self.submit
         if job.notice is not None and job.estimated_arrival is not None:
@@ -160,24 +164,3 @@ def divide(node_ticks: int, nodes: int) -> int:
     """Time that the work takes at that size, rounded to a tick; halves to even, as ``round`` does."""
     ticks, rest = divmod(node_ticks, nodes)
     return ticks + (2 * rest > nodes or (2 * rest == nodes and ticks % 2))
-
-
-def job_state(job: Job, row: int, rank: int, origin: int, *, baseline: bool) -> JobState:
-    """The state of a job before anything has happened.
-
-    Parameters
-    ----------
-    job
-        A valid row of the job table.
-    row, rank
-        Its position in the table, and in the order of job ids.
-    origin
-        Ticks of the table's clock at which the simulated clock stands at 0.
-    baseline
-        Whether all jobs are rigid at their trace runtime and walltime (hybrid-workloads.md, section 3).
-    """
-    if baseline:
-        return FixedJob(job, JobType.RIGID, row, rank, origin, baseline=True)
-    if job.type is JobType.MALLEABLE:
-        return MalleableJob(job, row, rank, origin)
-    return FixedJob(job, job.type, row, rank, origin, baseline=False)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from simulator.records import JobRecord, Records
+from simulator.reservations import summarize_stochastic
 from workloads.errors import InputError, ParameterError
 from workloads.job import JobType
 from workloads.units import SECOND, to_ticks
@@ -180,7 +181,8 @@ def summarize(
     Returns
     -------
     dict
-        The columns of :data:`SUMMARY_COLUMNS`; a mean or ratio over no jobs is NaN.
+        The columns of :data:`SUMMARY_COLUMNS`, and where there are stochastic jobs those of
+        :data:`simulator.reservations.SUMMARY_COLUMNS`; a mean or ratio over no jobs is NaN.
     """
     if not (math.isfinite(instant_tolerance) and instant_tolerance >= 0):
         raise ParameterError("instant_tolerance", "a duration of at least 0", instant_tolerance)
@@ -214,13 +216,18 @@ def summarize(
         _of(np.max, latencies),
         result.engine_seconds,
     )
-    return dict(zip(SUMMARY_COLUMNS, values, strict=True))
+    summary: dict[str, str | int | float] = dict(zip(SUMMARY_COLUMNS, values, strict=True))
+    if result.stochastic:
+        summary.update(summarize_stochastic(result, records))
+    return summary
 
 
 def summarize_types(result: Records, *, window: Window | None = None) -> list[dict[str, str | int | float]]:
-    """The metrics of the jobs, for all of them and for each type: a row each."""
+    """The metrics of the jobs, for all of them and for each type: a row each; stochastic where there are any."""
     records = _chosen(result, window if window is not None else Window())
-    groups = {"all": _Measured(records), **{str(kind): jobs for kind, jobs in _by_type(records).items()}}
+    kinds = [kind for kind in JobType if kind is not JobType.STOCHASTIC or result.stochastic]
+    by_type = _by_type(records)
+    groups = {"all": _Measured(records), **{str(kind): by_type[kind] for kind in kinds}}
     return [
         {
             "mechanism": result.mechanism,

@@ -32,6 +32,13 @@ class Options:
         Time between the preemption of a malleable job and the release of its nodes [s].
     timeout
         How long after the estimated arrival a reservation is kept [s].
+    checkpoint_variation
+        Checkpoints and restarts of stochastic jobs vary by that part around the planned times, uniformly.
+    checkpoint_mode
+        ``absorbed``: that one takes longer is never the reason why a reservation fails ("Reservation and Checkpointing
+        Strategies", section 5.2); ``strict``: a checkpoint that does not fit is lost.
+    seed
+        Of these variations, the only random choice that is not in the job table.
 
     Raises
     ------
@@ -45,9 +52,16 @@ class Options:
     tenants: str = "any"
     warning: float = 120.0
     timeout: float = 600.0
+    checkpoint_variation: float = 0.0
+    checkpoint_mode: Literal["absorbed", "strict"] = "absorbed"
+    seed: int = 0
 
     def __post_init__(self) -> None:
-        for name, legal in (("backfill_length", ("walltime", "runtime")), ("passes", ("instant", "event"))):
+        for name, legal in (
+            ("backfill_length", ("walltime", "runtime")),
+            ("passes", ("instant", "event")),
+            ("checkpoint_mode", ("absorbed", "strict")),
+        ):
             value = getattr(self, name)
             if value not in legal:
                 raise ParameterError(name, " or ".join(legal), value)
@@ -55,6 +69,11 @@ class Options:
             value = getattr(self, name)
             if not (isinstance(value, int | float) and math.isfinite(value) and value >= 0):
                 raise ParameterError(name, "a duration in seconds, at least 0", value)
+        spread = self.checkpoint_variation
+        if not (isinstance(spread, int | float) and 0 <= spread <= 1):
+            raise ParameterError("checkpoint_variation", "a share from 0 to 1", spread)
+        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
+            raise ParameterError("seed", "a whole number >= 0", self.seed)
         # The registries refuse unknown names.
         _ = ORDERS[self.order], TENANCIES[self.tenants]
 

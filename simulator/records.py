@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from simulator.engine import Sample
 from simulator.eventlog import Entry
 from simulator.options import Options
+from simulator.stochastic import ReservationRecord
 from workloads.job import JobType
 
-__all__ = ["Accounting", "JobRecord", "Records"]
+if TYPE_CHECKING:
+    from policies.planning.planbook import Planned
+
+__all__ = ["Accounting", "JobRecord", "Records", "StochasticRecord"]
 
 
 class JobRecord(NamedTuple):
@@ -30,7 +34,7 @@ class JobRecord(NamedTuple):
     status
         ``completed``, ``killed`` (at its walltime) or ``no_show``.
     lost
-        Node-ticks that preemptions have cost.
+        Node-ticks that preemptions have cost, and of a stochastic job reservations without a good end.
     """
 
     job_id: int
@@ -46,6 +50,29 @@ class JobRecord(NamedTuple):
     lost: int
 
 
+class StochasticRecord(NamedTuple):
+    """The reservations of a stochastic job.
+
+    Attributes
+    ----------
+    job_id, application, strategy
+        As in the job table; ``strategy`` is its column ``plan``.
+    runtime
+        True runtime [ticks].
+    planned
+        Its plan, and the cost that was expected of it.
+    reservations
+        In the order of their submits; the last one completed.
+    """
+
+    job_id: int
+    application: str
+    strategy: str
+    runtime: int
+    planned: Planned
+    reservations: tuple[ReservationRecord, ...]
+
+
 class Accounting(NamedTuple):
     """Node-ticks from the first submit to the last completion; they sum to N x elapsed exactly.
 
@@ -54,7 +81,8 @@ class Accounting(NamedTuple):
     compute, setup, checkpoint
         Of all runs; the setup of a run that was preempted is lost.
     lost, warning
-        To preemptions: setups, unsecured compute and partial dumps; and the time under warning.
+        To preemptions: setups, unsecured compute and partial dumps; to reservations that saved nothing; and the time
+        under warning.
     held
         Reserved, or waiting for a warned victim.
     idle
@@ -98,6 +126,10 @@ class Records:
         Wall-clock seconds of the simulation alone.
     origin
         Ticks of the job table's clock at which the simulated clock stands at 0.
+    planning_seconds
+        Wall-clock seconds of planning, which are not in ``engine_seconds`` nor in ``latencies``.
+    stochastic
+        One for each stochastic job, in the order of the job table.
     """
 
     mechanism: str
@@ -111,3 +143,5 @@ class Records:
     latencies: Sequence[float]
     engine_seconds: float
     origin: int
+    planning_seconds: float = 0.0
+    stochastic: Sequence[StochasticRecord] = ()

@@ -7,10 +7,10 @@ node-ticks divide into compute, setup, checkpoints and losses.
 from __future__ import annotations
 
 from simulator.holders import Run
-from simulator.jobstate import FixedJob, JobState, MalleableJob, divide
+from simulator.jobstate import FixedJob, MalleableJob, divide
 from simulator.usage import Usage
 
-__all__ = ["FixedRun", "MalleableRun", "begin_run"]
+__all__ = ["FixedRun", "MalleableRun"]
 
 
 class FixedRun(Run):
@@ -37,11 +37,12 @@ class FixedRun(Run):
     def loss(self, at: int) -> int:
         return self.nodes * (at - self.start - self._cycles(at) * self.job.period)
 
-    def complete(self, usage: Usage) -> None:
+    def complete(self, usage: Usage) -> bool:
         job = self.job
         usage.setup += job.setup * self.nodes
         usage.compute += job.compute * self.nodes
         usage.checkpoint += job.dumps * job.cost * self.nodes
+        return True
 
     def stop(self, now: int, usage: Usage) -> None:
         job = self.job
@@ -94,21 +95,13 @@ class MalleableRun(Run):
     def loss(self, at: int) -> int:
         return self.nodes * self.job.setup
 
-    def complete(self, usage: Usage) -> None:
+    def complete(self, usage: Usage) -> bool:
         self.settle(self.end)
         usage.setup += self._in_setup
         usage.compute += self._in_work
+        return True
 
     def stop(self, now: int, usage: Usage) -> None:
         self.settle(now)
         usage.compute += self._in_work
         usage.lose(self.job, self._in_setup, now)
-
-
-def begin_run(job: JobState, now: int) -> Run:
-    """A run of that job, still without nodes."""
-    if isinstance(job, FixedJob):
-        return FixedRun(job, now)
-    if isinstance(job, MalleableJob):
-        return MalleableRun(job, now)
-    raise TypeError(f"{job!r} is neither fixed nor malleable")

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 from policies.mechanism import BASELINE, parse_mechanism
 from simulator.engine import Engine
 from simulator.eventlog import EventLog
-from simulator.jobstate import JobState, job_state
+from simulator.jobstate import JobState
+from simulator.kinds import job_state
 from simulator.options import Options
-from simulator.records import Accounting, JobRecord
+from simulator.records import Accounting, JobRecord, StochasticRecord
 from simulator.result import Result
+from simulator.stochastic import StochasticJob
 from workloads.errors import InputError, InvariantError, ParameterError
-from workloads.job import Job
+from workloads.job import Job, JobType
 from workloads.units import to_ticks
 from workloads.validation import check_jobs
+
+if TYPE_CHECKING:
+    from policies.planning.plan import ReservationPlan
+    from policies.planning.planbook import PlanBook, Planner
 
 __all__ = ["simulate"]
 
@@ -27,6 +34,8 @@ def simulate(
     *,
     events: bool = True,
     progress: Callable[[int], None] | None = None,
+    planner: Planner | None = None,
+    plans: Mapping[str, ReservationPlan] | None = None,
     **options: object,
 ) -> Result:
     """Replay a job table on a machine of ``nodes`` nodes.
@@ -44,9 +53,13 @@ def simulate(
         Whether the event log is kept.
     progress
         Told now and then how many jobs have ended.
+    planner
+        How stochastic jobs are planned at submission (:class:`policies.planning.planbook.Planner`).
+    plans
+        Plans that are given, by the name that stochastic jobs have for them; times in seconds.
     **options
         Fields of :class:`simulator.options.Options`: ``order``, ``backfill_length``, ``passes``, ``tenants``,
-        ``warning``, ``timeout``.
+        ``warning``, ``timeout``, ``checkpoint_variation``, ``checkpoint_mode``, ``seed``.
 
     Returns
     -------
@@ -77,15 +90,17 @@ def simulate(
     if not table:
         raise InputError("there are no jobs to simulate")
     check_jobs(table, nodes=nodes)
+    book = _book(table, planner, plans)
 
     began = perf_counter()
     origin = to_ticks(min(time for job in table for time in (job.submit, job.notice) if time is not None))
     ranks = {job_id: rank for rank, job_id in enumerate(sorted(job.job_id for job in table))}
+    baseline = served_by is None
     states = [
-        job_state(job, row, ranks[job.job_id], origin, baseline=served_by is None) for row, job in enumerate(table)
+        job_state(job, row, ranks[job.job_id], origin, settings, baseline=baseline) for row, job in enumerate(table)
     ]
     log = EventLog(events)
-    engine = Engine(states, nodes, served_by, settings, log, progress)
+    engine = Engine(states, nodes, served_by, settings, log, progress, book)
     engine.run()
     accounting = _account(engine, states)
     return Result(
@@ -98,20 +113,57 @@ def simulate(
         accounting=accounting,
         losses=engine.system.usage.losses,
         latencies=engine.latencies,
-        engine_seconds=perf_counter() - began,
+        engine_seconds=perf_counter() - began - engine.planning_seconds,
         origin=origin,
+        planning_seconds=engine.planning_seconds,
+        stochastic=[_course(state, origin) for state in states if isinstance(state, StochasticJob)],
+    )
+
+
+def _book(table: list[Job], planner: Planner | None, plans: Mapping[str, ReservationPlan] | None) -> PlanBook | None:
+    """Who plans the stochastic jobs, if there are any; their plans are refused now if they must be."""
+    stochastic = [job for job in table if job.type is JobType.STOCHASTIC]
+    if not stochastic:
+        return None
+    # Laws and plans are not imported for who has no use for them.
+    from policies.planning.planbook import PlanBook
+
+    book = PlanBook(planner, plans)
+    for job in stochastic:
+        try:
+            book.check(job.plan)
+        except InputError as error:
+            raise InputError(f"plan of job {job.job_id}: {error}") from None
+    return book
+
+
+def _course(state: StochasticJob, origin: int) -> StochasticRecord:
+    """What became of a stochastic job, on the job table's clock."""
+    job, planned = state.job, state.planned
+    if planned is None:
+        raise InvariantError(f"job {job.job_id} was never planned")
+    return StochasticRecord(
+        job.job_id,
+        job.application,
+        job.plan,
+        state.truth.runtime,
+        planned,
+        tuple(
+            item._replace(submit=item.submit + origin, start=item.start + origin, end=item.end + origin)
+            for item in state.reservations
+        ),
     )
 
 
 def _record(state: JobState, origin: int) -> JobRecord:
     job = state.job
-    came = state.submit >= 0
+    came = state.first_submit >= 0
     if came and (state.start is None or state.end is None):
         raise InvariantError(f"job {job.job_id} was submitted and never ended")
     return JobRecord(
         job_id=job.job_id,
         type=job.type,
-        submit=state.submit + origin if came else None,
+        submit=state.first_submit + origin if came else None,
         start=state.start + origin if state.start is not None else None,
         end=state.end + origin if state.end is not None else None,
         nodes=job.nodes,
@@ -125,10 +177,10 @@ def _record(state: JobState, origin: int) -> JobRecord:
 
 def _account(engine: Engine, states: list[JobState]) -> Accounting:
     """Where all node-ticks went; a sum that does not close is a defect."""
-    came = [state for state in states if state.submit >= 0]
+    came = [state for state in states if state.first_submit >= 0]
     if not came:
         return Accounting(0, 0, 0, 0, 0, 0, 0)
-    elapsed = max(state.end or 0 for state in came) - min(state.submit for state in came)
+    elapsed = max(state.end or 0 for state in came) - min(state.first_submit for state in came)
     system, usage = engine.system, engine.system.usage
     idle, held, busy = system.cluster.node_ticks(system.now)
     if usage.total() != busy or idle + held + busy != system.nodes * elapsed:

@@ -17,8 +17,10 @@ from simulator.cluster import Account, Cluster
 from simulator.eventlog import EventLog
 from simulator.holders import Gathering, Reservation, Run
 from simulator.jobstate import JobState
+from simulator.kinds import begin_run
 from simulator.options import Options
-from simulator.run import MalleableRun, begin_run
+from simulator.run import MalleableRun
+from simulator.stochastic import StochasticJob
 from simulator.usage import Usage
 from simulator.waiting import Queue
 from workloads.job import JobType
@@ -128,13 +130,23 @@ class System:
         self._timing.began(run)
         return run
 
-    def complete(self, run: Run) -> None:
-        """A run reaches its end; its nodes are still to be given away."""
+    def complete(self, run: Run) -> bool:
+        """A run reaches its end; its nodes are still to be given away. Returns whether its job is done."""
         job = run.job
-        run.complete(self.usage)
-        job.end = self.now
+        done = run.complete(self.usage)
         self._leave(run)
-        self.log(self.now, "kill" if job.job.killed else "complete", job.job_id, run.nodes, 0)
+        if done:
+            job.end = self.now
+            self.log(self.now, "kill" if job.job.killed else "complete", job.job_id, run.nodes, 0)
+        else:
+            self.log(self.now, "expire", job.job_id, run.nodes, 0)
+        return done
+
+    def resubmit(self, job: StochasticJob) -> None:
+        """A reservation is over and its job is not: the next one enters the queue."""
+        job.again(self.now)
+        self.log(self.now, "submit", job.job_id, 0, 0, "next reservation")
+        self.waiting.add(job, self.now)
 
     def preempt(
         self,

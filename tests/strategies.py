@@ -14,7 +14,10 @@ from hypothesis import strategies as st
 
 from workloads.job import Job, JobType
 
-__all__ = ["Table", "job_tables", "random_job_table"]
+__all__ = ["HYBRID", "Table", "job_tables", "random_job_table"]
+
+#: The types of hybrid-workloads.md.
+HYBRID = (JobType.RIGID, JobType.ON_DEMAND, JobType.MALLEABLE)
 
 #: Picks an integer from [low, high].
 Pick = Callable[[int, int], int]
@@ -123,7 +126,7 @@ def _job(
 
 @st.composite
 def job_tables(
-    draw: st.DrawFn, *, max_jobs: int = 14, max_nodes: int = 40, types: tuple[JobType, ...] = tuple(JobType)
+    draw: st.DrawFn, *, max_jobs: int = 14, max_nodes: int = 40, types: tuple[JobType, ...] = HYBRID
 ) -> Table:
     """Small random tables with ties, dumps, warnings, plans, tenants and time-outs.
 
@@ -138,7 +141,7 @@ def job_tables(
 
 
 def random_job_table(
-    seed: int, *, max_jobs: int = 14, max_nodes: int = 40, types: tuple[JobType, ...] = tuple(JobType)
+    seed: int, *, max_jobs: int = 14, max_nodes: int = 40, types: tuple[JobType, ...] = HYBRID
 ) -> Table:
     """The same tables from a seed, for bulk runs.
 

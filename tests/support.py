@@ -8,7 +8,7 @@ import simulator
 from tests.reference.hybrid import replay
 from workloads.job import Job, JobType
 
-__all__ = ["ENGINES", "Seen", "losses", "malleable", "on_demand", "outcomes", "rigid"]
+__all__ = ["ENGINES", "Seen", "losses", "malleable", "on_demand", "outcomes", "rigid", "stochastic"]
 
 #: First start, end, preemptions, shrinks of a job; start and end None for a no-show.
 Seen = tuple[float | None, float | None, int, int]
@@ -67,6 +67,13 @@ def malleable(
         setup=setup,
         **others,
     )
+
+
+def stochastic(job_id: int, submit: float, nodes: int, runtime: float, plan: str, **others: Any) -> Job:
+    """A stochastic job of the application "a"; it asks for its runtime while there is no plan, unless given."""
+    values = {"walltime": runtime, "application": "a", "true_runtime": runtime, **others}
+    values["runtime"] = min(runtime, values["walltime"])
+    return Job(job_id, JobType.STOCHASTIC, submit, nodes, plan=plan, **values)
 
 
 def on_demand(

@@ -252,7 +252,7 @@ WRONG_WORDS = {
     ),
     "no seed": (["run", "{year}", "-o", "{tmp}/out", "--seed", "-1"], "--seed"),
     "no factor": (["run", "{year}", "-o", "{tmp}/out", "--checkpoint-factor", "0"], "--checkpoint-factor"),
-    "no share": (["run", "{year}", "-o", "{tmp}/out", "--no-show-share", "2"], "no_show_share"),
+    "no share": (["run", "{year}", "-o", "{tmp}/out", "--no-show-share", "2"], "--no-show-share"),
     "unwritable directory": (["run", "{table}", "-o", "{tmp}/prose.txt/out", "--nodes", "16"], "prose.txt"),
     "unwritable file": (["generate", "-o", "{tmp}/none/year.swf", "--jobs", "9"], "none"),
     "no jobs": (["generate", "-o", "{tmp}/out", "--jobs", "0"], "--jobs"),

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from workloads.errors import InputError, OutputError, TraceError
 from workloads.job import Job, JobType
-from workloads.jobtable import COLUMNS, parse_job_table, read_job_table, write_job_table
-from workloads.units import to_seconds
+from workloads.jobtable import COLUMNS, STOCHASTIC_COLUMNS, parse_job_table, read_job_table, write_job_table
+from workloads.units import format_seconds, to_seconds, to_ticks
 from workloads.validation import check_jobs
 
 RIGID = Job(1, JobType.RIGID, 0.0, 128, 3600.0, 7200.0, setup=180.0, checkpoint_interval=1800.0, checkpoint_cost=600.0)
@@ -31,7 +31,8 @@ def test_the_columns_are_the_specified_ones():
         "job_id,type,submit,nodes,min_nodes,runtime,walltime,setup,checkpoint_interval,checkpoint_cost,notice,"
         "estimated_arrival,trace_runtime,trace_walltime,user,project,killed"
     )
-    assert {field.name for field in fields(Job)} == set(COLUMNS)
+    assert ",".join(STOCHASTIC_COLUMNS) == "application,true_runtime,plan,restart_cost,memory_profile"
+    assert {field.name for field in fields(Job)} == {*COLUMNS, *STOCHASTIC_COLUMNS}
 
 
 def test_written_text(tmp_path):
@@ -87,6 +88,19 @@ def jobs(draw):
         trace_runtime=draw(st.none() | st.just(to_seconds(runtime))),
         trace_walltime=draw(st.none() | st.just(to_seconds(walltime))),
     )
+    if kind is JobType.STOCHASTIC:
+        true_runtime = draw(st.none() | st.integers(1, 10**12).map(to_seconds))
+        total = job.runtime if true_runtime is None else true_runtime
+        profile = draw(st.sampled_from(["", f"{format_seconds(to_ticks(total))}:2.5"]))
+        return replace(
+            job,
+            application=draw(texts.filter(bool)),
+            true_runtime=true_runtime,
+            plan=draw(st.sampled_from(["optimal", "masi k=10 factor=2", 'a, "b".json'])),
+            checkpoint_cost=draw(times),
+            restart_cost=draw(times),
+            memory_profile=profile,
+        )
     if kind is not JobType.ON_DEMAND:
         job = replace(job, setup=to_seconds(draw(st.integers(0, runtime))))
     elif draw(st.booleans()):
@@ -134,9 +148,9 @@ GOOD = "1,rigid,0,4,,10,20,0,,,,,0"
         ("x,rigid,0,4,,10,20,0,,,,,0", "job_id must be a whole number, not 'x'"),
         (
             "2,rigit,0,4,,10,20,0,,,,,0",
-            "unknown type 'rigit': did you mean rigid? known are rigid, on-demand, malleable",
+            "unknown type 'rigit': did you mean rigid? known are rigid, on-demand, malleable, stochastic",
         ),
-        ("2,,0,4,,10,20,0,,,,,0", "unknown type '': known are rigid, on-demand, malleable"),
+        ("2,,0,4,,10,20,0,,,,,0", "unknown type '': known are rigid, on-demand, malleable, stochastic"),
         ("2,rigid,-1,4,,10,20,0,,,,,0", "submit of job 2 must be a finite number of seconds >= 0, not -1.0"),
         ("2,rigid,nan,4,,10,20,0,,,,,0", "submit must be a finite number, not 'nan'"),
         ("2,rigid,0,4,,10,inf,0,,,,,0", "walltime must be a finite number, not 'inf'"),

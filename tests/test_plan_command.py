@@ -63,7 +63,10 @@ def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 def test_every_law_makes_a_plan(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     words, mean = WORDS[name]
     told = plan(capsys, f"{name} {words} --checkpoint 6m --restart 3m --n 200")
-    assert set(told) == {"strategy", "expected_cost", "omniscient_cost", "reservations"}
+    assert set(told) == {
+        *("strategy", "expected_cost", "omniscient_cost", "reservations"),
+        *("costs", "extension", "extension_checkpointed"),
+    }
     assert told["strategy"] == "optimal"
     if mean is not None:
         assert told["omniscient_cost"] == pytest.approx(3600 * mean, rel=1e-6)
@@ -90,6 +93,7 @@ def test_golden(capsys: pytest.CaptureFixture[str]) -> None:
     told = plan(capsys, words)
     golden = json.loads((GOLDEN / "plan.json").read_text())
     rows, expected = told.pop("reservations"), golden.pop("reservations")
+    assert told.pop("costs") == golden.pop("costs")
     assert told == pytest.approx(golden)
     assert len(rows) == len(expected)
     for row, other in zip(rows, expected, strict=True):

@@ -6,17 +6,23 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from policies.planning.costs import CostModel
+from policies.planning.plan import ReservationPlan
+from policies.planning.planbook import PlanBook
 from simulator.eventlog import EventLog
 from simulator.holders import Reservation, Run
-from simulator.jobstate import FixedJob, JobState, job_state
+from simulator.jobstate import FixedJob, JobState
+from simulator.kinds import job_state
 from simulator.options import Options
 from simulator.run import MalleableRun
+from simulator.stochastic import StochasticJob
 from simulator.system import System
-from tests.support import malleable, on_demand, rigid
+from tests.support import malleable, on_demand, rigid, stochastic
 from workloads.job import JobType
 from workloads.units import SECOND
 
 NODES = 16
+COSTS = CostModel(checkpoint=2, restart=1)
 
 
 class Ignored:
@@ -57,8 +63,11 @@ class SystemMachine(RuleBasedStateMachine):
             JobType.RIGID: rigid(number, 0, nodes, length, setup=length / 4, interval=3, cost=1),
             JobType.MALLEABLE: malleable(number, 0, nodes, length, min_nodes=1, setup=length / 4),
             JobType.ON_DEMAND: on_demand(number, 0, nodes, length),
+            JobType.STOCHASTIC: stochastic(number, 0, nodes, length, "p"),
         }[kind]
-        state = job_state(job, number, number, 0, baseline=False)
+        state = job_state(job, number, number, 0, Options(), baseline=False)
+        if isinstance(state, StochasticJob):
+            state.plan(PlanBook(plans={"p": ReservationPlan([3, 20, 40], [True, False, True], COSTS)}))
         self.states.append(state)
         self.system.submit(state, urgent=kind is JobType.ON_DEMAND)
 
@@ -87,7 +96,7 @@ class SystemMachine(RuleBasedStateMachine):
     def reserve(self, nodes: int, share: int) -> None:
         number = len(self.states) + 1
         job = on_demand(number, None, nodes, 5, notice=self.system.now / SECOND, estimated=self.system.now / SECOND)
-        state = job_state(job, number, number, 0, baseline=False)
+        state = job_state(job, number, number, 0, Options(), baseline=False)
         assert isinstance(state, FixedJob)
         self.states.append(state)
         reservation = Reservation(state)
@@ -124,8 +133,11 @@ class SystemMachine(RuleBasedStateMachine):
             assert not self.system.vacate(run)
             self.system.requeue(self.timing.vacated_jobs.pop())
         else:
-            self.system.complete(run)
+            done = self.system.complete(run)
             self.system.give_away(run)
+            assert done or isinstance(run.job, StochasticJob)
+            if isinstance(run.job, StochasticJob) and not done:
+                self.system.resubmit(run.job)
         self.forget_the_gone()
 
     @precondition(lambda self: self.live)

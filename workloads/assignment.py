@@ -63,6 +63,10 @@ class Assignment:
         Mean time between failures of one node [s].
     checkpoint_factor
         Checkpoint interval as a multiple of Daly's optimum.
+    stochastic_share
+        Probability of a group to be a stochastic application, whatever it would be else.
+    plan
+        How its jobs are planned: a planning strategy with its parameters, e.g. ``masi k=10``, or the name of a plan.
 
     Raises
     ------
@@ -83,6 +87,8 @@ class Assignment:
     overheads: str = "inside"
     node_mtbf: float = NODE_MTBF
     checkpoint_factor: float = 1.0
+    stochastic_share: float = 0.0
+    plan: str = "optimal"
 
     def __post_init__(self) -> None:
         shares = self.shares
@@ -92,7 +98,9 @@ class Assignment:
         for name, legal in (("group_by", GROUPINGS), ("overheads", OVERHEADS)):
             if getattr(self, name) not in legal:
                 raise ParameterError(name, f"one of {', '.join(legal)}", getattr(self, name))
-        for name in ("no_show_share", "largest_on_demand", "min_share"):
+        if not self.plan.strip():
+            raise ParameterError("plan", "a planning strategy or the name of a plan", self.plan)
+        for name in ("no_show_share", "largest_on_demand", "min_share", "stochastic_share"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ParameterError(name, "in [0, 1]", getattr(self, name))
         for name in ("node_mtbf", "checkpoint_factor"):
@@ -144,7 +152,8 @@ def assign(trace: Trace, parameters: Assignment | None = None, *, seed: int = 0,
     if not isinstance(seed, int) or seed < 0:
         raise ParameterError("seed", "an integer >= 0", seed)
     count = len(trace.jobs)
-    types = _types(trace, trace.nodes, how, seed)
+    groups = group_jobs(trace, how.group_by)
+    types = _types(trace, trace.nodes, groups, how, seed)
     setups = stream(seed, "overheads").random(count)
     # One column for each use, and the category apart: a mix never moves the times of another category.
     categories = stream(seed, "notices").random(count)
@@ -157,6 +166,8 @@ def assign(trace: Trace, parameters: Assignment | None = None, *, seed: int = 0,
             draws = NoticeDraws(float(categories[index]), *map(float, times[index]))
             notice = notice_times(to_ticks(job.submit), draws, shares, lead, to_ticks(how.lateness), how.no_show_share)
             jobs.append(_on_demand(job, job_id, notice))
+        elif types[index] is JobType.STOCHASTIC:
+            jobs.append(_stochastic(job, job_id, groups[index], how))
         elif types[index] is JobType.RIGID:
             jobs.append(_rigid(job, job_id, float(setups[index]), how))
         else:
@@ -194,13 +205,17 @@ def _job_ids(trace: Trace) -> Sequence[int]:
     return ids if len(set(ids)) == len(ids) else range(1, len(ids) + 1)
 
 
-def _types(trace: Trace, nodes: int, how: Assignment, seed: int) -> list[JobType]:
-    groups = group_jobs(trace, how.group_by)
+def _types(trace: Trace, nodes: int, groups: Sequence[int], how: Assignment, seed: int) -> list[JobType]:
     draws = stream(seed, "types").random(max(groups, default=-1) + 1)
+    unknown = stream(seed, "types", "stochastic").random(len(draws))
     on_demand, rigid, malleable = how.shares
     of_group = [
         JobType.ON_DEMAND if u < on_demand else JobType.RIGID if u < on_demand + rigid else JobType.MALLEABLE
         for u in draws
+    ]
+    # A stream of its own: the other groups stay what they are when the share changes, and the same groups come first.
+    of_group = [
+        JobType.STOCHASTIC if u < how.stochastic_share else kind for kind, u in zip(of_group, unknown, strict=True)
     ]
     # A project of large on-demand jobs is split job by job, as the paper's "randomly reassign" says. Where both other
     # shares are 0 there is no proportion to keep, and the job is rigid.
@@ -285,6 +300,19 @@ def _rigid(job: TraceJob, job_id: int, draw: float, how: Assignment) -> Job:
         checkpoint_cost=to_seconds(cost),
     )
     return _moved(plain, longer)
+
+
+def _stochastic(job: TraceJob, job_id: int, group: int, how: Assignment) -> Job:
+    cost = checkpoint_cost(job.nodes)
+    return replace(
+        _plain(job, job_id, JobType.STOCHASTIC),
+        # A run that was killed has no known end: what it ran is the least that it would have taken.
+        killed=False,
+        application=job.project or job.user or f"group-{group}",
+        plan=how.plan,
+        checkpoint_cost=cost,
+        restart_cost=cost,
+    )
 
 
 def _malleable(job: TraceJob, job_id: int, draw: float, how: Assignment) -> Job:

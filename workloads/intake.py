@@ -13,10 +13,12 @@ from pathlib import Path
 from workloads.errors import ParameterError, TraceError
 from workloads.trace import Trace, TraceJob
 
-__all__ = ["BROKEN_LINE", "Intake", "check_procs_per_node"]
+__all__ = ["BROKEN_LINE", "NO_WALLTIME", "Intake", "check_procs_per_node"]
 
 #: Reason under which lines are counted that cannot be read at all.
 BROKEN_LINE = "broken line"
+#: Remark on jobs of which nobody knows what they asked for.
+NO_WALLTIME = "no walltime: the runtime taken"
 
 #: What rounds to no tick of the simulated clock is no time [s].
 _NO_TIME = 0.5e-6
@@ -88,7 +90,7 @@ class Intake:
             return False
         killed = False
         if walltime <= _NO_TIME:
-            self.remarks["no walltime: the runtime taken"] += 1
+            self.remarks[NO_WALLTIME] += 1
             walltime = runtime
         elif runtime > walltime:
             self.remarks["ran longer than the walltime: killed there"] += 1

@@ -17,6 +17,8 @@ class JobType(StrEnum):
     RIGID = "rigid"
     ON_DEMAND = "on-demand"
     MALLEABLE = "malleable"
+    #: Of unknown runtime, submitted as a sequence of reservations (stochastic-in-cluster.md).
+    STOCHASTIC = "stochastic"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,7 @@ class Job:
     job_id
         Unique.
     type
-        Rigid, on-demand or malleable.
+        Rigid, on-demand, malleable or stochastic.
     submit
         First submit [s]; of an on-demand job its *actual arrival*; None if it never arrives (no-show).
     nodes
@@ -36,7 +38,7 @@ class Job:
     runtime
         Undisturbed wall time at ``nodes`` [s], setup and checkpoints included; at most ``walltime``.
     walltime
-        Requested wall time at ``nodes`` [s].
+        Requested wall time at ``nodes`` [s]; a stochastic job asks for it while too little is known for a plan.
     min_nodes
         Smallest size of a malleable job; None or ``nodes`` for the others.
     setup
@@ -44,7 +46,7 @@ class Job:
     checkpoint_interval
         Compute time between two checkpoints of a rigid job [s]; None: it takes none.
     checkpoint_cost
-        Duration of one checkpoint of a rigid job [s].
+        Duration of one checkpoint of a rigid or stochastic job [s].
     notice, estimated_arrival
         Of an on-demand job with advance notice: when the notice comes, and the arrival that it announces [s].
     trace_runtime, trace_walltime
@@ -53,6 +55,16 @@ class Job:
         Carried through; empty where unknown.
     killed
         Whether the trace's job ran into its walltime, so that ``runtime`` was clipped to it.
+    application
+        Of a stochastic job: its runtimes are the law that plans are made from.
+    true_runtime
+        Of a stochastic job: how long it computes [s], which no decision knows; None: ``runtime``.
+    plan
+        Of a stochastic job: a planning strategy with its parameters, or the name of a plan.
+    restart_cost
+        Of a stochastic job: time to read a checkpoint [s].
+    memory_profile
+        Of a stochastic job: what memory it needs when, as ``SECONDS:GB`` one after the other; empty: unknown.
     """
 
     job_id: int
@@ -72,3 +84,8 @@ class Job:
     user: str = ""
     project: str = ""
     killed: bool = False
+    application: str = ""
+    true_runtime: float | None = None
+    plan: str = ""
+    restart_cost: float = 0.0
+    memory_profile: str = ""

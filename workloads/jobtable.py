@@ -22,7 +22,15 @@ from workloads.job import Job, JobType
 from workloads.units import format_seconds, to_ticks
 from workloads.validation import first_fault
 
-__all__ = ["COLUMNS", "JobTable", "looks_like_job_table", "parse_job_table", "read_job_table", "write_job_table"]
+__all__ = [
+    "COLUMNS",
+    "STOCHASTIC_COLUMNS",
+    "JobTable",
+    "looks_like_job_table",
+    "parse_job_table",
+    "read_job_table",
+    "write_job_table",
+]
 
 #: Columns of the table, in the order of the file.
 COLUMNS = (
@@ -30,6 +38,9 @@ COLUMNS = (
     *("checkpoint_interval", "checkpoint_cost", "notice", "estimated_arrival"),
     *("trace_runtime", "trace_walltime", "user", "project", "killed"),
 )
+#: Further columns, which are written where any job is stochastic.
+STOCHASTIC_COLUMNS = ("application", "true_runtime", "plan", "restart_cost", "memory_profile")
+_ALL = (*COLUMNS, *STOCHASTIC_COLUMNS)
 #: Columns that there must be, and those of them without empty cells.
 _NEEDED = ("job_id", "type", "submit", "nodes", "runtime", "walltime")
 _VALUED = ("job_id", "type", "nodes", "runtime", "walltime")
@@ -72,8 +83,9 @@ def read_job_table(path: str | Path, *, nodes: int | None = None) -> JobTable:
     Returns
     -------
     JobTable
-        Columns that may be missing or empty: min_nodes (unless malleable), setup, checkpoint_cost and killed (0), all
-        others but job_id, type, nodes, runtime and walltime (none). Unknown columns are not read, and remarked.
+        Columns that may be missing or empty: min_nodes (unless malleable), setup, checkpoint_cost, restart_cost and
+        killed (0), all others but job_id, type, nodes, runtime and walltime (none). Unknown columns are not read, and
+        remarked.
 
     Raises
     ------
@@ -101,13 +113,13 @@ def parse_job_table(data: bytes, path: str | Path, *, nodes: int | None = None) 
         count = len(block[0])
         values = {
             name: _values(name, block[places[name]], refuse) if name in places else [_DEFAULTS.get(name)] * count
-            for name in COLUMNS
+            for name in _ALL
         }
         jobs += map(Job, *(values[field.name] for field in fields(Job)))
     fault = first_fault(jobs, nodes)
     if fault is not None:
         raise _refusal(path, lines, 0, fault.index, fault.sentence)
-    unknown = [name for name in names if name not in COLUMNS]
+    unknown = [name for name in names if name not in _ALL]
     return JobTable(tuple(jobs), str(path), {f"column {name!r} not read": len(jobs) for name in unknown})
 
 
@@ -117,7 +129,7 @@ def looks_like_job_table(text: str) -> bool:
 
 
 def write_job_table(jobs: Iterable[Job], path: str | Path) -> None:
-    """Write a job table with all its columns.
+    """Write a job table with all its columns; those of stochastic jobs where there are any.
 
     Parameters
     ----------
@@ -132,14 +144,18 @@ def write_job_table(jobs: Iterable[Job], path: str | Path) -> None:
     OutputError
         If it cannot be written, or pyarrow is missing for Parquet.
     """
+    table = list(jobs)
+    stochastic = any(job.type is JobType.STOCHASTIC for job in table)
+    columns = _ALL if stochastic else COLUMNS
     if Path(path).suffix == ".parquet":
         from workloads.parquet import write_parquet
 
-        write_parquet(list(jobs), path, COLUMNS)
+        write_parquet(table, path, columns)
         return
+    line = _stochastic_line if stochastic else _csv_line
     with atomic_open(path) as file:
-        file.write(",".join(COLUMNS) + "\n")
-        file.writelines(map(_csv_line, jobs))
+        file.write(",".join(columns) + "\n")
+        file.writelines(map(line, table))
 
 
 def _csv_line(job: Job) -> str:
@@ -149,6 +165,13 @@ def _csv_line(job: Job) -> str:
         f"{_time(job.walltime)},{_time(job.setup)},{_time(job.checkpoint_interval)},{_time(job.checkpoint_cost)},"
         f"{_time(job.notice)},{_time(job.estimated_arrival)},{_time(job.trace_runtime)},{_time(job.trace_walltime)},"
         f"{_quoted(job.user)},{_quoted(job.project)},{job.killed:d}\n"
+    )
+
+
+def _stochastic_line(job: Job) -> str:
+    return (
+        f"{_csv_line(job)[:-1]},{_quoted(job.application)},{_time(job.true_runtime)},{_quoted(job.plan)},"
+        f"{_time(job.restart_cost)},{_quoted(job.memory_profile)}\n"
     )
 
 
@@ -209,10 +232,10 @@ def _places(names: Sequence[str], path: str | Path) -> dict[str, int]:
             raise TraceError(
                 path, 1, f"a job table must have a column {name}, and this one has only {', '.join(names)}"
             )
-    for name in COLUMNS:
+    for name in _ALL:
         if names.count(name) > 1:
             raise TraceError(path, 1, f"a job table must have one column {name}, not {names.count(name)}")
-    return {name: place for place, name in enumerate(names) if name in COLUMNS}
+    return {name: place for place, name in enumerate(names) if name in _ALL}
 
 
 def _values(name: str, cells: Sequence[str], refuse: Callable[[int, str], TraceError]) -> Sequence[Any]:
@@ -265,16 +288,19 @@ def _flag(cell: str, name: str) -> bool:
     return flag
 
 
-_DEFAULTS: dict[str, Any] = {"setup": 0.0, "checkpoint_cost": 0.0, "user": "", "project": "", "killed": False}
+_DEFAULTS: dict[str, Any] = {
+    **dict.fromkeys(("setup", "checkpoint_cost", "restart_cost"), 0.0),
+    **dict.fromkeys(("user", "project", "application", "plan", "memory_profile"), ""),
+    "killed": False,
+}
 #: For each column how to read a cell, and how to read one of which nothing is wrong, fast.
 _KINDS: dict[str, tuple[Callable[[str, str], Any], Callable[[str], float] | None]] = {
-    **dict.fromkeys(COLUMNS, (_optional_number, float)),
+    **dict.fromkeys(_ALL, (_optional_number, float)),
     **dict.fromkeys(("job_id", "nodes"), (whole, int)),
     **dict.fromkeys(("runtime", "walltime"), (number, float)),
-    **dict.fromkeys(("setup", "checkpoint_cost"), (_number_or_zero, float)),
+    **dict.fromkeys(("setup", "checkpoint_cost", "restart_cost"), (_number_or_zero, float)),
+    **dict.fromkeys(("user", "project", "application", "plan", "memory_profile"), (_text, None)),
     "min_nodes": (_optional_whole, int),
     "type": (_type, None),
-    "user": (_text, None),
-    "project": (_text, None),
     "killed": (_flag, None),
 }

@@ -13,11 +13,15 @@ from numbers import Integral
 
 from workloads.errors import InputError
 from workloads.job import Job, JobType
+from workloads.profile import memory_profile
 
 __all__ = ["Fault", "check_jobs", "first_fault"]
 
 #: Times within a tick of the simulated clock are equal [s]; the margin covers the rounding of large floats.
 _TICK = 1.5e-6
+
+#: What only stochastic jobs have.
+_OF_STOCHASTIC = ("application", "true_runtime", "plan", "restart_cost", "memory_profile")
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,10 +145,40 @@ def _broken_law(job: Job, most: float) -> tuple[str, str] | None:
             return "checkpoint_interval", "missing for a job that is not rigid"
         if not 0 < job.checkpoint_interval < math.inf:
             return "checkpoint_interval", "a positive finite number of seconds, or missing"
+    if kind is JobType.STOCHASTIC:
+        broken = _broken_stochastic(job)
+        if broken is not None:
+            return broken
+    elif job.application or job.true_runtime is not None or job.plan or job.restart_cost or job.memory_profile:
+        field = next(name for name in _OF_STOCHASTIC if getattr(job, name))
+        return field, f"missing for a {kind.value} job"
     if kind is JobType.ON_DEMAND or job.notice is not None or job.estimated_arrival is not None:
         return _broken_arrival(job)
     if job.submit is None or not 0 <= job.submit < math.inf:
         return "submit", "a finite number of seconds >= 0"
+    return None
+
+
+def _broken_stochastic(job: Job) -> tuple[str, str] | None:
+    if not job.plan.strip():
+        return "plan", "a planning strategy or the name of a plan for a stochastic job"
+    if not job.application:
+        return "application", "given for a stochastic job"
+    if job.setup != 0:
+        return "setup", "0 for a stochastic job, which has restarts instead"
+    if not 0 <= job.restart_cost < math.inf:
+        return "restart_cost", "a finite number of seconds >= 0"
+    if job.true_runtime is not None and not 0 < job.true_runtime < math.inf:
+        return "true_runtime", "a positive finite number of seconds, or missing"
+    if job.memory_profile:
+        try:
+            total = sum(seconds for seconds, _ in memory_profile(job.memory_profile))
+        except ValueError as error:
+            return "memory_profile", str(error)
+        runtime = job.runtime if job.true_runtime is None else job.true_runtime
+        # Each of the durations may have been rounded to a tick.
+        if abs(total - runtime) > _TICK * (1 + job.memory_profile.count(":")):
+            return "memory_profile", f"as long as its true runtime of {runtime} s"
     return None
 
 

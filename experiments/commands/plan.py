@@ -5,19 +5,38 @@ from __future__ import annotations
 import argparse
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from experiments.arguments import duration, number, whole
+from experiments.arguments import check_outputs, duration, number, whole
 from experiments.planning import LAWS, OPTIONS
+from workloads.errors import ParameterError
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from experiments.costfile import Prices
     from policies.planning.costs import CostModel
     from workloads.laws.law import Law
 
 __all__ = ["add_arguments", "main"]
+
+
+class _Price(NamedTuple):
+    """An option for a price."""
+
+    text: str
+    metavar: str
+    purpose: str
+
+
+#: What a reservation costs unless the user says otherwise: the time that is asked for.
+_PRICES = {
+    "alpha": _Price("1", "X", "cost of a second asked for"),
+    "beta": _Price("0", "X", "cost of a second used"),
+    "gamma": _Price("0", "TIME", "cost of each reservation, as a time"),
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,9 +54,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("the costs")
     group.add_argument("--checkpoint", metavar="TIME", default="0", help="time to write a checkpoint (default 0)")
     group.add_argument("--restart", metavar="TIME", default="0", help="time to read it again (default 0)")
-    group.add_argument("--alpha", metavar="X", default="1", help="cost of a second asked for (default 1)")
-    group.add_argument("--beta", metavar="X", default="0", help="cost of a second used (default 0)")
-    group.add_argument("--gamma", metavar="TIME", default="0", help="cost of each reservation, as a time (default 0)")
+    for name, default in _PRICES.items():
+        group.add_argument(f"--{name}", metavar=default.metavar, help=f"{default.purpose} (default {default.text})")
+    group.add_argument("--costs", metavar="FILE", help="alpha, beta and gamma from this file of holdfast fit-costs")
+    group.add_argument("--nodes", metavar="N", help="size of the job, by which FILE has its prices (default: of all)")
     group = parser.add_argument_group("the plan")
     group.add_argument("--strategy", metavar="NAME", default="optimal", help="default optimal")
     group.add_argument("--grid", metavar="NAME", help="equal-time, equal-probability or cubic")
@@ -50,14 +70,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(arguments: argparse.Namespace) -> None:
     """Run the command."""
-    from experiments.planmaking import Planning
     from experiments.planreport import comparison_row, comparison_table, document, outcome, plan_table, write_json
+    from policies.planning.making import Planning
     from policies.planning.strategies import STRATEGIES
     from workloads.errors import InputError
 
     _check_words(arguments)
-    _check_files(arguments)
-    costs = _costs_of(arguments)
+    check_outputs(arguments.json, arguments.plot)
+    costs, prices = _costs_of(arguments)
     STRATEGIES[arguments.strategy]  # an unknown one is refused before anything is computed
     grid = _grid_of(arguments)
     law, runs, origin, fits = _law(arguments, costs, grid)
@@ -83,8 +103,13 @@ def main(arguments: argparse.Namespace) -> None:
     print(f"runtime: {origin}")
     if fits:
         print(f"{fits}\n")
+    if prices is not None:
+        print(prices.told())
     print(outcome(told, float(plan.expected_reservations(law))))
     print(f"\n{plan_table(told)}")
+    doubt = prices.doubt(told["reservations"]) if prices is not None else ""
+    if doubt:
+        print(doubt)
     if compared:
         print(f"\n{comparison_table(compared, past=runs is not None)}")
     for path in drawn:
@@ -107,50 +132,51 @@ def _check_words(arguments: argparse.Namespace) -> None:
             raise InputError(f"--{strange} is about past runs: give them with --runs FILE")
     if arguments.n is not None and arguments.epsilon is not None:
         raise InputError("give either --n or --epsilon")
+    if arguments.costs is not None:
+        strange = next((name for name in _PRICES if getattr(arguments, name) is not None), None)
+        if strange is not None:
+            raise InputError(f"--costs FILE says what --{strange} is: give either")
+    elif arguments.nodes is not None:
+        raise InputError("--nodes chooses the prices of a size: give their file with --costs")
 
 
-def _check_files(arguments: argparse.Namespace) -> None:
-    """Refuse what cannot be written before anything is."""
-    from workloads.errors import OutputError
-
-    for path in (arguments.json, arguments.plot):
-        if path is not None and path != "-" and not Path(path).absolute().parent.is_dir():
-            raise OutputError(f"{path}: cannot be written: {Path(path).parent} is not a directory")
-    pictures = [f"{arguments.plot}.{kind}" for kind in ("png", "pdf")] if arguments.plot else []
-    for path in (arguments.json, *pictures):
-        if path is not None and Path(path).is_dir():
-            raise OutputError(f"{path}: cannot be written: is a directory")
-
-
-def _costs_of(arguments: argparse.Namespace) -> CostModel:
+def _costs_of(arguments: argparse.Namespace) -> tuple[CostModel, Prices | None]:
+    """The costs, and the file that their prices come from."""
     from policies.planning.costs import CostModel
-    from workloads.errors import ParameterError
 
-    def share(text: str, option: str) -> float:
-        value = 0.0 if text.strip() in ("0", "0.0") else number(text, option)
-        if value > 1e100:
-            raise ParameterError(option, "a number that costs can be multiplied with, at most 1e100", text)
-        return value
-
-    alpha, beta = share(arguments.alpha, "--alpha"), share(arguments.beta, "--beta")
-    if alpha == 0:
-        raise ParameterError("--alpha", "a positive number", arguments.alpha)
-    return CostModel(
-        alpha=alpha,
-        beta=beta,
-        gamma=duration(arguments.gamma, "--gamma"),
-        checkpoint=duration(arguments.checkpoint, "--checkpoint"),
-        restart=duration(arguments.restart, "--restart"),
+    costs = CostModel(
+        checkpoint=duration(arguments.checkpoint, "--checkpoint"), restart=duration(arguments.restart, "--restart")
     )
+    if arguments.costs is not None:
+        from experiments.costfile import Prices, read_costs
+
+        nodes = None if arguments.nodes is None else whole(arguments.nodes, "--nodes", 1)
+        prices = Prices(arguments.costs, read_costs(arguments.costs), nodes)
+        return prices.model.apply(costs, nodes), prices
+    given = {
+        name: price.text if getattr(arguments, name) is None else getattr(arguments, name)
+        for name, price in _PRICES.items()
+    }
+    alpha, beta = _share(given["alpha"], "--alpha"), _share(given["beta"], "--beta")
+    if alpha == 0:
+        raise ParameterError("--alpha", "a positive number", given["alpha"])
+    return replace(costs, alpha=alpha, beta=beta, gamma=duration(given["gamma"], "--gamma")), None
+
+
+def _share(text: str, option: str) -> float:
+    value = 0.0 if text.strip() in ("0", "0.0") else number(text, option)
+    if value > 1e100:
+        raise ParameterError(option, "a number that costs can be multiplied with, at most 1e100", text)
+    return value
 
 
 def _law(
     arguments: argparse.Namespace, costs: CostModel, grid: dict[str, Any]
 ) -> tuple[Law, np.ndarray | None, str, str]:
     """The law of the runtime, the past runs if it comes from them, what to say of it, and a table of the fits."""
-    from experiments.planmaking import fit_of
     from experiments.planning import law_of, read_runs, unit_of
     from experiments.planreport import fit_table
+    from policies.planning.making import fit_of
 
     unit = unit_of(arguments.unit)
     if arguments.runs is None:

@@ -46,7 +46,12 @@ _GRID = "#DDDDDD"
 _BLUE, _SKY, _GREEN, _ORANGE = "#0072B2", "#56B4E9", "#009E73", "#E69F00"
 _VERMILLION, _PURPLE, _YELLOW = "#D55E00", "#CC79A7", "#F0E442"
 
-TYPE_COLORS = {JobType.RIGID: _BLUE, JobType.MALLEABLE: _GREEN, JobType.ON_DEMAND: _VERMILLION}
+TYPE_COLORS = {
+    JobType.RIGID: _BLUE,
+    JobType.MALLEABLE: _GREEN,
+    JobType.ON_DEMAND: _VERMILLION,
+    JobType.STOCHASTIC: _PURPLE,
+}
 
 #: Where node-hours go, in the order of :class:`simulator.result.Accounting`.
 STATE_COLORS = {

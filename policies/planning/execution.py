@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
+from policies.planning.course import Course
 from policies.planning.plan import ReservationPlan
 from workloads.chains.device import CheckpointDevice
 from workloads.chains.runs import TaskRuns
@@ -118,48 +120,40 @@ def _carry_out(
 ) -> tuple[float, float, float, int, int, int]:
     """One run: walltime, reserved time, memory times time, reservations, short checkpoints, memory failures."""
     walltime = float(ends[-1])
-    # Failures may use up milestones that a flawless run would not need.
-    plan = plan.extended(walltime)
-    asked = np.asarray(plan.memory, dtype=float)
-    most, least = float(asked.max()), 0.0
-    saved = reserved = memory_time = 0.0
-    good = False
-    place = count = short = exceeded = 0
+    course = Course(plan)
+    reserved = memory_time = 0.0
+    count = short = exceeded = 0
     while count < _MOST:
-        milestone = float(plan.milestones[place])
-        # Work that is done again is that of earlier reservations, and needs what was asked for then.
-        first = int(np.searchsorted(plan.milestones, saved, side="right"))
-        limit = max(float(asked[min(first, place) : place + 1].max()), least)
-        checkpoint = float(plan.checkpoint[place])
-        restart = float(plan.costs.restart_at(saved)) if good else 0.0
-        length = restart + milestone - saved + checkpoint
+        asked = course.request()
+        saved, milestone = asked.saved, asked.milestone
+        limit = math.inf if asked.memory is None else asked.memory
         stops = count < stopping
         count += 1
-        reserved += length
-        memory_time += length * limit
-        reach = min(milestone, walltime)
-        barrier = _barrier(ends, peaks, saved, reach, limit)
+        reserved += asked.length
+        memory_time += asked.length * limit
+        barrier = _barrier(ends, peaks, saved, min(milestone, walltime), limit)
         if barrier is not None and stops and barrier > saved:
             # The checkpoint is that of the task that has just ended, with the time of the heavy one to write it in.
             volume = float(peaks[max(int(np.searchsorted(ends, barrier, side="left")), 0)])
-            if device.checkpoint(volume) <= checkpoint + milestone - barrier + _SLACK:
-                saved, good = barrier, True
+            if device.checkpoint(volume) <= asked.checkpoint + milestone - barrier + _SLACK:
+                course.save(barrier)
             else:
                 short += 1
-            place += 1
+                course.miss()
         elif barrier is not None:
             exceeded += 1
-            least = most if limit < most else limit * plan.extension
+            course.exceed(limit)
         elif walltime <= milestone:
             return walltime, reserved, memory_time, count, short, exceeded
+        elif not asked.checkpointed:
+            course.miss()
+        elif device.checkpoint(float(peaks[int(np.searchsorted(ends, milestone, side="left"))])) <= (
+            asked.checkpoint + _SLACK
+        ):
+            course.save(milestone)
         else:
-            if plan.checkpointed[place]:
-                volume = float(peaks[int(np.searchsorted(ends, milestone, side="left"))])
-                if device.checkpoint(volume) <= checkpoint + _SLACK:
-                    saved, good = milestone, True
-                else:
-                    short += 1
-            place += 1
+            short += 1
+            course.miss()
     raise InvariantError(f"a run of {walltime:g} did not end within {_MOST} reservations")
 
 

@@ -1,4 +1,4 @@
-"""Laws from past runs, and plans of all strategies: which of them is given the law, and which the runs."""
+"""Plans by the name of a strategy: which is given the law and which the runs, and the laws of past runs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from workloads.errors import InputError, UnknownNameError
+from workloads.errors import InputError, ParameterError, UnknownNameError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from workloads.fits import FitReport
     from workloads.laws.law import Law
 
-__all__ = ["Planning", "fit_of"]
+__all__ = ["Planning", "fit_of", "is_rule", "parse_strategy"]
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,8 @@ class Planning:
     runs: np.ndarray | None = None
     grid: Mapping[str, Any] = field(default_factory=dict)
 
-    def plan(self, name: str) -> ReservationPlan:
-        """The plan of one strategy.
+    def plan(self, name: str, **parameters: Any) -> ReservationPlan:
+        """The plan of one strategy, with further parameters of its own.
 
         Raises
         ------
@@ -60,7 +60,8 @@ class Planning:
         known = inspect.signature(strategy).parameters
         # Rules of thumb look at the last k runs.
         source = self.runs if self.runs is not None and "k" in known else self.law
-        return strategy(source, self.costs, **{key: value for key, value in self.grid.items() if key in known})
+        grid = {key: value for key, value in self.grid.items() if key in known}
+        return strategy(source, self.costs, **{**grid, **parameters})
 
     def cuts(self, name: str) -> bool:
         """Whether the strategy has a use for the grid."""
@@ -75,6 +76,56 @@ class Planning:
         names = [name for name in STRATEGIES if name != chosen.strategy and _is_served(STRATEGIES[name])]
         plans = [chosen, *(self.plan(name) for name in names)]
         return sorted(plans, key=lambda plan: plan.expected_cost(self.law))
+
+
+def parse_strategy(text: str) -> tuple[str, dict[str, Any]]:
+    """A strategy as a job table names it: its name, and parameters as ``name=value``, separated by blanks.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such strategy, or it has no such parameter.
+    InputError
+        If a parameter is no number, or the strategy needs more than a law or past runs.
+
+    Examples
+    --------
+    >>> parse_strategy("masi k=10 factor=2")
+    ('masi', {'k': 10, 'factor': 2})
+    """
+    from policies.planning.strategies import STRATEGIES
+
+    name, *words = text.split() or [""]
+    strategy = STRATEGIES[name]
+    more = _needed_beside(strategy)
+    if more:
+        raise InputError(f"the strategy {name} also needs {' and '.join(more)}; give it as a plan")
+    legal = [item for item in list(inspect.signature(strategy).parameters)[2:] if item != "chain"]
+    parameters: dict[str, Any] = {}
+    for word in words:
+        key, _, value = word.partition("=")
+        if key not in legal:
+            raise UnknownNameError(f"parameter of the strategy {name}", key, legal)
+        parameters[key] = _value_of(key, value)
+    return name, parameters
+
+
+def is_rule(name: str) -> bool:
+    """Whether a strategy is a rule of thumb: it looks at past runs, and neither at their law nor at prices."""
+    from policies.planning.strategies import STRATEGIES
+
+    return "k" in inspect.signature(STRATEGIES[name]).parameters
+
+
+def _value_of(key: str, text: str) -> Any:
+    if key == "grid":
+        return text
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    raise ParameterError(key, "a number", text)
 
 
 def _is_served(strategy: Any) -> bool:

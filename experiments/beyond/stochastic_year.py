@@ -1,0 +1,280 @@
+"""A Theta-like year in which more and more projects are stochastic: what plans of each kind make of it for everybody.
+
+The jobs of a stochastic project ask for what a strategy plans from the runtimes of the project that have completed,
+instead of for the walltime that their user asked for.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from experiments.closedloop import waits_of
+from experiments.experiment import Experiment, Outcome, Row, Tables, Verdict
+from experiments.statistics import paired
+from policies.planning.planbook import Planner, reserved_time
+from policies.planning.waits import fit_waits
+from simulator import simulate
+from simulator.metrics import summarize
+from simulator.reservations import work_utilization
+from workloads.assignment import assign
+from workloads.errors import ParameterError
+from workloads.generator import generate
+from workloads.job import JobType
+from workloads.theta import ThetaYear
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from workloads.trace import Trace
+
+__all__ = ["EXPERIMENTS"]
+
+#: The users' own walltimes: no history is ever long enough for a plan.
+_WALLTIME = "walltime"
+#: The optimal plan for what the queue charged for a request when everybody asked for walltimes.
+_WAITS = "optimal-waits"
+_NEVER = 2**31
+_STYLES: Mapping[str, tuple[str, str, Any]] = {
+    _WALLTIME: ("users' walltimes", "#000000", "-"),
+    "maximum": ("maximum", "#7F7F7F", "--"),
+    "masi": ("MASI", "#CC79A7", "-."),
+    "neuro": ("Neuro", "#882255", ":"),
+    "no-ckpt": ("NO-CKPT", "#56B4E9", "--"),
+    "all-ckpt": ("ALL-CKPT", "#009E73", "-."),
+    "optimal": ("optimal", "#0072B2", "-"),
+    _WAITS: ("optimal for waits", "#D55E00", "-"),
+}
+_METRICS = (
+    ("turnaround_h", "turnaround, all [h]", 1.0),
+    ("turnaround_others_h", "turnaround, others [h]", 1.0),
+    ("turnaround_stochastic_h", "turnaround, stoch. [h]", 1.0),
+    ("work_utilization", "utilisation by work [%]", 100.0),
+    ("reserved_per_work", "reserved / worked", 1.0),
+)
+
+
+@dataclass(frozen=True)
+class Year:
+    """Parameters.
+
+    Attributes
+    ----------
+    jobs
+        Of the generated year.
+    years
+        Generated ones, each with a seed of its own.
+    shares
+        Parts of the projects that are stochastic.
+    strategies
+        Planning strategies; ``walltime``: what the users asked for; ``optimal-waits``: the optimal plan for the waits
+        of a year in which everybody asked for that.
+    mechanisms
+        Under which they run.
+    processes
+        That share the work; no result depends on it.
+    """
+
+    jobs: int = 37298
+    years: int = 3
+    shares: tuple[float, ...] = (0.1, 0.2, 0.3, 0.4, 0.5)
+    strategies: tuple[str, ...] = tuple(_STYLES)
+    mechanisms: tuple[str, ...] = ("baseline", "CUA-SPAA", "N-SPAA")
+    processes: int = 1
+
+
+@dataclass(frozen=True)
+class _Task:
+    """The runs of one workload under one mechanism."""
+
+    jobs: int
+    seed: int
+    share: float
+    mechanism: str
+    strategies: tuple[str, ...]
+
+
+def _measure(parameters: Year, seed: int) -> Tables:
+    if parameters.processes < 1 or parameters.years < 1:
+        raise ParameterError("years, processes", "at least 1", (parameters.years, parameters.processes))
+    tasks = [
+        _Task(parameters.jobs, seed + year, share, mechanism, parameters.strategies)
+        for year, share, mechanism in itertools.product(
+            range(parameters.years), (0.0, *(share for share in parameters.shares if share)), parameters.mechanisms
+        )
+    ]
+    if parameters.processes == 1:
+        return {"": [row for task in tasks for row in _rows_of(task)]}
+    with ProcessPoolExecutor(parameters.processes) as pool:
+        return {"": [row for rows in pool.map(_rows_of, tasks) for row in rows]}
+
+
+def _rows_of(task: _Task) -> list[Row]:
+    return list(_rows(task))
+
+
+@cache
+def _year(jobs: int, seed: int) -> Trace:
+    return generate(ThetaYear(jobs=jobs), seed=seed)
+
+
+def _rows(task: _Task) -> Iterator[Row]:
+    jobs = assign(_year(task.jobs, task.seed), seed=task.seed, stochastic_share=task.share)
+    prices = reserved_time
+    # Without stochastic jobs there is nothing to plan, and one simulation tells all.
+    for strategy in ("", *task.strategies) if task.share else ("none",):
+        if strategy == "":
+            if _WAITS not in task.strategies:
+                continue
+            asked = _simulated(jobs, task.mechanism, _WALLTIME, reserved_time)
+            prices = fit_waits(*waits_of(asked, jobs)).costs_for
+            continue
+        result = _simulated(jobs, task.mechanism, strategy, prices if strategy == _WAITS else reserved_time)
+        told = summarize(result)
+        others = [
+            record for record in result.records if record.type is not JobType.STOCHASTIC and record.end is not None
+        ]
+        waited = [
+            record.end - record.submit for record in others if record.end is not None and record.submit is not None
+        ]
+        runtimes = {course.job_id: course.runtime for course in result.stochastic}
+        work = sum(record.nodes * runtimes[record.job_id] for record in result.records if record.job_id in runtimes)
+        reserved = told.get("reserved_node_hours")
+        names = ("turnaround_h", "turnaround_stochastic_h", "utilization", "reservations_per_job")
+        yield {
+            "seed": task.seed,
+            "mechanism": task.mechanism,
+            "share": task.share,
+            "strategy": strategy,
+            "stochastic_jobs": len(runtimes) / len(jobs),
+            **{name: told.get(name) for name in names},
+            "work_utilization": work_utilization(result),
+            "turnaround_others_h": float(np.mean(waited)) / 3.6e9,
+            "instant_start_ratio": told["instant_start_ratio"],
+            "wasted_node_hours": told.get("wasted_node_hours"),
+            "reserved_per_work": reserved / (work / 3.6e9) if work and isinstance(reserved, float) else None,
+            "makespan_h": told["makespan_h"],
+        }
+
+
+def _simulated(jobs: Sequence[Any], mechanism: str, strategy: str, prices: Any) -> Any:
+    name = {_WALLTIME: "maximum", _WAITS: "optimal"}.get(strategy, strategy)
+    planner = Planner(least=_NEVER if strategy == _WALLTIME else 10, prices=prices)
+    named = [_with_plan(job, name) for job in jobs]
+    return simulate(named, _NODES, mechanism, events=False, planner=planner)
+
+
+_NODES = ThetaYear().nodes
+
+
+def _with_plan(job: Any, plan: str) -> Any:
+    from dataclasses import replace
+
+    return replace(job, plan=plan) if job.type is JobType.STOCHASTIC else job
+
+
+def _values(rows: Iterable[Row], name: str, **where: Any) -> list[float]:
+    """A metric of the rows with these values, by seed."""
+    found = [row for row in rows if all(row[key] == value for key, value in where.items())]
+    return [row[name] for row in sorted(found, key=lambda row: int(row["seed"])) if row[name] is not None]
+
+
+def _judge(tables: Tables) -> list[Verdict]:
+    rows = tables[""]
+    shares = sorted({row["share"] for row in rows if row["share"]})
+    mechanisms = list(dict.fromkeys(row["mechanism"] for row in rows))
+    strategies = {row["strategy"] for row in rows}
+    verdicts = []
+    questions = (
+        (
+            "optimal",
+            _WALLTIME,
+            "turnaround_h",
+            "Plans from a project's runs serve everybody better than walltimes",
+        ),
+        ("optimal", "masi", "turnaround_stochastic_h", "The optimal plan answers sooner than MASI's"),
+        ("optimal", "no-ckpt", "turnaround_stochastic_h", "Checkpoints shorten the response of stochastic jobs"),
+        (_WAITS, "optimal", "turnaround_stochastic_h", "Planning for waits shortens their response"),
+        (_WAITS, "optimal", "turnaround_others_h", "Planning for waits shortens the turnaround of the others"),
+    )
+    for better, worse, metric, claim in questions:
+        if not {better, worse} <= strategies:
+            continue
+        for mechanism in mechanisms:
+            # The shares of a year hang together: their mean is one value a year.
+            left, right = (
+                [_values(rows, metric, mechanism=mechanism, share=share, strategy=name) for share in shares]
+                for name in (better, worse)
+            )
+            verdicts.append(_compared(f"{claim}, under {mechanism}", np.mean(left, axis=0), np.mean(right, axis=0)))
+    return verdicts
+
+
+def _compared(claim: str, better: Any, worse: Any) -> Verdict:
+    means = f"{np.mean(better):.2f} h against {np.mean(worse):.2f} h"
+    if len(better) < 2:
+        return Verdict(claim, "-", f"{means}, one year", Outcome.NOT_COMPARABLE, "one year has no confidence interval")
+    gain = paired(worse, better)
+    return Verdict.of(
+        claim,
+        "-",
+        f"{means}; {gain.text('+.2f')} h saved a job, mean over the shares, 95 % interval over {len(better)} years",
+        gain.positive,
+        "" if gain.decided else "the sign of the difference is not decided",
+    )
+
+
+def _draw(tables: Tables) -> Figure:
+    from experiments.figures.style import PAGE, dress, legend_above, mechanism_name, new_figure
+
+    rows = tables[""]
+    mechanisms = list(dict.fromkeys(row["mechanism"] for row in rows))
+    strategies = [name for name in dict.fromkeys(row["strategy"] for row in rows) if name != "none"]
+    figure = new_figure(PAGE, 1.75 * len(mechanisms) + 0.4)
+    panels = figure.subplots(len(mechanisms), len(_METRICS), squeeze=False)
+    handles = {}
+    for line, mechanism in zip(panels, mechanisms, strict=True):
+        for axes, (metric, label, scale) in zip(line, _METRICS, strict=True):
+            none = _values(rows, metric, mechanism=mechanism, share=0)
+            for strategy in strategies:
+                title, color, dashes = _STYLES.get(strategy, (strategy, "#999933", "-"))
+                shares = sorted({row["share"] for row in rows if row["strategy"] == strategy})
+                means = [
+                    scale * float(np.mean(_values(rows, metric, mechanism=mechanism, share=share, strategy=strategy)))
+                    for share in shares
+                ]
+                if none:
+                    shares, means = [0, *shares], [scale * float(np.mean(none)), *means]
+                percent = [100 * share for share in shares]
+                (handles[title],) = axes.plot(
+                    percent, means, color=color, linestyle=dashes, linewidth=1.1, marker="o", markersize=1.8
+                )
+            last = mechanism == mechanisms[-1]
+            axes.set_ylim(bottom=0 if scale == 1 else None)
+            dress(axes, x="stochastic [%]" if last else "", y="", title="")
+            axes.set_title(label if mechanism == mechanisms[0] else "", fontsize=6.5, loc="left")
+        line[0].set_ylabel(mechanism_name(mechanism), fontsize=8)
+    legend_above(figure, list(handles.values()), list(handles), columns=4)
+    return figure
+
+
+_QUICK = Year(3000, 2, (0.3,), (_WALLTIME, "masi", "optimal", _WAITS), ("baseline",))
+
+EXPERIMENTS = (
+    Experiment(
+        "beyond-stochastic",
+        "A Theta-like year with more and more stochastic projects",
+        "What do plans of each kind make of the turnaround of everybody, the utilisation and the cost?",
+        Year(),
+        _QUICK,
+        _measure,
+        _judge,
+        _draw,
+    ),
+)

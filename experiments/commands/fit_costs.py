@@ -1,0 +1,92 @@
+"""``holdfast fit-costs``: from recorded or simulated waits to the prices that make a plan's cost its response time."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from experiments.arguments import add_reading, check_outputs, classes_of, read_options, whole
+
+if TYPE_CHECKING:
+    from experiments.waitpairs import WaitPairs
+
+__all__ = ["add_arguments", "main"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("input", metavar="INPUT", help="a directory of holdfast run, or a trace that records waits")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the fits as JSON; - is standard output")
+    parser.add_argument("--mechanism", metavar="M", help="of the directory, where it holds several")
+    parser.add_argument(
+        "--classes",
+        metavar="N,N,...",
+        help="largest sizes of the classes but the last (default: powers of two with enough jobs each)",
+    )
+    parser.add_argument("--plot", metavar="FILE", help="draw the fits: FILE.png and FILE.pdf")
+    add_reading(parser)
+
+
+def main(arguments: argparse.Namespace) -> None:
+    """Run the command."""
+    from experiments.costfile import fits_table
+    from experiments.planreport import write_json
+    from policies.planning.waitdocument import to_document
+    from policies.planning.waits import fit_waits
+
+    classes = classes_of(arguments.classes)
+    check_outputs(arguments.output, arguments.plot)
+    pairs = _pairs_of(arguments)
+    model = fit_waits(pairs.walltimes, pairs.waits, pairs.nodes, classes)
+    if arguments.plot:
+        # Drawn before anything is written, so that a failure leaves nothing behind.
+        from experiments.figures.costs import plot_costs
+        from experiments.figures.style import save
+
+        figure = plot_costs(pairs.walltimes, pairs.waits, pairs.nodes, model, pairs.title)
+    if arguments.output:
+        write_json(arguments.output, to_document(model, holdfast=version("holdfast"), source=dict(pairs.source)))
+    drawn = save(figure, arguments.plot) if arguments.plot else ()
+    if arguments.output == "-":
+        return
+    if pairs.about:
+        print(pairs.about)
+    print(f"{len(pairs.walltimes):,} pairs of walltime and wait: {pairs.title}{_left_out(pairs.left_out)}")
+    print("mean wait = alpha x walltime + gamma\n")
+    print(fits_table(model))
+    for path in drawn:
+        print(f"drawn in {path}")
+
+
+def _pairs_of(arguments: argparse.Namespace) -> WaitPairs:
+    from experiments.waitpairs import pairs_of_results, pairs_of_trace
+    from workloads.errors import InputError
+    from workloads.readers import read_workload
+    from workloads.trace import Trace
+
+    if Path(arguments.input).is_dir():
+        for name in ("nodes", "format", "procs_per_node", "lenient"):
+            if getattr(arguments, name):
+                raise InputError(f"--{name.replace('_', '-')} is about reading a trace, and INPUT is a directory")
+        return pairs_of_results(arguments.input, arguments.mechanism)
+    if arguments.mechanism is not None:
+        raise InputError("--mechanism chooses among the results of a directory, and INPUT is a file")
+    workload = read_workload(arguments.input, **read_options(arguments))
+    if not isinstance(workload, Trace):
+        raise InputError(
+            f"{arguments.input}: a job table records no waits: simulate it with 'holdfast run {arguments.input} -o DIR "
+            "--nodes N', and fit DIR"
+        )
+    if arguments.nodes is not None:
+        workload = workload.on_machine(whole(arguments.nodes, "--nodes", 1))
+    elif workload.nodes is not None:
+        workload = workload.on_machine(workload.nodes)
+    return pairs_of_trace(workload)
+
+
+def _left_out(counts: Mapping[str, int]) -> str:
+    some = [f"{count:,} {reason}" for reason, count in counts.items() if count]
+    return f"; left out: {', '.join(some)}" if some else ""

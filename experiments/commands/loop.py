@@ -1,0 +1,93 @@
+"""``holdfast loop``: plan, simulate, fit the waits, plan again for what they cost, until the plans are stable."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from importlib.metadata import version
+
+from experiments.arguments import classes_of, share, whole
+from experiments.simulation import add_simulation, simulation_of
+
+__all__ = ["add_arguments", "main"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("-o", "--output", metavar="DIR", required=True, help="directory of the results")
+    parser.add_argument("--mechanism", metavar="M", default="baseline", help="one (default baseline)")
+    add_simulation(parser)
+    looping = parser.add_argument_group("the loop")
+    looping.add_argument("--rounds", metavar="N", default="8", help="at most so many simulations (default 8)")
+    looping.add_argument(
+        "--tolerance", metavar="P", default="0.01", help="plans that much above the best are stable (default 0.01)"
+    )
+    looping.add_argument("--classes", metavar="N,N,...", help="largest sizes of the classes of waits but the last")
+
+
+def main(arguments: argparse.Namespace) -> None:
+    """Run the command."""
+    from experiments.closedloop import COLUMNS, Round, close_loop
+    from experiments.figures.loop import plot_loop
+    from experiments.figures.style import save
+    from experiments.planreport import write_json
+    from experiments.replay import make_directory, parse_mechanisms
+    from experiments.tables import loop_table, write_csv
+    from policies.planning.waitdocument import to_document
+    from workloads.errors import InputError, ParameterError
+    from workloads.files import atomic_open
+    from workloads.jobtable import write_job_table
+
+    mechanisms = parse_mechanisms(arguments.mechanism)
+    if len(mechanisms) != 1:
+        raise ParameterError("--mechanism", "one mechanism", arguments.mechanism)
+    if arguments.costs is not None:
+        raise InputError("--costs gives prices, and the loop looks for them: it begins with reserved time")
+    rounds, tolerance = whole(arguments.rounds, "--rounds", 1), share(arguments.tolerance, "--tolerance")
+    classes = classes_of(arguments.classes)
+    simulation = simulation_of(arguments, mechanisms)
+    directory = make_directory(arguments.output)
+    if simulation.about:
+        print(simulation.about)
+
+    def tell(latest: Round) -> None:
+        row = latest.row()
+        print(
+            f"round {latest.number}: planned for alpha {row['alpha']:.3f}, gamma {row['gamma_h']:.2f} h; response of "
+            f"stochastic jobs {row['turnaround_stochastic_h']:.2f} h, of all {row['turnaround_h']:.2f} h; better plans "
+            f"would save {100 * latest.regret:.1f} %",
+            flush=True,
+        )
+
+    loop = close_loop(
+        simulation.jobs,
+        simulation.nodes,
+        mechanisms[0],
+        planner=simulation.planner,
+        options=simulation.options,
+        rounds=rounds,
+        tolerance=tolerance,
+        classes=classes,
+        plans=simulation.plans,
+        progress=tell,
+    )
+    rows = [item.row() for item in loop.rounds]
+    if simulation.prepared:
+        write_job_table(simulation.jobs, directory / "jobs.csv")
+    write_csv(directory / "rounds.csv", rows, COLUMNS)
+    told = to_document(
+        loop.rounds[-1].prices or loop.rounds[-1].fitted,
+        holdfast=version("holdfast"),
+        source={"loop": str(directory), "mechanism": mechanisms[0], "rounds": len(rows), "stable": loop.stable},
+    )
+    write_json(str(directory / "costs.json"), told)
+    with atomic_open(directory / "run.json") as file:
+        json.dump({**simulation.configuration, "rounds": rounds, "tolerance": tolerance}, file, indent=2)
+        file.write("\n")
+    save(plot_loop(rows), directory / "loop")
+    print(f"\n{loop_table(rows)}\n")
+    print("the plans are stable" if loop.stable else f"the plans are not stable after {len(rows)} rounds")
+    for name, what in (("turnaround_stochastic_h", "stochastic jobs respond"), ("turnaround_h", "all jobs respond")):
+        gain = loop.gain(name)
+        print(f"{what} {abs(100 * gain):.1f} % {'sooner' if gain >= 0 else 'later'} than with plans for reserved time")
+    print(f"results are in {directory}; costs.json is for 'holdfast plan --costs' and 'holdfast run --costs'")

@@ -1,0 +1,117 @@
+"""Straight lines through pairs: least squares, free and within bounds, with what the fit is worth."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Line", "least_squares", "least_squares_above"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Line:
+    """y = slope x + intercept, and how well pairs are on it; None: not known.
+
+    Attributes
+    ----------
+    slope, intercept
+        Of the line.
+    slope_error, intercept_error
+        Standard errors, as if the pairs were independent; None for a coefficient that stands at its bound.
+    r_squared
+        1 - (squares left over) / (squares about the mean); below 0 where a bound makes the line worse than the mean,
+        None where all y are equal.
+    spread
+        Standard deviation of what is left over, in the unit of y.
+    """
+
+    slope: float
+    intercept: float
+    slope_error: float | None = None
+    intercept_error: float | None = None
+    r_squared: float | None = None
+    spread: float | None = None
+
+    def at(self, x: Floats) -> Floats:
+        """Heights of the line; in the shape of ``x``."""
+        return self.slope * x + self.intercept
+
+
+def least_squares(x: Floats, y: Floats) -> Line:
+    """The line with the least sum of squares.
+
+    Parameters
+    ----------
+    x, y
+        Pairs, shape (n,), n >= 3, with at least two different x.
+    """
+    middle, height = float(x.mean()), float(y.mean())
+    away = x - middle
+    squares = float(away @ away)
+    slope = float(away @ (y - height)) / squares
+    intercept = height - slope * middle
+    spread = _spread(x, y, slope, intercept, 2)
+    return Line(
+        slope,
+        intercept,
+        slope_error=spread / math.sqrt(squares),
+        intercept_error=spread * math.sqrt(1.0 / len(x) + middle**2 / squares),
+        r_squared=_r_squared(x, y, slope, intercept),
+        spread=spread,
+    )
+
+
+def least_squares_above(x: Floats, y: Floats, least_slope: float) -> Line:
+    """The line with the least sum of squares of those with slope >= ``least_slope`` and intercept >= 0.
+
+    Parameters
+    ----------
+    x, y
+        As for :func:`least_squares`; x > 0.
+    least_slope
+        Bound of the slope; that of the intercept is 0.
+
+    Notes
+    -----
+    The sum of squares is convex in both coefficients: if the free minimum breaks a bound, the best legal line stands on
+    one of the two edges of the legal quarter plane, and on an edge it is a parabola in the other coefficient.
+    """
+    free = least_squares(x, y)
+    if free.slope >= least_slope and free.intercept >= 0:
+        return free
+    flat = max(0.0, float(y.mean()) - least_slope * float(x.mean()))
+    steep = max(least_slope, float(x @ y) / float(x @ x))
+    edges = [(least_slope, flat), (steep, 0.0)]
+    slope, intercept = min(edges, key=lambda edge: _left_over(x, y, *edge))
+    moved = (slope > least_slope) + (intercept > 0)  # coefficients that do not stand at their bounds: at most one
+    spread = _spread(x, y, slope, intercept, moved)
+    return Line(
+        slope,
+        intercept,
+        slope_error=spread / math.sqrt(float(x @ x)) if slope > least_slope else None,
+        intercept_error=spread / math.sqrt(len(x)) if intercept > 0 else None,
+        r_squared=_r_squared(x, y, slope, intercept),
+        spread=spread,
+    )
+
+
+def _left_over(x: Floats, y: Floats, slope: float, intercept: float) -> float:
+    rest = y - (slope * x + intercept)
+    return float(rest @ rest)
+
+
+def _spread(x: Floats, y: Floats, slope: float, intercept: float, fitted: int) -> float:
+    return math.sqrt(_left_over(x, y, slope, intercept) / (len(x) - fitted))
+
+
+def _r_squared(x: Floats, y: Floats, slope: float, intercept: float) -> float | None:
+    # The mean of equal numbers may differ from them by a rounding error, which is no variance to explain.
+    if float(np.ptp(y)) == 0:
+        return None
+    about = y - y.mean()
+    return 1.0 - _left_over(x, y, slope, intercept) / float(about @ about)

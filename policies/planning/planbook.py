@@ -1,0 +1,191 @@
+"""The plan book: plans of applications, made at submission from the runs that have completed until then.
+
+Source: stochastic-in-cluster.md. It sees runtimes only of completed jobs, never of those that wait or run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from policies.planning.costs import CostModel
+from policies.planning.making import Planning, fit_of, parse_strategy
+from policies.planning.plan import ReservationPlan
+from workloads.errors import InputError, ParameterError, UnknownNameError
+from workloads.fits import METHODS
+from workloads.laws import Law
+
+__all__ = ["PlanBook", "Planned", "Planner", "reserved_time"]
+
+#: (alpha, beta, gamma [s]) for a job of that many nodes.
+Prices = Callable[[int], tuple[float, float, float]]
+
+
+def reserved_time(nodes: int) -> tuple[float, float, float]:
+    """RESERVATIONONLY: a reservation costs its length, on so many nodes as on any."""
+    return 1.0, 0.0, 0.0
+
+
+@dataclass(frozen=True)
+class Planner:
+    """How plans are made at submission.
+
+    Attributes
+    ----------
+    fit
+        How a law is fitted to the runs: ``auto`` or one of :data:`workloads.fits.METHODS`.
+    least
+        So many runs of an application must have completed; until then a job asks for its walltime.
+    growth
+        The law is fitted again, and plans are made anew, when the history has grown by this part.
+    prices
+        alpha, beta and gamma [s] by the number of nodes; default: reserved time.
+    grid
+        How finely a law is cut (``n``, ``grid``, ``epsilon``).
+
+    Raises
+    ------
+    ParameterError, UnknownNameError
+        If a value is not legal.
+    """
+
+    fit: str = "kernel"
+    least: int = 10
+    growth: float = 0.2
+    prices: Prices = reserved_time
+    grid: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.fit not in ("auto", *METHODS):
+            raise UnknownNameError("kind of fit", self.fit, ("auto", *METHODS))
+        if isinstance(self.least, bool) or not isinstance(self.least, int) or self.least < 1:
+            raise ParameterError("least", "a whole number of runs, at least 1", self.least)
+        if not 0 <= self.growth < np.inf:
+            raise ParameterError("growth", "a finite share >= 0", self.growth)
+
+
+@dataclass(frozen=True, eq=False)
+class Planned:
+    """A plan, and what was expected of it when it was made.
+
+    Attributes
+    ----------
+    plan
+        Times in seconds.
+    expected_cost
+        Under the law that it was made for; None where there was none.
+    runs
+        Completed runs that it was made from.
+    law
+        That law.
+    """
+
+    plan: ReservationPlan
+    expected_cost: float | None = None
+    runs: int = 0
+    law: Law | None = None
+
+
+class _History:
+    """Completed runs of an application, and the plans made from them."""
+
+    __slots__ = ("fitted", "law", "plans", "runtimes")
+
+    def __init__(self) -> None:
+        self.runtimes: list[float] = []
+        self.fitted = 0
+        self.law: Law | None = None
+        self.plans: dict[tuple[Any, ...], Planned] = {}
+
+
+class PlanBook:
+    """Plans by application.
+
+    Parameters
+    ----------
+    planner
+        How they are made.
+    plans
+        Plans that are given, by the name that a job table has for them.
+
+    Examples
+    --------
+    >>> book = PlanBook(Planner(fit="discrete"))
+    >>> book.plan("atlas", "optimal", 4, 7200.0, 60.0, 60.0).plan.length
+    array([7200.])
+    >>> for _ in range(10):
+    ...     book.completed("atlas", 1000.0)
+    >>> book.plan("atlas", "optimal", 4, 7200.0, 60.0, 60.0).plan.length
+    array([1000.])
+    """
+
+    def __init__(self, planner: Planner | None = None, plans: Mapping[str, ReservationPlan] | None = None) -> None:
+        self._planner = planner or Planner()
+        self._given = {name: Planned(plan) for name, plan in (plans or {}).items()}
+        self._strategies: dict[str, tuple[str, dict[str, Any]]] = {}
+        self._histories: dict[str, _History] = {}
+
+    def check(self, name: str) -> None:
+        """Refuse what is neither a given plan nor a strategy.
+
+        Raises
+        ------
+        InputError
+            With what is legal.
+        """
+        if name not in self._given and name not in self._strategies:
+            if name.endswith(".json"):
+                raise InputError(f"the plan {name} is not among those that were given")
+            self._strategies[name] = parse_strategy(name)
+
+    def completed(self, application: str, runtime: float) -> None:
+        """A job of the application has completed after that runtime [s]."""
+        self._history(application).runtimes.append(runtime)
+
+    def plan(
+        self, application: str, name: str, nodes: int, walltime: float, checkpoint: float, restart: float
+    ) -> Planned:
+        """The plan of a job that is submitted now.
+
+        Parameters
+        ----------
+        application
+            Whose completed runs are the history.
+        name
+            Of a given plan, or a strategy with its parameters.
+        nodes
+            Size of the job, of which prices may depend.
+        walltime
+            What it asks for while there are too few runs [s].
+        checkpoint, restart
+            C and R of the job [s].
+        """
+        given = self._given.get(name)
+        if given is not None:
+            return given
+        self.check(name)
+        planner, history = self._planner, self._history(application)
+        alpha, beta, gamma = planner.prices(nodes)
+        costs = CostModel(alpha, beta, gamma, checkpoint, restart)
+        if len(history.runtimes) < planner.least:
+            return Planned(ReservationPlan([walltime], False, costs, "walltime"))
+        if history.law is None or len(history.runtimes) >= (1.0 + planner.growth) * history.fitted:
+            strategy, _ = self._strategies[name]
+            history.law = fit_of(np.array(history.runtimes), planner.fit, costs, strategy, planner.grid).chosen.good()
+            history.fitted = len(history.runtimes)
+            history.plans.clear()
+        key = (name, alpha, beta, gamma, checkpoint, restart)
+        found = history.plans.get(key)
+        if found is None:
+            strategy, parameters = self._strategies[name]
+            runs = np.array(history.runtimes[: history.fitted])
+            plan = Planning(history.law, costs, runs, planner.grid).plan(strategy, **parameters)
+            found = Planned(plan, plan.expected_cost(history.law), history.fitted, history.law)
+            history.plans[key] = found
+        return found
+
+    def _history(self, application: str) -> _History:
+        return self._histories.setdefault(application, _History())

@@ -1,0 +1,175 @@
+"""Wait models as JSON holds them: what is written, and how what others wrote is checked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from policies.planning.affine import Line
+from policies.planning.waitmodel import SizeClass, WaitFit, WaitModel
+from workloads.errors import InputError, ParameterError, UnknownNameError
+
+__all__ = ["from_document", "to_document"]
+
+#: Larger ones are no prices: costs must be multiplied with them.
+_LARGEST = 1e100
+_NUMBER = ("a finite number", -_LARGEST, _LARGEST)
+_ABOVE = (f"a number above 0 and at most {_LARGEST:g}", math.ulp(0.0), _LARGEST)
+_LEAST_0 = (f"a number from 0 to {_LARGEST:g}", 0.0, _LARGEST)
+_SHARE = ("a number of at most 1", -_LARGEST, 1.0)
+
+#: Numbers that a fit must have, and those that may be missing or null.
+_PRICES = {"alpha": _ABOVE, "beta": _LEAST_0, "gamma": _LEAST_0}
+_WORTH = {
+    "walltime_from": _ABOVE,
+    "walltime_to": _ABOVE,
+    "alpha_error": _LEAST_0,
+    "gamma_error": _LEAST_0,
+    "r_squared": _SHARE,
+    "r_squared_means": _SHARE,
+    "spread": _LEAST_0,
+}
+_KEYS = (*_PRICES, "pairs", *_WORTH, "unconstrained")
+#: Of the free line, by their names in the file.
+_LINE = {
+    "slope": "alpha",
+    "intercept": "gamma",
+    "slope_error": "alpha_error",
+    "intercept_error": "gamma_error",
+    "r_squared": "r_squared",
+    "spread": "spread",
+}
+
+
+def to_document(model: WaitModel, **about: Any) -> dict[str, Any]:
+    """A model in plain Python values, as ``holdfast fit-costs`` writes it; times in seconds.
+
+    Parameters
+    ----------
+    model
+        What was fitted.
+    **about
+        ``holdfast``, the version, and ``source``, what it was fitted to.
+    """
+    return {
+        **about,
+        "unit": "s",
+        "all": _fit_shown(model.all),
+        "classes": [
+            {
+                "nodes_from": each.nodes_from,
+                "nodes_to": each.nodes_to,
+                "fallback": each.fallback,
+                **_fit_shown(each.fit),
+            }
+            for each in model.classes
+        ],
+    }
+
+
+def _fit_shown(fit: WaitFit) -> dict[str, Any]:
+    shown = {name: getattr(fit, name) for name in _KEYS}
+    if fit.unconstrained is not None:
+        shown["unconstrained"] = {name: getattr(fit.unconstrained, field) for field, name in _LINE.items()}
+    return shown
+
+
+def from_document(told: object) -> WaitModel:
+    """The inverse of :func:`to_document`; what was fitted to what is not part of the model.
+
+    Parameters
+    ----------
+    told
+        What JSON text holds. Needed are ``unit``, ``all`` with ``alpha``, ``beta`` and ``gamma``, and ``classes``; a
+        class also needs ``nodes_from`` and ``nodes_to``.
+
+    Raises
+    ------
+    InputError
+        If a key is missing, unknown, or its value not legal; says the key, what is legal and what came.
+    """
+    top = _object(told, "the document", ("holdfast", "source", "unit", "all", "classes"))
+    if _needed(top, "unit", "", "'s'") != "s":
+        raise ParameterError("unit", "'s'", top["unit"])
+    everyone = _fit(_object(_needed(top, "all", "", "an object"), "all", _KEYS), "all")
+    rows = _needed(top, "classes", "", "a list")
+    if not isinstance(rows, list):
+        raise ParameterError("classes", "a list", rows)
+    classes: list[SizeClass] = []
+    for place, row in enumerate(rows):
+        last = place == len(rows) - 1
+        begin = 1 if not classes else (classes[-1].nodes_to or 0) + 1
+        classes.append(_class(row, f"classes[{place}]", begin, last))
+    return WaitModel(everyone, tuple(classes))
+
+
+def _class(row: object, where: str, begin: int, last: bool) -> SizeClass:
+    found = _object(row, where, ("nodes_from", "nodes_to", "fallback", *_KEYS))
+    first = _needed(found, "nodes_from", where, str(begin))
+    if isinstance(first, bool) or first != begin:
+        raise ParameterError(f"{where}.nodes_from", f"{begin}: classes begin at 1 and leave no gap", first)
+    legal = "null in the last class" if last else f"a whole number of at least {begin}"
+    end = _needed(found, "nodes_to", where, legal)
+    if last != (end is None) or (not last and not _is_whole(end, begin)):
+        raise ParameterError(f"{where}.nodes_to", legal, end)
+    fallback = found.get("fallback", False)
+    if not isinstance(fallback, bool):
+        raise ParameterError(f"{where}.fallback", "true or false", fallback)
+    return SizeClass(begin, end, _fit(found, where), fallback)
+
+
+def _fit(found: Mapping[str, Any], where: str) -> WaitFit:
+    values: dict[str, Any] = {
+        name: _number(_needed(found, name, where, law[0]), f"{where}.{name}", law) for name, law in _PRICES.items()
+    }
+    values |= {name: _known(found.get(name), f"{where}.{name}", law) for name, law in _WORTH.items()}
+    pairs, line = found.get("pairs"), found.get("unconstrained")
+    if pairs is not None and not _is_whole(pairs, 0):
+        raise ParameterError(f"{where}.pairs", "a whole number of at least 0, or null", pairs)
+    free = None if line is None else _line(line, f"{where}.unconstrained")
+    return WaitFit(**values, pairs=pairs, unconstrained=free)
+
+
+def _line(told: object, where: str) -> Line:
+    found = _object(told, where, tuple(_LINE.values()))
+    values: dict[str, Any] = {}
+    for field, name in _LINE.items():
+        if name in _PRICES:  # without the bounds that prices have
+            value = _needed(found, name, where, _NUMBER[0])
+            values[field] = _number(value, f"{where}.{name}", _NUMBER)
+        else:
+            values[field] = _known(found.get(name), f"{where}.{name}", _WORTH[name])
+    return Line(**values)
+
+
+def _object(told: object, where: str, known: Iterable[str]) -> Mapping[str, Any]:
+    if not isinstance(told, dict):
+        raise ParameterError(where, "an object", told)
+    legal = tuple(known)
+    for name in told:
+        if name not in legal:
+            raise UnknownNameError(f"key of {where}", name, legal)
+    return told
+
+
+def _needed(found: Mapping[str, Any], name: str, where: str, legal: str) -> Any:
+    if name not in found:
+        raise InputError(f"{where}.{name} must be {legal}, and is missing".removeprefix("."))
+    return found[name]
+
+
+def _known(value: object, name: str, law: tuple[str, float, float]) -> float | None:
+    return None if value is None else _number(value, name, law)
+
+
+def _number(value: object, name: str, law: tuple[str, float, float]) -> float:
+    legal, least, most = law
+    # The comparison is written so that NaN fails it; true and false are numbers in Python, not in JSON.
+    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
+        raise ParameterError(name, legal, value)
+    return float(value)
+
+
+def _is_whole(value: object, least: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least

@@ -1,0 +1,137 @@
+"""What a request waits in the queue, as prices of a reservation, by the size of the job.
+
+If a reservation of length W waits alpha W + gamma on average before it starts, and then uses w, a plan's expected cost
+under (alpha, beta = 1, gamma) is its expected response time. Only means count in an expectation, so that the line has
+to follow the mean waits; how far single waits are from it does not matter to the plan.
+
+Source: [R], "Reservation and Checkpointing Strategies for Stochastic Jobs", Equation 1; stochastic-in-cluster.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from policies.planning.affine import Line
+from policies.planning.costs import CostModel
+from workloads.errors import ParameterError
+
+__all__ = ["LEAST_ALPHA", "SizeClass", "WaitFit", "WaitModel"]
+
+#: Least alpha of a fit. At 0 a longer request costs nothing, so that the best plan asks at once for the longest runtime
+#: there can be: where the law has a tail, for the quantile 1 - 1e-7 at which it is cut, many times the mean. With this
+#: floor a plan costs at most 0.001 of that runtime more (a minute and a half of a day) than the best one at 0: that is
+#: what the single longest reservation, which no plan beats at 0, costs more with it.
+LEAST_ALPHA = 1e-3
+
+
+@dataclass(frozen=True)
+class WaitFit:
+    """Mean wait = alpha W + gamma of requests of walltime W, fitted to pairs (W, wait); None: not known.
+
+    Attributes
+    ----------
+    alpha
+        Wait for each second requested; > 0.
+    gamma
+        Wait of any request [s]; >= 0.
+    beta
+        Response time for each second used: 1.
+    pairs
+        How many there were.
+    walltime_from, walltime_to
+        Shortest and longest request among them [s]; beyond, the line is an extrapolation.
+    alpha_error, gamma_error [s], r_squared, spread [s]
+        As of a :class:`~policies.planning.affine.Line`.
+    r_squared_means
+        R^2 of the line for the mean waits of the groups of :func:`binned`, weighted by their pairs: whether the *means*
+        are on the line.
+    unconstrained
+        The line without the bounds alpha >= :data:`LEAST_ALPHA` and gamma >= 0.
+    """
+
+    alpha: float
+    gamma: float
+    beta: float = 1.0
+    pairs: int | None = None
+    walltime_from: float | None = None
+    walltime_to: float | None = None
+    alpha_error: float | None = None
+    gamma_error: float | None = None
+    r_squared: float | None = None
+    r_squared_means: float | None = None
+    spread: float | None = None
+    unconstrained: Line | None = None
+
+    @property
+    def costs(self) -> tuple[float, float, float]:
+        """alpha, beta, gamma [s]."""
+        return self.alpha, self.beta, self.gamma
+
+
+@dataclass(frozen=True)
+class SizeClass:
+    """The fit of the jobs of some sizes.
+
+    Attributes
+    ----------
+    nodes_from, nodes_to
+        Sizes of the class, both included; ``nodes_to`` is None in the last, which has no end.
+    fit
+        Of its pairs; of all pairs where ``fallback``, ``pairs`` being the number of its own.
+    fallback
+        Whether there were too few pairs for a fit of their own.
+    """
+
+    nodes_from: int
+    nodes_to: int | None
+    fit: WaitFit
+    fallback: bool = False
+
+
+@dataclass(frozen=True)
+class WaitModel:
+    """Waits by the size of the job.
+
+    Attributes
+    ----------
+    all
+        The fit of the jobs of all sizes.
+    classes
+        By size, ascending, without gaps from 1 node on; none: all sizes are alike.
+
+    Examples
+    --------
+    >>> small, large = SizeClass(1, 128, WaitFit(0.1, 0.0)), SizeClass(129, None, WaitFit(1.0, 0.0))
+    >>> model = WaitModel(WaitFit(0.5, 60.0), (small, large))
+    >>> model.costs_for(129), model.costs_for()
+    ((1.0, 1.0, 0.0), (0.5, 1.0, 60.0))
+    """
+
+    all: WaitFit
+    classes: tuple[SizeClass, ...] = ()
+
+    def class_for(self, nodes: int) -> SizeClass | None:
+        """The class of jobs of that size; None where there are no classes.
+
+        Raises
+        ------
+        ParameterError
+            If ``nodes`` is no positive whole number.
+        """
+        if isinstance(nodes, bool) or not isinstance(nodes, int) or nodes < 1:
+            raise ParameterError("nodes", "a positive number of nodes", nodes)
+        return next((each for each in self.classes if each.nodes_to is None or nodes <= each.nodes_to), None)
+
+    def fit_for(self, nodes: int | None = None) -> WaitFit:
+        """The fit for jobs of that size; None: that of all sizes."""
+        found = None if nodes is None else self.class_for(nodes)
+        return self.all if found is None else found.fit
+
+    def costs_for(self, nodes: int | None = None) -> tuple[float, float, float]:
+        """alpha, beta and gamma [s] for jobs of that size; None: those of all sizes."""
+        return self.fit_for(nodes).costs
+
+    def apply(self, costs: CostModel, nodes: int | None = None) -> CostModel:
+        """Costs [s] with these prices and the same checkpoint and restart."""
+        alpha, beta, gamma = self.costs_for(nodes)
+        return replace(costs, alpha=alpha, beta=beta, gamma=gamma)
