@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+import textwrap
 from collections import Counter
 from dataclasses import fields, replace
 from pathlib import Path
@@ -12,10 +14,12 @@ from typing import Any
 import pytest
 
 from experiments import cli
+from experiments.replay import Measurement
 from experiments.sweeps import make_sweep, read_sweep, run_sweep
+from experiments.sweeps.configuration import Sweep, Workload
 from experiments.sweeps.fingerprint import SOURCES
 from experiments.sweeps.grid import GeneratedYear, Log, expand
-from experiments.sweeps.structure import DURATIONS
+from experiments.sweeps.values import DURATIONS
 from simulator.options import Options
 from workloads.assignment import Assignment
 from workloads.errors import InputError
@@ -112,6 +116,8 @@ WORKLOAD = "[workload]\nseeds = 0\n"
             "options.timeout must be a duration of at least 0, such as 90s, 12h or 5y, not -1",
         ),
         (WORKLOAD + "[options]\nnodes = 4", "options: unknown key 'nodes': "),
+        (WORKLOAD + "[options]\nseed = 0.5", "options.seed must be a whole number of at least 0, not 0.5"),
+        (WORKLOAD + "[assignment]\nplan = ['masi', 'msai']", "assignment.plan: unknown "),
         (WORKLOAD + "[measure]\nwarmup = [0]", "measure.warmup must be a number, not [0]"),
         (
             WORKLOAD + "[measure]\nwarm_up = 0",
@@ -177,6 +183,7 @@ def test_every_parameter_may_be_varied_and_no_two_have_one_name() -> None:
         **{"shares": [[0.2, 0.5, 0.3]], "rigid_setup": [[0, 0.1]], "malleable_setup": [[0, 0.1]]},
         **{"notice_lead": [["1m", "1h"]], "notice_mix": "W1", "group_by": "user", "overheads": "added"},
         **{"passes": "event", "backfill_length": "runtime", "tenants": "none", "order": "fcfs"},
+        **{"plan": "masi k=5", "checkpoint_mode": "strict", "seed": 7},
     }
     for table_name, kind in (("assignment", Assignment), ("options", Options)):
         for item in fields(kind):
@@ -217,7 +224,7 @@ def test_values_are_read_as_they_are_meant(tmp_path: Path) -> None:
     assert sweep.vary == "one-at-a-time"
     first, second = sweep.workload.traces
     assert (first.path, first.nodes, first.format, first.lenient) == ("a.swf", 100, None, True)
-    assert (second.path, second.nodes, second.format) == ("b.csv", 7, "alcf")
+    assert (second.path, second.nodes, second.format, second.lenient) == ("b.csv", 7, "alcf", False)
     assert first.directory == second.directory == str(tmp_path)
     assert sweep.assignment.seeds == (4,)
     assert dict(sweep.assignment.values) == {
@@ -330,3 +337,25 @@ def test_the_fingerprint_covers_every_module_that_a_simulation_loads() -> None:
     covered = {path for pattern in SOURCES for path in ROOT.glob(pattern)}
     assert len(loaded.split()) > 30
     assert {Path(path) for path in loaded.split()} <= covered
+
+
+# What the page says.
+
+
+def test_the_files_of_the_page_are_legal_and_make_so_many_runs(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "sweeps.md").read_text()
+    files = re.findall(r"(?:^ {4,}.*\n|^\n)+", page, flags=re.MULTILINE)
+    first, second = (textwrap.dedent(text) for text in files if "[options]" in text)
+    (tmp_path / "a.toml").write_text(first)
+    assert len(expand(read_sweep(tmp_path / "a.toml"))) == 350
+    (tmp_path / "b.toml").write_text(second)
+    runs = expand(read_sweep(tmp_path / "b.toml", ["workload.seeds=0", "mechanisms=N-PAA"]))
+    assert len(runs) == 1 + 1 + 2 + 2
+    assert len(expand(read_sweep(tmp_path / "b.toml", ["workload.seeds=0", "mechanisms=N-PAA", "vary=product"]))) == 18
+
+
+def test_every_key_is_on_the_page() -> None:
+    page = (ROOT / "docs" / "sweeps.md").read_text()
+    for kind in (Sweep, Workload, Assignment, Options, Measurement):
+        for item in fields(kind):
+            assert f"`{item.name}`" in page or f"[{item.name}]" in page, item.name

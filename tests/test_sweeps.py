@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -24,6 +25,7 @@ from simulator.metrics import summarize, summarize_types
 from workloads.assignment import assign
 from workloads.errors import HoldfastError, InputError
 from workloads.generator import generate
+from workloads.job import JobType
 from workloads.swf import write_swf
 from workloads.theta import ThetaYear
 
@@ -102,6 +104,27 @@ def test_rows_are_what_simulate_says(done: Path) -> None:
                 place += 1
 
 
+def test_stochastic_jobs_have_their_metrics_and_others_none(tmp_path: Path) -> None:
+    shares = [0.0, 0.5]
+    how = {"stochastic_share": shares, "plan": "masi k=3"}
+    sweep = make_sweep(workload={"seeds": 0, "jobs": 300}, mechanisms="baseline,CUP-SPAA", assignment=how)
+    result = run_sweep(sweep, tmp_path, workers=1).complete()
+    plain, planned = list(result.summary[:2]), list(result.summary[2:])
+    assert all(row[name] is None for row in plain for name in table._STOCHASTIC)
+    jobs = assign(generate(ThetaYear(jobs=300), 0), seed=0, stochastic_share=0.5, plan="masi k=3")
+    for row in planned:
+        expected = summarize(simulate(jobs, 4392, row["mechanism"], events=False))
+        for name in table._STOCHASTIC:
+            value = float(expected[name])
+            assert row[name] == (None if math.isnan(value) else expected[name]), name
+        assert row["reservations_per_job"] >= 1
+    assert {row["type"] for row in result.weeks if row["stochastic_share"] == 0.5} == set(map(str, JobType))
+    assert {row["type"] for row in result.weeks if row["stochastic_share"] == 0} == set(map(str, JobType)) - {
+        "stochastic"
+    }
+    assert all(row["planning_seconds"] is not None for row in result.timings[2:])
+
+
 def test_weeks_count_what_arrives(done: Path) -> None:
     weeks = rows(done / "weeks.csv")
     for seed in (0, 1):
@@ -137,6 +160,18 @@ def test_the_parquet_file_is_the_same_table(done: Path) -> None:
     assert tuple(parquet[0]) == table.SUMMARY
     for read, row in zip(parquet, rows(done / "summary.csv"), strict=True):
         assert {name: "" if value is None else str(value) for name, value in read.items()} == row
+
+
+def test_without_pyarrow_there_is_no_parquet_file_and_no_old_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = make_sweep(workload={"seeds": 0, "jobs": 50}, mechanisms="baseline")
+    run_sweep(small, tmp_path, workers=1)
+    assert (tmp_path / "summary.parquet").exists()
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    run_sweep(small, tmp_path, workers=1)
+    assert not (tmp_path / "summary.parquet").exists()
+    assert len(rows(tmp_path / "summary.csv")) == 1
 
 
 def test_the_rows_that_come_back_are_those_of_the_files(done: Path) -> None:

@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from workloads.errors import HoldfastError, InputError, UnknownNameError
+from workloads.errors import InputError, UnknownNameError
 from workloads.files import read_text
 
 __all__ = ["CLUSTERS", "Lost", "cluster_options", "dask_backend", "dask_client"]
@@ -150,7 +150,9 @@ def dask_backend(client: Any, workers: int) -> Any:
 
         def retrieve_result_callback(self, out: Any) -> Any:
             if isinstance(out, CancelledError):
-                raise HoldfastError("the scheduler is gone")
+                raise InputError(
+                    "the scheduler is gone; what was done is stored, and the same command goes on from there"
+                )
             return super().retrieve_result_callback(out)
 
     return Backend(client=client)

@@ -31,7 +31,7 @@ class TraceFile:
     procs_per_node
         For logs that count processors.
     lenient
-        Count broken lines instead of refusing the log.
+        Count broken lines instead of refusing the log; None: as for all traces, else not.
     directory
         What a relative path is relative to.
     """
@@ -40,7 +40,7 @@ class TraceFile:
     nodes: int | None = None
     format: str | None = None
     procs_per_node: int | None = None
-    lenient: bool = False
+    lenient: bool | None = None
     directory: str = "."
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 __all__ = ["SOURCES", "model_fingerprint"]
 
 _ROOT = Path(__file__).parent.parent.parent
-#: What a simulation is made by. The packages inside these (laws, fits, chains, planning) have no part in a replay.
-SOURCES = ("workloads/*.py", "policies/*.py", "simulator/*.py", "experiments/sweeps/simulations.py")
+#: What a simulation is made by; laws and planning too, since stochastic jobs are planned on the way.
+SOURCES = ("workloads/**/*.py", "policies/**/*.py", "simulator/**/*.py", "experiments/sweeps/simulations.py")
 
 
 @lru_cache

@@ -154,9 +154,8 @@ def _workloads(sweep: Sweep) -> Iterator[GeneratedYear | Log]:
         yield GeneratedYear(seed, jobs)
     for trace in asked.traces:
         path = Path(trace.directory, trace.path).resolve()
-        yield Log(
-            trace.path, str(path), sha256_of(path), trace.nodes, trace.format, trace.procs_per_node, trace.lenient
-        )
+        lenient = bool(trace.lenient)
+        yield Log(trace.path, str(path), sha256_of(path), trace.nodes, trace.format, trace.procs_per_node, lenient)
 
 
 def _points(sweep: Sweep) -> Iterator[tuple[Assignment, Options, str]]:

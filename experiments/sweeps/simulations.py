@@ -29,7 +29,7 @@ from workloads.units import SECOND, to_ticks
 __all__ = ["WALL_CLOCK", "Outcome", "job_table", "simulate_run"]
 
 #: Columns of a summary that are measured by the clock on the wall.
-WALL_CLOCK = ("decision_ms_p99", "decision_ms_max", "engine_seconds")
+WALL_CLOCK = ("decision_ms_p99", "decision_ms_max", "engine_seconds", "planning_seconds")
 
 _HOUR = 3600.0
 _WEEK = 7 * 24 * 3600 * SECOND
@@ -89,7 +89,7 @@ def _simulated(run: RunConfiguration) -> Outcome:
     result = simulate(jobs, nodes, run.mechanism, events=False, **asdict(run.options))
     how = run.measurement
     summary = summarize(result, instant_tolerance=how.instant_tolerance, window=how.window)
-    clock = {name: summary.pop(name) for name in WALL_CLOCK}
+    clock = {name: summary.pop(name, None) for name in WALL_CLOCK}
     measured = {
         "nodes": nodes,
         "summary": _without(summary, "mechanism"),
@@ -170,8 +170,9 @@ def _weeks(jobs: Sequence[Job]) -> list[dict[str, Any]]:
         return []
     first = min(submit for submit, _ in came)
     count = (max(submit for submit, _ in came) - first) // _WEEK + 1
-    numbers = {kind: [0] * count for kind in JobType}
-    work = {kind: [0] * count for kind in JobType}
+    kinds = [kind for kind in JobType if kind is not JobType.STOCHASTIC or any(job.type is kind for job in jobs)]
+    numbers = {kind: [0] * count for kind in kinds}
+    work = {kind: [0] * count for kind in kinds}
     for submit, job in came:
         week = (submit - first) // _WEEK
         numbers[job.type][week] += 1
@@ -184,5 +185,5 @@ def _weeks(jobs: Sequence[Job]) -> list[dict[str, Any]]:
             "node_hours": work[kind][week] / (_HOUR * SECOND),
         }
         for week in range(count)
-        for kind in JobType
+        for kind in kinds
     ]

@@ -12,6 +12,7 @@ from experiments.replay import Measurement
 from experiments.sweeps.grid import GeneratedYear, RunConfiguration
 from experiments.sweeps.simulations import WALL_CLOCK, Outcome
 from experiments.tables import write_csv
+from simulator import reservations
 from simulator.metrics import SUMMARY_COLUMNS
 from simulator.options import Options
 from simulator.records import Accounting
@@ -32,13 +33,15 @@ PARAMETERS = (
     *("varied", "mechanism"),
 )
 _METRICS = tuple(name for name in SUMMARY_COLUMNS if name not in ("mechanism", *WALL_CLOCK))
+_STOCHASTIC = tuple(name for name in reservations.SUMMARY_COLUMNS if name not in WALL_CLOCK)
 _OF_TYPE = (
     *("type", "jobs", "turnaround_h", "wait_h", "wait_median_h", "wait_p95_h", "wait_max_h"),
     *("bounded_slowdown", "preemption_ratio", "shrink_ratio"),
 )
 _CLOCK = ("decision_ms_p50", *WALL_CLOCK, "prepare_seconds", "run_seconds", "worker_peak_mib")
 
-SUMMARY = (*PARAMETERS, *_METRICS)
+#: The last ones are empty without stochastic jobs.
+SUMMARY = (*PARAMETERS, *_METRICS, *_STOCHASTIC)
 TYPES = (*PARAMETERS, *_OF_TYPE)
 ACCOUNTING = (*PARAMETERS, *(f"{name}_node_hours" for name in Accounting._fields))
 WEEKS = (*_WORKLOAD, *_ASSIGNMENT, "week", "type", "jobs", "node_hours")
@@ -71,7 +74,8 @@ class Tables:
     def add(self, run: RunConfiguration, outcome: Outcome) -> None:
         """A run is done."""
         self._outcomes[run.key] = outcome
-        self._summary[run.key] = {**_parameters(run, outcome), **outcome.measured["summary"]}
+        unknown = dict.fromkeys(SUMMARY)
+        self._summary[run.key] = {**unknown, **_parameters(run, outcome), **outcome.measured["summary"]}
 
     def _done(self) -> list[tuple[RunConfiguration, Outcome, Row]]:
         return [
@@ -170,6 +174,7 @@ def _write_parquet(path: Path, rows: Sequence[Row], columns: Sequence[str]) -> N
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError:
+        path.unlink(missing_ok=True)  # one from elsewhere would be an older table
         return
 
     def column(name: str) -> Any:
