@@ -1,18 +1,21 @@
-"""Tables: aligned text for a terminal, and CSV files."""
+"""Tables: aligned text for a terminal, and CSV files, written and read back."""
 
 from __future__ import annotations
 
 import csv
+import io
 import math
 import numbers
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from workloads.files import atomic_open
+from workloads.errors import TraceError
+from workloads.files import atomic_open, read_text
 
 __all__ = [
     "COMPARISON",
@@ -20,6 +23,7 @@ __all__ = [
     "Column",
     "comparison",
     "loop_table",
+    "read_csv",
     "render",
     "stochastic_comparison",
     "write_csv",
@@ -27,6 +31,8 @@ __all__ = [
 
 _GAP = "  "
 _UNKNOWN = "-"
+#: Stands for a cell that a row of a file does not have; no file can hold it.
+_MISSING = "\0"
 
 
 @dataclass(frozen=True)
@@ -196,6 +202,37 @@ def write_csv(path: str | Path, rows: Iterable[Mapping[str, Any]], columns: Sequ
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(columns)
         writer.writerows([_field(row[column]) for column in columns] for row in rows)
+
+
+def read_csv(path: str | Path) -> list[dict[str, Any]]:
+    """Rows as :func:`write_csv` wrote them: numbers are numbers again, empty cells None.
+
+    Raises
+    ------
+    TraceError
+        If there is no such file, or a row has not as many cells as the head.
+    """
+    with suppress(OSError):
+        if Path(path).read_bytes() == b"\n":
+            return []  # a table without rows, and so without columns
+    reader = csv.DictReader(io.StringIO(read_text(path), newline=""), restval=_MISSING)
+    rows = []
+    for row in reader:
+        if None in row or _MISSING in row.values():
+            raise TraceError(path, reader.line_num, f"the row has not as many cells as the head, {len(row)}")
+        rows.append({key: _read(text) for key, text in row.items()})
+    return rows
+
+
+def _read(text: str) -> Any:
+    if text == "":
+        return None
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
 
 
 def _field(value: Any) -> Any:

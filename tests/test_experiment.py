@@ -20,8 +20,8 @@ from experiments.experiment import (
     present_experiment,
     read_tables,
     run_experiment,
-    with_settings,
 )
+from experiments.parameters import with_settings
 from workloads.errors import InputError, ParameterError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def test_every_experiment_is_whole() -> None:
         assert type(item.parameters) is type(item.quick)
         assert item.title
         assert item.question
-        assert name.split("-")[0] in ("hybrid", "checkpoint", "incomplete", "profiles")
+        assert name.split("-")[0] in ("hybrid", "checkpoint", "incomplete", "profiles", "beyond")
 
 
 def test_an_unknown_experiment_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from experiments.experiment import Experiment, Row, Tables, Verdict
 from experiments.papers.profiles_data import TASK_COLORS, column, data_row, judged, marked, rows_where, task_runs
+from experiments.parameters import data_file
 from workloads.chains.chain import Task, TaskChain
 from workloads.chains.runs import TaskRuns
 from workloads.laws import from_samples
@@ -51,7 +52,7 @@ class Chains:
         Between the times that are looked at [min].
     """
 
-    tasks: str = ""
+    tasks: str = data_file("slant/slant_drd_tasks.csv")
     runs: int = 88
     samples: tuple[int, ...] = (5, 10, 20, 50)
     repetitions: int = 10

@@ -11,6 +11,7 @@ import numpy as np
 from experiments.experiment import Experiment, Row, Tables
 from experiments.papers.profiles_data import column, data_row, marked, rows_where, task_runs
 from experiments.papers.profiles_ranking import judge_fig13, judge_fig14, judge_fig16, sizes
+from experiments.parameters import data_file
 from policies.planning.costs import CostModel
 from policies.planning.execution import execute
 from policies.planning.memory import MemoryModel, flat_costs, mem_all_ckpt, mem_all_ckpt_v2, with_flat_memory
@@ -62,7 +63,7 @@ class Plans:
         Memory is asked for in multiples of this [GB].
     """
 
-    tasks: str = ""
+    tasks: str = data_file("slant/slant_drd_tasks.csv")
     runs: int = 88
     strategies: tuple[str, ...] = ("all-ckpt", "mem-all-ckpt", "mem-all-ckpt-v2", "neuro", "neuro-avg")
     samples: tuple[int, ...] = (5, 10, 20, 50)
