@@ -33,6 +33,7 @@ __all__ = [
     "all_experiments",
     "find_experiment",
     "is_measured",
+    "measure_experiment",
     "present_experiment",
     "read_tables",
     "record_of",
@@ -176,6 +177,12 @@ def run_experiment(experiment: Experiment, parameters: Any, seed: int, directory
     Writes ``ID.csv`` (and ``ID-NAME.csv`` for further tables), ``ID.json`` with parameters, seed and version, and what
     :func:`present_experiment` does.
     """
+    measure_experiment(experiment, parameters, seed, directory, version)
+    return present_experiment(experiment, directory)
+
+
+def measure_experiment(experiment: Experiment, parameters: Any, seed: int, directory: Path, version: str) -> None:
+    """The first half: ``ID.csv``, ``ID-NAME.csv`` and ``ID.json``."""
     tables = experiment.measure(parameters, seed)
     record = record_of(experiment, parameters, seed, version)
     # While there is no such file, the tables are not known to be whole.
@@ -191,7 +198,6 @@ def run_experiment(experiment: Experiment, parameters: Any, seed: int, directory
     with atomic_open(described) as file:
         json.dump(record | {"tables": list(tables)}, file, indent=2)
         file.write("\n")
-    return present_experiment(experiment, directory)
 
 
 def is_measured(record: Mapping[str, Any], directory: Path) -> bool:
@@ -212,8 +218,17 @@ def _old_tables(described: Path) -> set[str]:
         return set()
 
 
-def present_experiment(experiment: Experiment, directory: Path) -> list[Verdict]:
-    """Judge and draw from the tables in the directory: writes ``ID-verdicts.csv``, ``ID.png`` and ``ID.pdf``.
+def present_experiment(
+    experiment: Experiment, directory: Path, also: Callable[[Figure], None] | None = None
+) -> list[Verdict]:
+    """The second half, from the tables in the directory: ``ID-verdicts.csv``, ``ID.png`` and ``ID.pdf``.
+
+    Parameters
+    ----------
+    experiment, directory
+        What was measured, and where its tables are.
+    also
+        Called with the figure when it has been written.
 
     Raises
     ------
@@ -229,6 +244,8 @@ def present_experiment(experiment: Experiment, directory: Path) -> list[Verdict]
         from experiments.figures.style import save
 
         save(figure, directory / experiment.id)
+        if also is not None:
+            also(figure)
     return verdicts
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,7 +67,9 @@ def draw_pictures(directory: Path) -> list[str]:
     for name, (table, draw) in PICTURES.items():
         path = directory / table
         if path.is_file():
-            save(_tried(path, lambda path=path, draw=draw: draw(read_csv(path))), directory / name)
+            with _as_written(path):
+                figure = draw(read_csv(path))
+            save(figure, directory / name)
             drawn.append(name)
     return drawn
 
@@ -97,17 +100,20 @@ def present_again(experiments: Iterable[Experiment], directory: Path) -> Iterato
         If tables are not what the experiment writes.
     """
     for item in experiments:
-        yield item, _tried(_table(item, directory), lambda item=item: present_experiment(item, directory))
+        with _as_written(_table(item, directory)):
+            verdicts = present_experiment(item, directory)
+        yield item, verdicts
 
 
 def _table(experiment: Experiment, directory: Path) -> Path:
     return directory / f"{experiment.id}.csv"
 
 
-def _tried(path: Path, make: Callable[[], Any]) -> Any:
-    """What comes of a table from a user's directory, which need not be what was once written there."""
+@contextmanager
+def _as_written(path: Path) -> Iterator[None]:
+    """A table in a user's directory need not be what was once written there; then one sentence says so."""
     try:
-        return make()
+        yield
     except InputError:
         raise
     except KeyError as error:

@@ -21,6 +21,7 @@ __all__ = [
     "COMPARISON",
     "STOCHASTIC",
     "Column",
+    "cell_text",
     "comparison",
     "loop_table",
     "read_csv",
@@ -248,6 +249,15 @@ def _field(value: Any) -> Any:
         # The csv module would write what numpy prints.
         return _field(value.item())
     return str(value)
+
+
+def cell_text(value: Any) -> str:
+    """A value as :func:`render` shows it: integers as they are, other numbers with three significant digits.
+
+    >>> cell_text(12345), cell_text(0.012345), cell_text(None), cell_text("rigid")
+    ('12,345', '0.0123', '-', 'rigid')
+    """
+    return _text(value, Column(""))
 
 
 def _text(value: Any, column: Column) -> str:
