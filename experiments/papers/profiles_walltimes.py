@@ -229,7 +229,8 @@ def _closed(figure: str, what: str) -> Experiment:
                         "not reproducible: the data are not public")]  # fmt: skip
 
     question = "What would be needed to reproduce it?"
-    return Experiment(f"profiles-{figure}", what, question, Nothing(), Nothing(), measure, judge)
+    title = what[0].upper() + what[1:]
+    return Experiment(f"profiles-{figure}", title, question, Nothing(), Nothing(), measure, judge)
 
 
 EXPERIMENTS = (
