@@ -30,9 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", metavar="S", default="0", help="of every random choice (default 0)")
     parser.add_argument("--workers", metavar="N", help="processes (default: one for each core)")
-    parser.add_argument(
-        "--data", metavar="DIR", help="public data, as DIR/slant/slant_makespan.csv (default: none)"
-    )
+    parser.add_argument("--data", metavar="DIR", help="public data, as DIR/slant/slant_makespan.csv (default: none)")
     parser.add_argument("--fresh", action="store_true", help="measure again what is measured already")
 
 

@@ -211,6 +211,11 @@ def _draw_inputs(tables: Tables) -> Figure:
     return figure
 
 
+_CHOICES = (
+    "The data of the Vanderbilt laboratory are not public: generated applications have the numbers of runs that the "
+    "paper prints and the shapes that it describes.",
+)
+
 EXPERIMENTS = (
     Experiment(
         "incomplete-fig1",
@@ -221,6 +226,7 @@ EXPERIMENTS = (
         _measure_behaviour,
         _judge_behaviour,
         _draw_behaviour,
+        choices=_CHOICES,
     ),
     Experiment(
         "incomplete-fig2",
@@ -231,5 +237,6 @@ EXPERIMENTS = (
         _measure_inputs,
         _judge_inputs,
         _draw_inputs,
+        choices=_CHOICES,
     ),
 )

@@ -187,16 +187,23 @@ def _draw_fig14(tables: Tables) -> Figure:
 _PAIR = ("all-ckpt", "mem-all-ckpt-v2")
 _MACRUISE = ("all-ckpt", "mem-all-ckpt", "neuro")
 
+_CHOICES = (
+    "Samples of past runs are drawn from the runs with replacement.",
+    "Plans that minimise are made from normal laws of the tasks, the rules of thumb from the walltimes themselves.",
+    "Memory is asked for in multiples of `granularity`.",
+)
+
 EXPERIMENTS = (
     Experiment("profiles-fig13", "SLANT: reservation time, utilization and memory of the strategies",
                "Which plan reserves least time and memory, made from how few runs?", Plans(),
-               Plans(runs=30, samples=(5, 20), repetitions=2, n=200), _measure_slant, judge_fig13, _draw),
+               Plans(runs=30, samples=(5, 20), repetitions=2, n=200), _measure_slant, judge_fig13, _draw,
+               choices=_CHOICES),
     Experiment("profiles-fig14", "SLANT: a first reservation without the heavy task",
                "What does Mem-All-Ckpt V2 save against All-Ckpt?", Plans(strategies=_PAIR),
                Plans(runs=30, strategies=_PAIR, samples=(5, 20), repetitions=2, n=200), _measure_slant, judge_fig14,
-               _draw_fig14),
+               _draw_fig14, choices=_CHOICES),
     Experiment("profiles-fig16", "MaCRUISE: reservation time, utilization and memory of the strategies",
                "Does the same hold for another application?", Plans(runs=46, strategies=_MACRUISE),
                Plans(runs=20, strategies=_MACRUISE, samples=(5, 20), repetitions=2, n=200), _measure_macruise,
-               judge_fig16, _draw),
+               judge_fig16, _draw, choices=_CHOICES),
 )  # fmt: skip

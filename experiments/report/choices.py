@@ -8,8 +8,12 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-__all__ = ["section_html", "section_of"]
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+
+__all__ = ["section_html", "section_of", "sentence_html"]
 
 _HERE = Path(__file__).parent
 _PLACES = (_HERE.parent.parent / "docs", _HERE / "docs")
@@ -35,8 +39,16 @@ def section_of(page: str, heading: str) -> str:
 
 def section_html(page: str, heading: str) -> str:
     """The same as HTML, without links: they lead to files that a reader of the report need not have."""
+    text = re.sub(r"\[([^\]]+)\]\([^)]+\)", r"\1", section_of(page, heading))
+    return _markdown().render(text)
+
+
+def sentence_html(text: str) -> str:
+    """A sentence of a choice, with its names of parameters as code."""
+    return _markdown().renderInline(text)
+
+
+def _markdown() -> MarkdownIt:
     from markdown_it import MarkdownIt
 
-    text = re.sub(r"\[([^\]]+)\]\([^)]+\)", r"\1", section_of(page, heading))
-    html: str = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
-    return html
+    return MarkdownIt("commonmark", {"html": False}).enable("table")

@@ -14,7 +14,7 @@ from typing import Any
 from experiments.experiment import Experiment, Outcome
 from experiments.parameters import data_files
 from experiments.publications import PUBLICATIONS, Publication, paper_of
-from experiments.report.choices import section_html
+from experiments.report.choices import section_html, sentence_html
 from experiments.reproduction import Done, Reproduction
 from experiments.tables import cell_text
 from workloads.files import atomic_open
@@ -130,6 +130,7 @@ def render_report(done: Sequence[Done], how: Reproduction, times: Mapping[str, f
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["sentence"] = sentence_html
     known = how.catalogue()
     chapters = _chapters([_entry(known[item.id], item, how, times) for item in done])
     return environment.get_template("report.html").render(
