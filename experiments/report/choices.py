@@ -40,12 +40,14 @@ def section_of(page: str, heading: str) -> str:
 def section_html(page: str, heading: str) -> str:
     """The same as HTML, without links: they lead to files that a reader of the report need not have."""
     text = re.sub(r"\[([^\]]+)\]\([^)]+\)", r"\1", section_of(page, heading))
-    return _markdown().render(text)
+    html: str = _markdown().render(text)
+    return html
 
 
 def sentence_html(text: str) -> str:
     """A sentence of a choice, with its names of parameters as code."""
-    return _markdown().renderInline(text)
+    html: str = _markdown().renderInline(text)
+    return html
 
 
 def _markdown() -> MarkdownIt:
