@@ -84,7 +84,7 @@ def _steps(result: Result, span: tuple[int, int], width: float, over: str) -> li
         levels = [bin_averages(times, column, edges) for column in values.T]
     else:
         edges, levels = times, list(values[:-1].T)
-    busy, held, jobs, nodes = levels
+    busy, held, jobs, nodes = (column.tolist() for column in levels)
     percent = 100.0 / result.nodes
     return [
         {

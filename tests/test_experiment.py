@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,7 @@ from experiments.experiment import (
     read_tables,
     run_experiment,
 )
-from experiments.parameters import with_settings
+from experiments.parameters import data_files, with_settings
 from workloads.errors import InputError, ParameterError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -109,6 +109,18 @@ def test_every_experiment_is_whole() -> None:
         assert item.title
         assert item.question
         assert name.split("-")[0] in ("hybrid", "checkpoint", "incomplete", "profiles", "beyond")
+
+
+def test_no_id_begins_another() -> None:
+    # The tables of an experiment are found by its id and a dash.
+    names = list(all_experiments())
+    assert not [(a, b) for a in names for b in names if b.startswith(f"{a}-")]
+
+
+def test_every_path_of_data_is_declared() -> None:
+    for item in all_experiments().values():
+        paths = {field.name for field in fields(item.parameters) if field.default == ""}
+        assert paths == set(data_files(item.parameters)), item.id
 
 
 def test_an_unknown_experiment_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
