@@ -309,7 +309,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     shown = capsys.readouterr()
     assert "9 statements" not in shown.out
     assert shown.out.startswith("3 experiments: 8 statements hold, 1 is not comparable")
-    assert len(shown.err.strip().splitlines()) == 3
+    assert len(shown.err.strip().splitlines()) == 4
     names = ("checkpoint-fig3", "checkpoint-fig4", "profiles-fig1")
     check_page((out / "report.html").read_text(), out, names)
     assert set(json.loads((out / "times.json").read_text())) == set(names)

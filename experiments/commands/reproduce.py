@@ -51,6 +51,7 @@ def main(arguments: argparse.Namespace) -> int:
     how = Reproduction(
         directory, version("holdfast"), arguments.quick, seed, data, arguments.fresh, workers, all_experiments
     )
+    print(f"{len(chosen)} experiments, up to {workers} at a time, into {directory}", file=sys.stderr, flush=True)
     times = read_times(directory)
     done: dict[str, Done] = {}
     for item in reproduce(chosen, how):
