@@ -33,6 +33,7 @@ from experiments.experiment import (
 from experiments.parameters import PROCESSES, with_data
 from experiments.report.pictures import Picture, picture_of
 from workloads.errors import InputError
+from workloads.files import remove_partials
 
 __all__ = ["Done", "Reproduction", "reproduce"]
 
@@ -117,9 +118,7 @@ def reproduce(names: Sequence[str], how: Reproduction) -> Iterator[Done]:
     Experiments that share their work among processes themselves come first, one at a time, with all workers; then the
     others, one worker each.
     """
-    for left in how.directory.glob(".*.part"):  # by a reproduction that was killed while it wrote
-        with suppress(OSError):
-            left.unlink()
+    remove_partials(how.directory)  # of a reproduction that was killed while it wrote
     known = how.catalogue()
     sharing = [name for name in names if hasattr(known[name].parameters, PROCESSES)]
     alone = [name for name in names if name not in sharing]

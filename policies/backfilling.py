@@ -53,6 +53,9 @@ class Easy:
         shadow, extra = shadow_of(view, queue[heads], free, ends)
         by_runtime = self.length == "runtime"
         latest = shadow + TOLERANCE - now
+        if not by_runtime:
+            # Most candidates fail here, whatever size they would get: free and extra nodes only become fewer.
+            fitting = [job for job in fitting if job.walltime <= latest or job.min_nodes <= extra]
         for job in fitting:
             least = job.min_nodes
             if least > free:

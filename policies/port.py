@@ -52,6 +52,10 @@ class WaitingJob(Protocol):
     def min_nodes(self) -> int:
         """Smallest size it can run at; equal to ``nodes`` unless it is malleable."""
 
+    @property
+    def walltime(self) -> int:
+        """``limit(nodes)``, the least that it can be: at hand, because a pass looks at that of every job."""
+
     def limit(self, nodes: int) -> int:
         """Walltime of its next run at that size."""
 

@@ -33,6 +33,8 @@ class JobState(ABC):
         How often it was preempted (warned) and shrunk.
     lost
         Node-ticks that preemptions have cost.
+    walltime
+        Of the next run at its requested size.
     """
 
     __slots__ = (
@@ -57,6 +59,7 @@ class JobState(ABC):
         "type",
         "undisturbed",
         "waiting",
+        "walltime",
     )
 
     def __init__(self, job: Job, kind: JobType, row: int, rank: int, origin: int, runtime: int) -> None:
@@ -79,6 +82,7 @@ class JobState(ABC):
         self.undisturbed = runtime
         self.order_key: tuple[object, int] = (0, row)
         self.waiting = False
+        self.walltime = 0
         self.runs = 0
         self.start: int | None = None
         self.end: int | None = None
@@ -102,11 +106,11 @@ class FixedJob(JobState):
     ----------
     interval, cost, period
         Compute time between two checkpoints, duration of one, and their sum; period 0: it takes none.
-    compute, dumps, walltime
-        What the next run has to do, and the walltime it asks for.
+    compute, dumps
+        What the next run has to do.
     """
 
-    __slots__ = ("compute", "cost", "dumps", "interval", "period", "walltime")
+    __slots__ = ("compute", "cost", "dumps", "interval", "period")
 
     def __init__(self, job: Job, kind: JobType, row: int, rank: int, origin: int, *, baseline: bool) -> None:
         runtime, walltime = job.runtime, job.walltime
@@ -152,6 +156,7 @@ class MalleableJob(JobState):
         self.setup = to_ticks(job.setup)
         self.work = (total - self.setup) * job.nodes
         self.work_limit = (to_ticks(job.walltime) - self.setup) * job.nodes
+        self.walltime = self.limit(self.nodes)
 
     def limit(self, nodes: int) -> int:
         return self.setup + divide(self.work_limit, nodes)

@@ -103,5 +103,6 @@ class MalleableRun(Run):
 
     def stop(self, now: int, usage: Usage) -> None:
         self.settle(now)
+        self.job.walltime = self.job.limit(self.job.nodes)
         usage.compute += self._in_work
         usage.lose(self.job, self._in_setup, now)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import gc
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from policies.mechanism import BASELINE, parse_mechanism
+from policies.mechanism import BASELINE, Mechanism, parse_mechanism
 from simulator.engine import Engine
 from simulator.eventlog import EventLog
 from simulator.jobstate import JobState
@@ -92,21 +94,45 @@ def simulate(
     check_jobs(table, nodes=nodes)
     book = _book(table, planner, plans)
 
+    with _collector_paused():
+        return _simulated(table, nodes, served_by, settings, EventLog(events), progress, book)
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Nothing in a simulation is cyclic: the collector would find nothing, and its pauses would count as decisions."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _simulated(
+    table: list[Job],
+    nodes: int,
+    served_by: Mechanism | None,
+    options: Options,
+    log: EventLog,
+    progress: Callable[[int], None] | None,
+    book: PlanBook | None,
+) -> Result:
     began = perf_counter()
     origin = to_ticks(min(time for job in table for time in (job.submit, job.notice) if time is not None))
     ranks = {job_id: rank for rank, job_id in enumerate(sorted(job.job_id for job in table))}
     baseline = served_by is None
     states = [
-        job_state(job, row, ranks[job.job_id], origin, settings, baseline=baseline) for row, job in enumerate(table)
+        job_state(job, row, ranks[job.job_id], origin, options, baseline=baseline) for row, job in enumerate(table)
     ]
-    log = EventLog(events)
-    engine = Engine(states, nodes, served_by, settings, log, progress, book)
+    engine = Engine(states, nodes, served_by, options, log, progress, book)
     engine.run()
     accounting = _account(engine, states)
     return Result(
         mechanism=served_by.slug if served_by is not None else BASELINE,
         nodes=nodes,
-        options=settings,
+        options=options,
         records=[_record(state, origin) for state in states],
         entries=log.entries,
         samples=engine.samples,
@@ -116,7 +142,7 @@ def simulate(
         engine_seconds=perf_counter() - began - engine.planning_seconds,
         origin=origin,
         planning_seconds=engine.planning_seconds,
-        stochastic=[_course(state, origin) for state in states if isinstance(state, StochasticJob)],
+        stochastic=[_course(state) for state in states if isinstance(state, StochasticJob)],
     )
 
 
@@ -137,8 +163,8 @@ def _book(table: list[Job], planner: Planner | None, plans: Mapping[str, Reserva
     return book
 
 
-def _course(state: StochasticJob, origin: int) -> StochasticRecord:
-    """What became of a stochastic job, on the job table's clock."""
+def _course(state: StochasticJob) -> StochasticRecord:
+    """What became of a stochastic job."""
     job, planned = state.job, state.planned
     if planned is None:
         raise InvariantError(f"job {job.job_id} was never planned")
@@ -148,10 +174,7 @@ def _course(state: StochasticJob, origin: int) -> StochasticRecord:
         job.plan,
         state.truth.runtime,
         planned,
-        tuple(
-            item._replace(submit=item.submit + origin, start=item.start + origin, end=item.end + origin)
-            for item in state.reservations
-        ),
+        tuple(state.reservations),
     )
 
 

@@ -7,7 +7,7 @@ computes until its walltime is not told from one that will complete.
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
+from collections.abc import Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,7 +20,7 @@ from workloads.errors import InvariantError
 from workloads.job import Job, JobType
 from workloads.profile import memory_profile
 from workloads.streams import stream
-from workloads.units import SECOND, to_ticks
+from workloads.units import to_ticks
 
 if TYPE_CHECKING:
     from policies.planning.planbook import PlanBook, Planned
@@ -84,8 +84,7 @@ class ReservationRecord(NamedTuple):
     memory: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
+class Ending(NamedTuple):
     """How a reservation would go on undisturbed, from its start.
 
     Attributes
@@ -114,28 +113,33 @@ class _Truth:
         self._draws: Any = None
         if self._spread:
             self._draws = stream(options.seed, "checkpoint variation", job.job_id)
-        tasks = memory_profile(job.memory_profile) if job.memory_profile else []
-        self._ends = [to_ticks(seconds) for seconds in accumulate(seconds for seconds, _ in tasks)]
-        self._peaks = [gigabytes for _, gigabytes in tasks]
+        self._ends: Sequence[int] = ()
+        self._peaks: Sequence[float] = ()
+        if job.memory_profile:
+            durations, self._peaks = zip(*memory_profile(job.memory_profile), strict=True)
+            self._ends = [to_ticks(seconds) for seconds in accumulate(durations)]
 
     def ending(self, request: Request, length: int) -> Ending:
         """How a reservation goes that asks for that."""
         restart, checkpoint = self._varied(int(request.restart)), self._varied(int(request.checkpoint))
         saved = int(request.saved)
         left, planned = self.runtime - saved, int(request.milestone) - saved
-        barrier = self._barrier(saved, request.memory, min(left, planned))
+        # How far it comes. With a checkpoint to write it stops at the milestone; without it computes until its
+        # walltime, perhaps further than planned. `absorbed`: a longer restart never makes it come less far.
+        in_time = length - restart
+        reach = min(planned, in_time) if request.checkpointed else in_time
+        if not self._strict:
+            reach = max(planned, reach)
+        barrier = self._barrier(saved, request.memory, min(left, reach))
         if barrier is not None:
-            return _within(length, OVER_MEMORY, restart, barrier, 0)
-        fits = restart + left <= length
-        # `absorbed`: that a restart takes longer is never the reason why a job does not complete.
-        if left <= planned and (fits or not self._strict):
-            return _within(length, COMPLETED, restart, left, 0)
+            return _done(length, OVER_MEMORY, restart, barrier, 0)
+        if left <= reach:
+            return _done(length, COMPLETED, restart, left, 0)
         if not request.checkpointed:
-            # Without a checkpoint to write it computes until its walltime, perhaps further than planned.
-            return _within(length, COMPLETED if fits else EXPIRED, restart, left, 0)
+            return _cut(length, EXPIRED, restart, left, 0)
         if self._strict and restart + planned + checkpoint > length:
-            return _within(length, UNSAVED, restart, planned, length)
-        return _within(length, SAVED, restart, planned, checkpoint)
+            return _cut(length, UNSAVED, restart, planned, length)
+        return _done(length, SAVED, restart, planned, checkpoint)
 
     def _varied(self, planned: int) -> int:
         if not self._spread:
@@ -147,16 +151,23 @@ class _Truth:
         if not self._ends or memory is None:
             return None
         for task in range(bisect_right(self._ends, saved), len(self._ends)):
-            begin = max(self._ends[task - 1] if task else 0, saved) - saved
+            start = self._ends[task - 1] if task else 0
+            begin = max(start, saved) - saved
             if begin >= reach:
                 return None
-            # Memory is asked for in GB; a profile may be rounded in its last digits.
-            if self._peaks[task] > memory + 1e-6:
+            # Memory is asked for in GB; a profile may be rounded in its last digits. A task of no time needs none.
+            if self._peaks[task] > memory + 1e-6 and start < self._ends[task]:
                 return begin
         return None
 
 
-def _within(length: int, ending: str, restart: int, work: int, checkpoint: int) -> Ending:
+def _done(length: int, ending: str, restart: int, work: int, checkpoint: int) -> Ending:
+    """The work was done: what varies and is absorbed takes what the work leaves of the walltime."""
+    restart = min(restart, length - work)
+    return Ending(ending, restart, work, min(checkpoint, length - restart - work))
+
+
+def _cut(length: int, ending: str, restart: int, work: int, checkpoint: int) -> Ending:
     """Cut at the walltime: what does not fit into it was not done there."""
     restart = min(restart, length)
     work = min(work, length - restart)
@@ -174,13 +185,11 @@ class StochasticJob(JobState):
         What no decision may ask.
     planned
         Its plan; None until it is submitted.
-    reservations
-        Those that have ended.
-    walltime
-        Of the reservation that waits or runs.
+    request, reservations
+        The reservation that waits or runs, and those that have ended.
     """
 
-    __slots__ = ("_course", "_options", "application", "planned", "request", "reservations", "truth", "walltime")
+    __slots__ = ("_course", "_origin", "application", "planned", "request", "reservations", "truth")
 
     def __init__(self, job: Job, row: int, rank: int, origin: int, options: Options) -> None:
         self.truth = _Truth(job, options)
@@ -190,8 +199,8 @@ class StochasticJob(JobState):
         self.planned: Planned | None = None
         self.request = _NOTHING
         self.reservations: list[ReservationRecord] = []
-        self.walltime = 0
         self._course: Course | None = None
+        self._origin = origin
 
     def plan(self, book: PlanBook) -> None:
         """At submission: get a plan, and ask for its first reservation."""
@@ -199,7 +208,7 @@ class StochasticJob(JobState):
         self.planned = book.plan(
             self.application, job.plan, job.nodes, job.walltime, job.checkpoint_cost, job.restart_cost
         )
-        self._course = Course(self.planned.plan, to_ticks, _seconds)
+        self._course = Course(self.planned.schedule)
         self._ask()
 
     def again(self, now: int) -> None:
@@ -225,7 +234,7 @@ class StochasticJob(JobState):
 
     def ended(self, run: ReservedRun, ending: str, times: tuple[int, int, int], now: int) -> None:
         """Book a reservation that has ended, and what is saved now."""
-        course, request = self._known_course(), self.request
+        course, request, origin = self._known_course(), self.request, self._origin
         if ending == SAVED:
             course.save(request.milestone)
         elif ending in (EXPIRED, UNSAVED):
@@ -236,9 +245,9 @@ class StochasticJob(JobState):
             ReservationRecord(
                 self.job_id,
                 len(self.reservations) + 1,
-                self.submit,
-                run.start,
-                now,
+                self.submit + origin,
+                run.start + origin,
+                now + origin,
                 run.nodes,
                 self.walltime,
                 *times,
@@ -285,7 +294,3 @@ class ReservedRun(Run):
         work = min(how.work, elapsed - restart)
         usage.lose(self.job, elapsed * self.nodes, now)
         self.job.ended(self, PREEMPTED, (restart, work, elapsed - restart - work), now)
-
-
-def _seconds(ticks: float) -> float:
-    return ticks / SECOND

@@ -20,7 +20,7 @@ from workloads.checkpointing import (
     checkpoints_of_run,
 )
 from workloads.errors import ParameterError
-from workloads.groups import GROUPINGS, group_jobs
+from workloads.groups import GROUPINGS, group_jobs, group_names
 from workloads.job import Job, JobType
 from workloads.notices import Notice, NoticeDraws, notice_shares, notice_times
 from workloads.streams import stream
@@ -153,6 +153,7 @@ def assign(trace: Trace, parameters: Assignment | None = None, *, seed: int = 0,
         raise ParameterError("seed", "an integer >= 0", seed)
     count = len(trace.jobs)
     groups = group_jobs(trace, how.group_by)
+    names = group_names(trace, how.group_by)
     types = _types(trace, trace.nodes, groups, how, seed)
     setups = stream(seed, "overheads").random(count)
     # One column for each use, and the category apart: a mix never moves the times of another category.
@@ -167,7 +168,7 @@ def assign(trace: Trace, parameters: Assignment | None = None, *, seed: int = 0,
             notice = notice_times(to_ticks(job.submit), draws, shares, lead, to_ticks(how.lateness), how.no_show_share)
             jobs.append(_on_demand(job, job_id, notice))
         elif types[index] is JobType.STOCHASTIC:
-            jobs.append(_stochastic(job, job_id, groups[index], how))
+            jobs.append(_stochastic(job, job_id, names[index], how))
         elif types[index] is JobType.RIGID:
             jobs.append(_rigid(job, job_id, float(setups[index]), how))
         else:
@@ -302,13 +303,13 @@ def _rigid(job: TraceJob, job_id: int, draw: float, how: Assignment) -> Job:
     return _moved(plain, longer)
 
 
-def _stochastic(job: TraceJob, job_id: int, group: int, how: Assignment) -> Job:
+def _stochastic(job: TraceJob, job_id: int, group: str, how: Assignment) -> Job:
     cost = checkpoint_cost(job.nodes)
     return replace(
         _plain(job, job_id, JobType.STOCHASTIC),
         # A run that was killed has no known end: what it ran is the least that it would have taken.
         killed=False,
-        application=job.project or job.user or f"group-{group}",
+        application=group,
         plan=how.plan,
         checkpoint_cost=cost,
         restart_cost=cost,

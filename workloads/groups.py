@@ -8,7 +8,10 @@ from __future__ import annotations
 from workloads.errors import ParameterError
 from workloads.trace import Trace
 
-__all__ = ["GROUPINGS", "campaigns", "group_jobs"]
+__all__ = ["GROUPINGS", "campaigns", "group_jobs", "group_names"]
+
+#: Kind of a group, and which of that kind.
+_Key = tuple[str, str | int]
 
 #: What jobs may be grouped by; ``auto`` is the first of the others that the trace knows.
 GROUPINGS = ("auto", "project", "user", "campaign")
@@ -61,6 +64,33 @@ def group_jobs(trace: Trace, group_by: str = "auto") -> list[int]:
     ParameterError
         If ``group_by`` is none of these, or if the trace has no project, or no user, to group by.
     """
+    groups: dict[_Key, int] = {}
+    return [groups.setdefault(key, len(groups)) for key in _keys(trace, group_by)]
+
+
+def group_names(trace: Trace, group_by: str = "auto") -> list[str]:
+    """Name of each job's group: that of its project or user, or ``group-`` with its number; no two groups share one.
+
+    Parameters, order and errors are those of :func:`group_jobs`.
+    """
+    names: dict[_Key, str] = {}
+    taken: set[str] = set()
+    keys = _keys(trace, group_by)
+    for key in keys:
+        if key in names:
+            continue
+        kind, shown = key
+        name = f"group-{len(names)}" if kind == "campaign" else str(shown)
+        # A user may be called like a project.
+        while name in taken:
+            name = f"{kind} {name}"
+        names[key] = name
+        taken.add(name)
+    return [names[key] for key in keys]
+
+
+def _keys(trace: Trace, group_by: str) -> list[_Key]:
+    """What tells the group of each job from the others."""
     if group_by not in GROUPINGS:
         raise ParameterError("group_by", f"one of {', '.join(GROUPINGS)}", group_by)
     has = {
@@ -74,13 +104,12 @@ def group_jobs(trace: Trace, group_by: str = "auto") -> list[int]:
         known = ", ".join(key for key, present in has.items() if present)
         raise ParameterError("group_by", f"auto or one of {known} (this trace names no {group_by})", group_by)
     campaign = campaigns(trace)
-    groups: dict[tuple[str, str | int], int] = {}
-    result = []
+    keys = []
     for job, number in zip(trace.jobs, campaign, strict=True):
-        key: tuple[str, str | int] = ("campaign", number)
+        key: _Key = ("campaign", number)
         if group_by == "project" and job.project:
             key = ("project", job.project)
         elif group_by != "campaign" and job.user:
             key = ("user", job.user)
-        result.append(groups.setdefault(key, len(groups)))
-    return result
+        keys.append(key)
+    return keys

@@ -150,7 +150,8 @@ def _broken_law(job: Job, most: float) -> tuple[str, str] | None:
         if broken is not None:
             return broken
     elif job.application or job.true_runtime is not None or job.plan or job.restart_cost or job.memory_profile:
-        field = next(name for name in _OF_STOCHASTIC if getattr(job, name))
+        # A true runtime of 0 is there, too.
+        field = next((name for name in _OF_STOCHASTIC if getattr(job, name)), "true_runtime")
         return field, f"missing for a {kind.value} job"
     if kind is JobType.ON_DEMAND or job.notice is not None or job.estimated_arrival is not None:
         return _broken_arrival(job)

@@ -118,7 +118,7 @@ def place_runs(result: Result) -> list[Block]:
         elif entry.event == "warn":
             close(job_id, runs[job_id], now)
             runs[job_id].warned = True
-        elif entry.event in ("preempt", "complete", "kill"):
+        elif entry.event in ("preempt", "expire", "complete", "kill"):
             run = runs.pop(job_id)
             close(job_id, run, now, preempted=entry.event == "preempt")
             free.update(run.nodes)

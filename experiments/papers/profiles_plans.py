@@ -27,7 +27,7 @@ from workloads.streams import stream
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["EXPERIMENTS"]
+__all__ = ["EXPERIMENTS", "plan_from"]
 
 _COLORS = {
     "all-ckpt": "#0072B2",
@@ -73,8 +73,20 @@ class Plans:
     granularity: float = 1.0
 
 
-def _plan(name: str, past: TaskRuns, model: MemoryModel, n: int) -> ReservationPlan:
-    """The plan of a strategy, made from past runs as in section 4.1.1 of [P]."""
+def plan_from(name: str, past: TaskRuns, model: MemoryModel, n: int) -> ReservationPlan:
+    """The plan of a strategy, made from past runs as in section 4.1.1 of [P].
+
+    Parameters
+    ----------
+    name
+        ``"mem-all-ckpt"``, ``"mem-all-ckpt-v2"``, or any other strategy: it asks for the peak memory throughout.
+    past
+        The runs.
+    model
+        Of the memory, made from them.
+    n
+        Values of the discretised walltime.
+    """
     # The plans that minimise are made from a normal fit, the rules of thumb from the walltimes themselves.
     grid: dict[str, Any] = {"n": n, "grid": "equal-time"}
     known: dict[str, Any] = {"chain": model.chain, "device": model.device, "tau": model.tau,
@@ -99,7 +111,7 @@ def _measure(parameters: Plans, seed: int, runs: TaskRuns, name: str) -> dict[st
             past = runs.draw(samples, stream(seed, name, samples, repetition))
             model = MemoryModel(TaskChain.from_runs(past), device, parameters.tau, parameters.granularity)
             for strategy in parameters.strategies:
-                plan = _plan(strategy, past, model, parameters.n)
+                plan = plan_from(strategy, past, model, parameters.n)
                 done = execute(plan, runs, device, stopping=int(strategy == "mem-all-ckpt-v2"))
                 rows.append(
                     {

@@ -7,13 +7,13 @@ knows and nothing else: what was saved, and how each reservation ended, never ho
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from policies.planning.plan import ReservationPlan
 
-__all__ = ["Course", "Request"]
+__all__ = ["Course", "Request", "Schedule"]
 
 
 class Request(NamedTuple):
@@ -47,13 +47,13 @@ class Request(NamedTuple):
         return self.restart + (self.milestone - self.saved) + self.checkpoint
 
 
-class Course:
-    """Where a job stands in its plan.
+class Schedule:
+    """A plan in the caller's unit of time, at hand for all jobs that follow it.
 
     Parameters
     ----------
     plan
-        Its plan.
+        Times in its own unit.
     unit
         Turns the plan's times into the caller's, e.g. seconds into ticks; they are then summed as they are.
     back
@@ -61,15 +61,65 @@ class Course:
 
     Attributes
     ----------
+    milestones, checkpoints, flags, memory
+        Of each reservation, as far as they were asked for; ``memory`` is None where the plan says nothing of it.
+    extension
+        As of the plan.
+    """
+
+    __slots__ = ("_plan", "_restart", "back", "checkpoints", "extension", "flags", "memory", "milestones", "unit")
+
+    def __init__(
+        self, plan: ReservationPlan, unit: Callable[[float], float] = float, back: Callable[[Any], float] = float
+    ) -> None:
+        self.unit = unit
+        self.back = back
+        self.extension = plan.extension
+        self._restart = None if plan.costs.restart_varies else unit(float(plan.costs.restart_at(0.0)))
+        self._take(plan)
+
+    def _take(self, plan: ReservationPlan) -> None:
+        self._plan = plan
+        self.milestones = list(map(self.unit, plan.milestones.tolist()))
+        self.checkpoints = list(map(self.unit, plan.checkpoint.tolist()))
+        self.flags: list[bool] = plan.checkpointed.tolist()
+        self.memory: list[float] | None = None if plan.memory is None else plan.memory.tolist()
+
+    def reach(self, place: int) -> None:
+        """Go on beyond the last milestone until there is that reservation."""
+        while place >= len(self.milestones):
+            self._take(self._plan.extended(float(np.nextafter(self._plan.milestones[-1], np.inf))))
+
+    def restart(self, saved: float) -> float:
+        """Time to read the checkpoint of so much work."""
+        if self._restart is not None:
+            return self._restart
+        return self.unit(float(self._plan.costs.restart_at(self.back(saved))))
+
+    def first_after(self, work: float) -> int:
+        """The reservation within which so much work is done."""
+        return int(np.searchsorted(self._plan.milestones, self.back(work), side="right"))
+
+
+class Course:
+    """Where a job stands in its plan.
+
+    Parameters
+    ----------
+    schedule
+        Its plan.
+
+    Attributes
+    ----------
     saved
-        Work behind the last good checkpoint, in the caller's unit.
+        Work behind the last good checkpoint, in the unit of the schedule.
     good
         Whether there is one.
 
     Examples
     --------
     >>> from policies.planning.costs import CostModel
-    >>> course = Course(ReservationPlan([20, 40], [True, False], CostModel(checkpoint=7, restart=5)))
+    >>> course = Course(Schedule(ReservationPlan([20, 40], [True, False], CostModel(checkpoint=7, restart=5))))
     >>> course.request().length
     27.0
     >>> course.save(20.0)
@@ -77,52 +127,38 @@ class Course:
     25.0
     """
 
-    __slots__ = (
-        *("_back", "_checkpoint", "_first", "_least", "_memory", "_milestones", "_place", "_plan", "_unit"),
-        *("good", "saved"),
-    )
+    __slots__ = ("_first", "_least", "_place", "_schedule", "good", "saved")
 
-    def __init__(
-        self, plan: ReservationPlan, unit: Callable[[float], float] = float, back: Callable[[float], float] = float
-    ) -> None:
-        self._unit = unit
-        self._back = back
+    def __init__(self, schedule: Schedule) -> None:
+        self._schedule = schedule
         self._place = 0
         self._first = 0
         self._least = 0.0
-        self.saved: float = unit(0.0)
+        self.saved: float = schedule.unit(0.0)
         self.good = False
-        self._take(plan)
-
-    def _take(self, plan: ReservationPlan) -> None:
-        self._plan = plan
-        self._milestones = plan.milestones
-        self._checkpoint = plan.checkpoint
-        self._memory = plan.memory
 
     def request(self) -> Request:
         """The next reservation; beyond the last milestone that of the extension."""
-        place, plan, unit = self._place, self._plan, self._unit
-        if place >= len(self._milestones):
-            plan = plan.extended(float(np.nextafter(self._milestones[-1], np.inf)))
-            self._take(plan)
-        restart = unit(float(plan.costs.restart_at(self._back(self.saved)))) if self.good else unit(0.0)
+        place, schedule = self._place, self._schedule
+        if place >= len(schedule.milestones):
+            schedule.reach(place)
         return Request(
             place,
             self.saved,
-            unit(float(self._milestones[place])),
-            restart,
-            unit(float(self._checkpoint[place])),
-            bool(plan.checkpointed[place]),
-            self._memory_at(place),
+            schedule.milestones[place],
+            schedule.restart(self.saved) if self.good else schedule.unit(0.0),
+            schedule.checkpoints[place],
+            schedule.flags[place],
+            None if schedule.memory is None else self._memory_at(schedule.memory, place),
         )
 
     def save(self, work: float) -> None:
         """The reservation has ended with a good checkpoint of so much work."""
-        reached = work >= self._unit(float(self._milestones[self._place]))
+        schedule = self._schedule
+        reached = work >= schedule.milestones[self._place]
         self._place += 1
         # Looked up only where a job has stopped early: a milestone in another unit is rounded.
-        self._first = self._place if reached else int(np.searchsorted(self._milestones, self._back(work), side="right"))
+        self._first = self._place if reached else schedule.first_after(work)
         self.saved = work
         self.good = True
 
@@ -132,11 +168,10 @@ class Course:
 
     def exceed(self, limit: float) -> None:
         """It was ended because its memory was exceeded: the same milestone again, with more."""
-        most = float(np.max(self._memory)) if self._memory is not None else limit
-        self._least = most if limit < most else limit * self._plan.extension
+        memory = self._schedule.memory
+        most = limit if memory is None else max(memory)
+        self._least = most if limit < most else limit * self._schedule.extension
 
-    def _memory_at(self, place: int) -> float | None:
-        if self._memory is None:
-            return None
+    def _memory_at(self, memory: list[float], place: int) -> float:
         # Work that is done again is that of earlier reservations, and needs what was asked for then.
-        return max(float(self._memory[min(self._first, place) : place + 1].max()), self._least)
+        return max(*memory[min(self._first, place) : place + 1], self._least)

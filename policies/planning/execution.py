@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from policies.planning.course import Course
+from policies.planning.course import Course, Schedule
 from policies.planning.plan import ReservationPlan
 from workloads.chains.device import CheckpointDevice
 from workloads.chains.runs import TaskRuns
@@ -120,7 +120,7 @@ def _carry_out(
 ) -> tuple[float, float, float, int, int, int]:
     """One run: walltime, reserved time, memory times time, reservations, short checkpoints, memory failures."""
     walltime = float(ends[-1])
-    course = Course(plan)
+    course = Course(Schedule(plan))
     reserved = memory_time = 0.0
     count = short = exceeded = 0
     while count < _MOST:

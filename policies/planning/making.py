@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 __all__ = ["Planning", "fit_of", "is_rule", "parse_strategy"]
 
 
+#: Parameters of strategies that say how many cells or milestones there are.
+_SIZES = ("n", "tau", "most")
+
+
 @dataclass(frozen=True)
 class Planning:
     """What plans are made from.
@@ -86,7 +90,7 @@ def parse_strategy(text: str) -> tuple[str, dict[str, Any]]:
     UnknownNameError
         If there is no such strategy, or it has no such parameter.
     InputError
-        If a parameter is no number, or the strategy needs more than a law or past runs.
+        If a parameter is no number or not legal, or the strategy needs more than a law or past runs.
 
     Examples
     --------
@@ -107,6 +111,7 @@ def parse_strategy(text: str) -> tuple[str, dict[str, Any]]:
         if key not in legal:
             raise UnknownNameError(f"parameter of the strategy {name}", key, legal)
         parameters[key] = _value_of(key, value)
+    _try(strategy, parameters)
     return name, parameters
 
 
@@ -115,6 +120,21 @@ def is_rule(name: str) -> bool:
     from policies.planning.strategies import STRATEGIES
 
     return "k" in inspect.signature(STRATEGIES[name]).parameters
+
+
+def _try(strategy: Any, parameters: Mapping[str, Any]) -> None:
+    """Refuse illegal values now, not when the first job is planned in the middle of a simulation."""
+    from policies.planning.costs import CostModel
+    from workloads.laws.named import uniform
+
+    if not parameters:
+        return
+    # A plan of few cells is as good for that as the real one.
+    few = {key: min(value, 9) if key in _SIZES and type(value) is int else value for key, value in parameters.items()}
+    if few.get("epsilon", 0) > 0 and "n" not in few and few.get("grid", "equal-time") == "equal-time":
+        few["epsilon"] = max(few["epsilon"], 0.5)
+    source = [1.0, 2.0] if "k" in inspect.signature(strategy).parameters else uniform(1.0, 2.0)
+    strategy(source, CostModel(gamma=1.0), **few)
 
 
 def _value_of(key: str, text: str) -> Any:

@@ -53,7 +53,8 @@ class ReservationSequence:
     Raises
     ------
     ParameterError
-        If there are no milestones, if they do not ascend, if the shapes differ, or if the extension is not > 1.
+        If there are no milestones, if they do not ascend, if the shapes differ, if memory is not > 0, or if the
+        extension is not > 1.
 
     Notes
     -----
@@ -92,6 +93,9 @@ class ReservationSequence:
         if not (math.isfinite(extension) and extension > 1):
             raise ParameterError("extension", "a finite number > 1", extension)
         asked = None if memory is None else np.array(memory, float)
+        # Where memory is exceeded a multiple of it is asked for, and that of 0 would never be enough.
+        if asked is not None and not np.all(np.isfinite(asked) & (asked > 0)):
+            raise ParameterError("memory", "finite numbers > 0", memory)
         for array in (ends, flags, asked):
             if array is not None:
                 array.flags.writeable = False
