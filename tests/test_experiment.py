@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,8 +21,8 @@ from experiments.experiment import (
     present_experiment,
     read_tables,
     run_experiment,
-    with_settings,
 )
+from experiments.parameters import data_files, with_settings
 from workloads.errors import InputError, ParameterError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -126,6 +126,18 @@ def test_every_experiment_is_whole() -> None:
         assert item.title
         assert item.question
         assert name.split("-")[0] in ("hybrid", "checkpoint", "incomplete", "profiles", "beyond")
+
+
+def test_no_id_begins_another() -> None:
+    # The tables of an experiment are found by its id and a dash.
+    names = list(all_experiments())
+    assert not [(a, b) for a in names for b in names if b.startswith(f"{a}-")]
+
+
+def test_every_path_of_data_is_declared() -> None:
+    for item in all_experiments().values():
+        paths = {field.name for field in fields(item.parameters) if field.default == ""}
+        assert paths == set(data_files(item.parameters)), item.id
 
 
 def test_an_unknown_experiment_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -210,6 +210,11 @@ def _draw_inputs(tables: Tables) -> Figure:
     return figure
 
 
+_CHOICES = (
+    "The data of the Vanderbilt laboratory are not public: generated applications have the numbers of runs that the "
+    "paper prints and the shapes that it describes.",
+)
+
 EXPERIMENTS = (
     Experiment(
         "incomplete-fig1",
@@ -220,6 +225,7 @@ EXPERIMENTS = (
         _measure_behaviour,
         _judge_behaviour,
         _draw_behaviour,
+        choices=_CHOICES,
     ),
     Experiment(
         "incomplete-fig2",
@@ -230,5 +236,6 @@ EXPERIMENTS = (
         _measure_inputs,
         _judge_inputs,
         _draw_inputs,
+        choices=_CHOICES,
     ),
 )

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from experiments.papers.incomplete_applications import COSTS, strategy_of
 from experiments.papers.incomplete_logs import FIGURE_6, RunLog, generated_log, measured_logs
+from experiments.parameters import data_file
 from policies.planning.plan import ReservationPlan
 from workloads.errors import ParameterError
 from workloads.fits import USUAL, Fit, Samples, choose, fit_discrete, fit_polynomial, fit_usual
@@ -62,7 +63,7 @@ class Logs:
         That share the work; no result depends on it.
     """
 
-    makespans: str = ""
+    makespans: str = data_file("slant/slant_makespan.csv")
     applications: tuple[str, ...] = FIGURE_6
     runs: int = 0
     sizes: tuple[int, ...] = (10, 60, 110, 160, 210, 260, 310, 360, 410, 460, 510)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.experiment import Outcome, Row, Tables, Verdict
+from experiments.parameters import data_file
 from workloads.chains.runs import Makespans, TaskRuns, read_slant_makespans, read_slant_tasks
 from workloads.chains.standin import makespans_like, slant_like
 from workloads.streams import stream
@@ -53,7 +54,7 @@ class Measured:
         How many are drawn.
     """
 
-    tasks: str = ""
+    tasks: str = data_file("slant/slant_drd_tasks.csv")
     runs: int = 88
 
 

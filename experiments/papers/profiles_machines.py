@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from experiments.papers.profiles_data import task_runs
+from experiments.parameters import data_file
 from policies.planning.memory import MemoryModel
 from policies.planning.plan import ReservationPlan
 from policies.planning.transfer import transferred
@@ -66,7 +67,7 @@ class TwoMachines:
         Memory is asked for in multiples of this [GB].
     """
 
-    tasks: str = ""
+    tasks: str = data_file("slant/slant_drd_tasks.csv")
     runs: int = 88
     segmentation: tuple[float, ...] = (2.3, 2.5)
     others: tuple[float, ...] = (1.0, 1.6)
