@@ -15,7 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from experiments.fingerprint import fingerprint
+from experiments.fingerprint import experiment_fingerprint
 from experiments.parameters import data_digests, told
 from experiments.tables import read_csv, write_csv
 from workloads.errors import TraceError, UnknownNameError
@@ -187,7 +187,7 @@ def record_of(experiment: Experiment, parameters: Any, seed: int, version: str) 
         "experiment": experiment.id,
         "title": experiment.title,
         "holdfast": version,
-        "sources": fingerprint(),
+        "sources": experiment_fingerprint(),
         "seed": seed,
         "parameters": told(parameters),
         "data": data_digests(parameters),
