@@ -221,11 +221,11 @@ def test_experiments_share_their_simulations(shared: Path, simulated: list[RunCo
     # Each reading half of Daly's interval and the whole; the baseline only where it makes a difference.
     assert len(simulated) == 2 * (6 * 2 * 2 + 1)
 
+    check_tables_and_verdicts(shared)
 
-def test_tables_and_verdicts_of_the_small_run(shared: Path) -> None:
-    """After the simulations above."""
-    if not (shared / "hybrid-obs.csv").exists():
-        pytest.skip("needs the runs of the test before")
+
+def check_tables_and_verdicts(shared: Path) -> None:
+    """Of the simulations above: a test of its own would make them again where tests are shared among processes."""
     grid = read_tables("hybrid-fig6", shared)[""]
     jobs = assign(generate(ThetaYear(jobs=150), 1), seed=1, notice_mix="W2")
     expected = summarize(simulate(jobs, 4392, "CUP-SPAA", events=False))
