@@ -16,8 +16,6 @@ from workloads.errors import InputError
 
 DOCS = Path(__file__).parent.parent / "docs" / "experiments"
 AGAIN = "write it again: python -m experiments.report.pages DIR, of a directory of reproduce (or an empty one)"
-    "write it again: python -m experiments.report.pages DIR, of a directory of 'holdfast reproduce' (or an empty one)"
-)
 
 
 @pytest.mark.parametrize("key", sorted({paper_of(name) for name in all_experiments()}))
