@@ -92,3 +92,16 @@ def test_a_course_by_hand(
         else:
             course.miss()
             place += 1
+
+
+def test_work_behind_an_early_checkpoint_is_asked_for_again_with_its_memory() -> None:
+    """A job that stopped at 8 of 10, or at 30 between milestones, does the rest of these parts in the next one."""
+    plan = ReservationPlan([10, 25, 40], [True, True, False], COSTS, memory=[9.0, 4.0, 2.0])
+    early, later = Course(Schedule(plan)), Course(Schedule(plan))
+    early.save(8.0)
+    assert early.request().memory == 9.0
+    assert early.request().length == 5 + 17 + 7
+    later.miss()
+    later.save(25.0)
+    assert later.request().memory == 2.0
+    assert later.request().length == 5 + 15

@@ -502,6 +502,42 @@ def test_no_decision_reads_the_true_runtime(
     assert one_load == other_load
 
 
+def test_backfilling_by_runtimes_knows_none_of_a_stochastic_job() -> None:
+    """The head waits until 30 s; a job of 10 s by its true runtime, and of 100 s by its reservation, is too long."""
+    jobs = [rigid(1, 0, 2, 30), rigid(2, 1, 3, 10), stochastic(3, 2, 1, 10.0, "p"), rigid(4, 3, 1, 10, 100)]
+    plans = {"p": ReservationPlan([100], False)}
+    result = simulate(jobs, 3, plans=plans, backfill_length="runtime")
+    assert [record.start for record in result.records] == [0, 30 * SECOND, 40 * SECOND, 3 * SECOND]
+
+
+def test_the_true_runtime_is_no_part_of_the_overhead_of_a_preemption() -> None:
+    """At 60 s job 1 has cost 4 x 60 node-seconds and job 2 has cost 4 x 30, however long job 1 will compute."""
+    plans = {"p": ReservationPlan([20, 200], [True, False], CostModel(checkpoint=100, restart=5))}
+    for truth in (25.0, 150.0):
+        jobs = [stochastic(1, 0, 4, truth, "p"), rigid(2, 30, 4, 500), on_demand(3, 60, 4, 10)]
+        result = simulate(jobs, 8, "N&PAA", plans=plans)
+        assert [record.preemptions for record in result.records] == [0, 1, 0]
+
+
+@pytest.mark.parametrize("mechanism", EVERY)
+def test_no_decision_reads_the_true_runtime_on_many_tables(mechanism: str) -> None:
+    compared = 0
+    for seed in range(25):
+        mix = random_mix(seed, max_jobs=20)
+        rows = [row for row, job in enumerate(mix.jobs) if job.type is JobType.STOCHASTIC]
+        plain = simulate(mix.jobs, mix.nodes, mechanism, plans=mix.plans, backfill_length="runtime")
+        for row in rows[:4]:
+            for factor in (0.3, 4.0):
+                jobs = [*mix.jobs]
+                jobs[row] = replace(jobs[row], true_runtime=round(factor * of(jobs[row]), 6))
+                other = simulate(jobs, mix.nodes, mechanism, plans=mix.plans, backfill_length="runtime")
+                ends = [plain.records[row].end, other.records[row].end]
+                until = min(end for end in ends if end is not None) - plain.origin
+                assert before(plain.entries, until) == before(other.entries, until)
+                compared += len(before(plain.entries, until))
+    assert compared > 500
+
+
 def test_outlived_reservations_do_not_tell_how_much_longer_it_takes() -> None:
     """The moment in which a reservation expires is the same, too."""
     jobs = [stochastic(1, 0, 2, 50.0, "p"), rigid(2, 5, 2, 10), rigid(3, 6, 1, 10, 14), on_demand(4, 70, 1, 5)]
@@ -557,6 +593,21 @@ def test_an_attempt_varies_alike_under_every_mechanism(mix: Mix, variation: dict
                     how = (item.restart, item.work, item.checkpoint, item.ending)
                     assert found.setdefault(key, how) == how
                 saved = item.saved
+
+
+def test_absorbed_time_that_a_restart_leaves_is_computed_in() -> None:
+    """Without a checkpoint a job computes until its walltime: a restart of less than 95 of 100 s completes it."""
+    plan = ReservationPlan([10, 50], [True, False], CostModel(restart=100))
+    jobs = [stochastic(number, 0, 1, 55.0, "p") for number in range(100)]
+    for mode in ("absorbed", "strict"):
+        result = simulate(jobs, 100, plans={"p": plan}, checkpoint_variation=0.3, checkpoint_mode=mode)
+        seconds = [items[1] for items in courses(result).values()]
+        assert {item.ending for item in seconds} == {"completed", "expired"}
+        for item in seconds:
+            assert (item.ending == "completed") == (item.restart <= 95 * SECOND)
+            assert item.restart + item.work == (
+                item.restart + 45 * SECOND if item.ending == "completed" else item.length
+            )
 
 
 @settings(max_examples=30)
@@ -666,6 +717,21 @@ def test_memory_by_hand() -> None:
     assert result.summary()["memory_kills"] == 2
     assert result.summary()["requested_memory_gb"] == pytest.approx(asked)
     assert result.accounting.lost == 2 * (5 + 5) * SECOND
+
+
+def test_only_what_is_done_in_a_reservation_needs_its_memory() -> None:
+    """Not a task that was done before it, nor one that takes no time, nor one that would begin as it ends."""
+    plan = ReservationPlan([10, 40], [True, False], memory=[9, 2])
+    for profile in ("10:9 20:1", "10:9 0:99 20:1", "0:99 10:9 20:1"):
+        result = simulate([stochastic(1, 0, 1, 30.0, "p", memory_profile=profile)], 1, plans={"p": plan})
+        assert [item.ending for item in courses(result)[1]] == ["saved", "completed"]
+    plan = ReservationPlan([10, 40], [True, False], memory=[2, 9])
+    result = simulate([stochastic(1, 0, 1, 30.0, "p", memory_profile="10:2 20:9")], 1, plans={"p": plan})
+    assert [item.ending for item in courses(result)[1]] == ["saved", "completed"]
+    # Beyond the plan its last memory is asked for.
+    plan = ReservationPlan([10, 20], [True, True], memory=[5, 2])
+    result = simulate([stochastic(1, 0, 1, 30.0, "p", memory_profile="10:5 20:2")], 1, plans={"p": plan})
+    assert [(item.ending, item.memory) for item in courses(result)[1]] == [("saved", 5), ("saved", 2), ("completed", 2)]
 
 
 def test_without_memory_in_the_plan_or_the_table_nothing_is_killed() -> None:
