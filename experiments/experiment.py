@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Experiment",
     "Outcome",
+    "Resources",
     "Row",
     "Tables",
     "Verdict",
@@ -82,6 +83,25 @@ class Verdict:
 
 
 @dataclass(frozen=True)
+class Resources:
+    """What an experiment of simulations works with; no result depends on it.
+
+    Attributes
+    ----------
+    store
+        Directory where results of simulations are kept and found: experiments that share it simulate nothing twice.
+    workers
+        Processes that simulate; None: one for each core.
+    progress
+        Whether to show how far it is.
+    """
+
+    store: Path
+    workers: int | None = None
+    progress: bool = False
+
+
+@dataclass(frozen=True)
 class Experiment:
     """One table or figure of a paper.
 
@@ -99,10 +119,14 @@ class Experiment:
         The same, small: at most 30 s.
     measure
         ``measure(parameters, seed)``: the tables, tidy (a row an observation), a function of its arguments alone.
+        Where ``simulates``: ``measure(parameters, seed, resources)``, a function of the first two alone but for what
+        is measured by the clock.
     judge
         The verdicts, from tables as they are read from CSV.
     draw
         The figure, from the same; None: a table needs no picture.
+    simulates
+        Whether it runs simulations, which other experiments may have run before.
     """
 
     id: str
@@ -110,9 +134,10 @@ class Experiment:
     question: str
     parameters: Any
     quick: Any
-    measure: Callable[[Any, int], Tables]
+    measure: Callable[..., Tables]
     judge: Callable[[Tables], Sequence[Verdict]]
     draw: Callable[[Tables], Figure] | None = None
+    simulates: bool = False
 
 
 def all_experiments() -> dict[str, Experiment]:
@@ -185,13 +210,24 @@ def _in_range(default: float, value: float) -> float:
     return value
 
 
-def run_experiment(experiment: Experiment, parameters: Any, seed: int, directory: Path, version: str) -> list[Verdict]:
+def run_experiment(
+    experiment: Experiment,
+    parameters: Any,
+    seed: int,
+    directory: Path,
+    version: str,
+    *,
+    workers: int | None = None,
+    progress: bool = False,
+) -> list[Verdict]:
     """Measure, write the tables, judge and draw; returns the verdicts.
 
     Writes ``ID.csv`` (and ``ID-NAME.csv`` for further tables), ``ID.png``, ``ID.pdf``, ``ID-verdicts.csv`` and
-    ``ID.json`` with parameters, seed and version.
+    ``ID.json`` with parameters, seed and version. Simulations are kept in ``runs``, for all experiments that are run
+    with this directory.
     """
-    for name, rows in experiment.measure(parameters, seed).items():
+    with_resources = (Resources(directory / "runs", workers, progress),) if experiment.simulates else ()
+    for name, rows in experiment.measure(parameters, seed, *with_resources).items():
         columns = list(dict.fromkeys(column for row in rows for column in row))
         # A row need not have every column: what it has not is not defined.
         whole = ({column: row.get(column) for column in columns} for row in rows)
