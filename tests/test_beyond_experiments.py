@@ -1,0 +1,189 @@
+"""Experiments that no paper has: their hypotheses on made-up tables, and each of them once from end to end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from experiments.beyond import minimum_size, notice_lead, on_demand_share
+from experiments.beyond.hypotheses import Hypothesis, Repeated, verdicts
+from experiments.beyond.on_demand_share import bearable, crossing
+from experiments.experiment import Outcome, Row, Verdict, find_experiment, read_tables, run_experiment
+from experiments.papers.hybrid_evidence import difference
+from experiments.papers.hybrid_grid import COLUMNS, SIX
+from workloads.errors import InputError
+
+
+def cells(traces: int = 4, **axes: tuple[Any, ...]) -> list[dict[str, Any]]:
+    """A row for each trace and each combination, all metrics 0.5 plus a little that belongs to the trace."""
+    rows: list[dict[str, Any]] = [{"trace": trace} for trace in range(traces)]
+    for name, values in axes.items():
+        rows = [{**row, name: value} for row in rows for value in values]
+    return [{**dict.fromkeys(COLUMNS, 0.5 + 0.01 * row["trace"]), **row} for row in rows]
+
+
+def raised(rows: list[dict[str, Any]], column: str, by: Callable[[Row], float]) -> list[dict[str, Any]]:
+    """The rows with a metric changed, a little differently in each trace, so that intervals have a width."""
+    return [{**row, column: row[column] + by(row) * (1 + 0.02 * row["trace"])} for row in rows]
+
+
+def found(told: list[Verdict], words: str) -> Verdict:
+    (one,) = [verdict for verdict in told if words in verdict.claim]
+    return one
+
+
+def test_metrics_are_looked_up_trace_by_trace() -> None:
+    rows = [{"trace": t, "m": m, "utilization": 0.1 * t + (m == "b"), "wait_h": t} for t in (2, 1) for m in "ab"]
+    data = Repeated(rows)
+    assert data("utilization", m="a").tolist() == [10.0, 20.0]
+    assert data("utilization", m=("a", "b")).tolist() == pytest.approx([60.0, 70.0])
+    assert data("wait_h", m="b").tolist() == [1.0, 2.0]
+    with pytest.raises(LookupError, match="m c"):
+        data("wait_h", m="c")
+
+
+def test_an_undecided_hypothesis_does_not_hold_and_a_missing_one_is_not_comparable() -> None:
+    rows = [{"trace": t, "m": m, "wait_h": value} for m, values in {"a": (1, 9, 2), "b": (2, 3, 4)}.items()
+            for t, value in enumerate(values)]  # fmt: skip
+
+    def against(name: str) -> Hypothesis:
+        return Hypothesis(name, "h", lambda data: difference(data("wait_h", m="a"), data("wait_h", m=name), 1))
+
+    unsure, absent = verdicts((against("b"), against("c")), Repeated(rows))
+    assert unsure.outcome is Outcome.FAILS and unsure.remark.startswith("not decided")
+    assert absent.outcome is Outcome.NOT_COMPARABLE and "no simulations of m c" in absent.remark
+
+
+# Notice lead time.
+
+
+def leads() -> list[dict[str, Any]]:
+    return cells(mechanism=SIX, mix=("accurate",), notice_lead=(0.0, 0.5, 4.0))
+
+
+def test_notice_is_judged_by_what_changes_with_the_lead() -> None:
+    gain = {0.0: 0.0, 0.5: 0.2, 4.0: 0.25}
+    rows = raised(leads(), "instant_start_ratio_strict", lambda row: gain[row["notice_lead"]])
+    rows = raised(rows, "preemption_ratio_rigid", lambda row: 0.1 * (row["notice_lead"] == 4.0))
+    told = verdicts(notice_lead.HYPOTHESES, Repeated(rows))
+    assert found(told, "Half an hour of notice").outcome is Outcome.HOLDS
+    assert found(told, "longest lead lets more").outcome is Outcome.HOLDS
+    assert found(told, "first half hour").outcome is Outcome.HOLDS
+    assert found(told, "two-minute tolerance").outcome is Outcome.HOLDS
+    assert found(told, "preemptions of rigid").outcome is Outcome.FAILS
+    assert found(told, "preemptions of rigid").remark.startswith("the opposite is measured")
+    assert found(told, "lengthens the average turnaround").outcome is Outcome.FAILS
+
+
+def test_half_an_hour_that_was_not_simulated_is_not_judged() -> None:
+    rows = [row for row in leads() if row["notice_lead"] != 0.5]
+    assert found(verdicts(notice_lead.HYPOTHESES, Repeated(rows)), "first half hour").outcome is Outcome.NOT_COMPARABLE
+
+
+# Minimum size.
+
+
+def test_the_minimum_size_is_judged_against_the_whole_size() -> None:
+    rows = cells(mechanism=SIX, min_share=(0.05, 0.2, 1.0))
+    rows = raised(rows, "turnaround_malleable_h", lambda row: 3.0 * (row["min_share"] == 1.0))
+    told = verdicts(minimum_size.HYPOTHESES, Repeated(rows))
+    assert found(told, "A minimum of a fifth").outcome is Outcome.HOLDS
+    assert found(told, "Below a fifth").outcome is Outcome.HOLDS
+    assert found(told, "that of the rigid").outcome is Outcome.FAILS
+    worse = raised(rows, "turnaround_malleable_h", lambda row: 2.0 * (row["min_share"] == 0.05))
+    assert found(verdicts(minimum_size.HYPOTHESES, Repeated(worse)), "Below a fifth").outcome is Outcome.FAILS
+    one_mechanism_longer = raised(
+        rows, "turnaround_malleable_h", lambda row: 9.0 * (row["min_share"] == 0.2 and row["mechanism"] == "N-PAA")
+    )
+    told = verdicts(minimum_size.HYPOTHESES, Repeated(one_mechanism_longer))
+    assert found(told, "A minimum of a fifth").outcome is Outcome.FAILS
+
+
+# On-demand projects.
+
+
+@pytest.mark.parametrize(
+    ("curve", "expected"),
+    [
+        ((99, 97, 93), (0.25, "")),
+        ((99, 95, 91), (0.2, "")),
+        ((94, 90, 80), (0.1, "<")),
+        ((99, 98, 96), (0.3, ">")),
+        ((99, 94, 99), (0.18, "")),
+    ],
+)
+def test_the_first_crossing_is_found_between_the_shares(curve: tuple[float, ...], expected: tuple[float, str]) -> None:
+    place, mark = crossing(np.array([0.1, 0.2, 0.3]), np.array(curve, dtype=float), 95.0)
+    assert (pytest.approx(place), mark) == expected
+
+
+def test_the_bounds_of_the_bearable_share_are_those_of_the_curve() -> None:
+    # Straight lines a point apart, 10 points for each step of 0.1: means 98, 88; the interval is 98 +- 2.484.
+    values = {0.1: np.array([97.0, 98.0, 99.0]), 0.2: np.array([87.0, 88.0, 89.0])}
+    row = bearable(values, 95.0)
+    assert row["share"] == pytest.approx(0.13)
+    assert row["low"] == pytest.approx(0.13 - 0.02484, abs=1e-5)
+    assert row["high"] == pytest.approx(0.13 + 0.02484, abs=1e-5)
+    assert (row["share_open"], row["low_open"], row["high_open"]) == ("", "", "")
+    open_ended = bearable({0.1: np.array([95.1, 99.0]), 0.2: np.array([95.1, 99.0])}, 95.0)
+    assert (open_ended["share_open"], open_ended["low_open"], open_ended["high_open"]) == (">", "<", ">")
+
+
+def test_a_level_that_is_never_crossed_is_no_finding() -> None:
+    rows = cells(mechanism=SIX, share=(0.05, 0.1, 0.2, 0.4))
+    drop = {0.05: 0.49, 0.1: 0.48, 0.2: 0.47, 0.4: 0.2}
+    full = raised(rows, "instant_start_ratio", lambda row: 0.0)
+    for row in full:
+        row["instant_start_ratio"] = 0.5 + drop[row["share"]] + 0.001 * row["trace"]
+    crossed = list(on_demand_share._bearable(full, 0.95))
+    never = list(on_demand_share._bearable([row for row in full if row["share"] < 0.3], 0.95))
+    assert [on_demand_share._crossing_verdict(row).outcome for row in (*crossed, *never)] == (
+        [Outcome.HOLDS] * 6 + [Outcome.FAILS] * 6
+    )
+    # 97.15 % at 20 % and 70.15 % at 40 %.
+    assert crossed[0]["share"] == pytest.approx(0.2 + 0.2 * 2.15 / 27)
+    told = verdicts(on_demand_share.HYPOTHESES, Repeated(full))
+    assert found(told, "paper's share").outcome is Outcome.HOLDS
+    assert found(told, "Fewer start instantly").outcome is Outcome.HOLDS
+    assert found(told, "CUP").outcome is Outcome.FAILS
+
+
+def test_shares_beyond_the_projects_are_refused() -> None:
+    with pytest.raises(InputError, match="shares, level"):
+        on_demand_share.Shares(shares=(0.5, 1.0))
+
+
+# From end to end.
+
+_TINY: dict[str, dict[str, Any]] = {
+    "beyond-notice": {"leads": (0.0, 0.5), "mixes": ("accurate", "W2")},
+    "beyond-min-size": {"shares": (0.2, 1.0)},
+    "beyond-on-demand": {"shares": (0.1, 0.4)},
+}
+
+
+@pytest.mark.parametrize("name", _TINY)
+def test_each_of_them_runs_from_end_to_end(name: str, tmp_path: Path) -> None:
+    experiment = find_experiment(name)
+    parameters = replace(experiment.quick, jobs=150, traces=2, **_TINY[name])
+    told = run_experiment(experiment, parameters, 0, tmp_path, "1.0", workers=1)
+    rows = read_tables(name, tmp_path)[""]
+    assert len(rows) == 2 * 6 * 2 * len(_TINY[name].get("mixes", (1,)))
+    assert told and all(verdict.printed == "-" for verdict in told)
+    assert (tmp_path / f"{name}.png").stat().st_size > 10_000
+
+
+def test_a_lead_is_what_the_notices_have(tmp_path: Path) -> None:
+    """Mechanisms that ignore notices do not change with the lead where all come when they said; the others do."""
+    experiment = find_experiment("beyond-notice")
+    parameters = replace(experiment.quick, jobs=600, traces=2, leads=(0.0, 4.0))
+    run_experiment(experiment, parameters, 0, tmp_path, "1.0", workers=1)
+    rows = read_tables("beyond-notice", tmp_path)[""]
+    seen = {(row["mechanism"], row["trace"], row["notice_lead"]): row["turnaround_h"] for row in rows}
+    assert all(seen[name, trace, 0.0] == seen[name, trace, 4.0] for name in ("N-PAA", "N-SPAA") for trace in (0, 1))
+    assert any(seen["CUA-PAA", trace, 0.0] != seen["CUA-PAA", trace, 4.0] for trace in (0, 1))
