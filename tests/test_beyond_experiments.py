@@ -10,13 +10,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments.beyond import minimum_size, notice_lead, on_demand_share
+from experiments.beyond import honesty, minimum_size, notice_lead, on_demand_share
+from experiments.beyond.honesty import declared_rigid, malleable_projects
 from experiments.beyond.hypotheses import Hypothesis, Repeated, verdicts
 from experiments.beyond.on_demand_share import bearable, crossing
-from experiments.experiment import Outcome, Row, Verdict, find_experiment, read_tables, run_experiment
+from experiments.experiment import Outcome, Resources, Row, Verdict, find_experiment, read_tables, run_experiment
 from experiments.papers.hybrid_evidence import difference
 from experiments.papers.hybrid_grid import COLUMNS, SIX
-from workloads.errors import InputError
+from workloads.assignment import assign
+from workloads.errors import InputError, ParameterError
+from workloads.generator import generate
+from workloads.groups import group_names
+from workloads.job import JobType
+from workloads.theta import ThetaYear
 
 
 def cells(traces: int = 4, **axes: tuple[Any, ...]) -> list[dict[str, Any]]:
@@ -156,6 +162,71 @@ def test_a_level_that_is_never_crossed_is_no_finding() -> None:
 def test_shares_beyond_the_projects_are_refused() -> None:
     with pytest.raises(InputError, match="shares, level"):
         on_demand_share.Shares(shares=(0.5, 1.0))
+
+
+# Honesty.
+
+
+def test_a_lie_changes_one_project_and_nothing_of_what_its_jobs_take_undisturbed() -> None:
+    trace = generate(ThetaYear(jobs=1500), 3)
+    honest = assign(trace, seed=3)
+    rigid = assign(trace, seed=3, shares=(0.0, 1.0, 0.0))
+    names = group_names(trace)
+    projects = malleable_projects(honest, names, 5)
+    assert projects
+    for name in projects:
+        own = [place for place, other in enumerate(names) if other == name]
+        assert len(own) >= 5 and all(honest[place].type is JobType.MALLEABLE for place in own)
+        for place in own:
+            truth = honest[place]
+            daly, bare = (declared_rigid(truth, rigid[place], variant) for variant in honesty.VARIANTS)
+            for lie in (daly, bare):
+                assert lie.type is JobType.RIGID and lie.min_nodes is None
+                assert (lie.job_id, lie.submit, lie.nodes, lie.runtime, lie.walltime, lie.project) == (
+                    truth.job_id, truth.submit, truth.nodes, truth.runtime, truth.walltime, truth.project,
+                )  # fmt: skip
+            assert 0.05 * truth.runtime - 1 <= daly.setup <= 0.1 * truth.runtime + 1
+            assert daly.checkpoint_interval is not None and daly.checkpoint_cost in (600.0, 1200.0)
+            assert bare.setup == truth.setup and bare.checkpoint_interval is None
+    assert malleable_projects(honest, names, 10**6) == []
+
+
+def lies(lost: float, wobble: float = 0.1) -> list[dict[str, Any]]:
+    return [
+        {"trace": trace, "mechanism": name, "variant": variant, "project": project,
+         "lost_h": lost + wobble * (trace - 1), "longer_share": float(lost > 0),
+         "preempted_more_share": -0.1 - 0.01 * trace, "others_lost_minutes": 0.0}
+        for trace in range(3) for name in ("CUA-PAA", "CUP-PAA") for variant in honesty.VARIANTS for project in "xy"
+    ]  # fmt: skip
+
+
+def test_honesty_is_judged_over_the_traces() -> None:
+    told = verdicts(honesty.HYPOTHESES, Repeated(lies(1.0)))
+    assert found(told, "under each mechanism").outcome is Outcome.HOLDS
+    assert "+1.00 [+0.75, +1.25] h a job" in found(told, "under each mechanism").measured
+    assert found(told, "More than half").outcome is Outcome.HOLDS
+    assert found(told, "preempted less often").outcome is Outcome.HOLDS
+    assert found(told, "The others lose").outcome is Outcome.FAILS
+    assert found(told, "Checkpoints are worth it").outcome is Outcome.FAILS
+    gained = verdicts(honesty.HYPOTHESES, Repeated(lies(-1.0)))
+    assert found(gained, "under each mechanism").remark.startswith("the opposite is measured")
+    unsure = verdicts(honesty.HYPOTHESES, Repeated(lies(0.1, wobble=1.0)))
+    assert found(unsure, "under each mechanism").remark.startswith("not decided")
+
+
+def test_who_simulates_decides_nothing(tmp_path: Path) -> None:
+    small = honesty.Lies(jobs=400, traces=2, projects=1, least_jobs=3, mechanisms=("CUA-SPAA",))
+    alone, together = (honesty._measure(small, 1, Resources(tmp_path, workers)) for workers in (1, 2))
+    assert alone == together
+    rows = alone[""]
+    assert len(rows) == 2 * 2 and {row["trace"] for row in rows} == {1, 2}
+    for row in rows:
+        assert row["lost_h"] == pytest.approx(row["declared_h"] - row["honest_h"])
+
+
+def test_more_projects_than_there_are_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="projects must be at most 2"):
+        honesty._measure(honesty.Lies(jobs=200, traces=2, projects=500), 0, Resources(tmp_path, 1))
 
 
 # From end to end.
