@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments.beyond import honesty, minimum_size, notice_lead, on_demand_share
+from experiments.beyond import front, honesty, minimum_size, notice_lead, on_demand_share
+from experiments.beyond.front import DEFAULT, Point, Standing, standings
 from experiments.beyond.honesty import declared_rigid, malleable_projects
 from experiments.beyond.hypotheses import Hypothesis, Repeated, verdicts
 from experiments.beyond.on_demand_share import bearable, crossing
@@ -164,6 +165,65 @@ def test_shares_beyond_the_projects_are_refused() -> None:
         on_demand_share.Shares(shares=(0.5, 1.0))
 
 
+# The front.
+
+
+def point(name: str, turnaround: tuple[float, ...], instant: tuple[float, ...], option: str = DEFAULT) -> Point:
+    return Point(name, option, np.array(turnaround, dtype=float), np.array(instant, dtype=float))
+
+
+def test_who_is_on_the_front_and_who_is_beaten() -> None:
+    points = [
+        point("fast", (10, 20, 30), (80, 81, 82)),
+        point("sure", (12, 22.5, 32), (90, 91, 92.5)),
+        # Slower and less instant than "fast" in each trace by about the same.
+        point("poor", (11, 21.1, 31.2), (70, 71, 72.5)),
+        # Slower on average than "fast", but not in every trace.
+        point("unsure", (9, 22, 35), (79, 80, 80)),
+        point("fast", (1, 2, 3), (99, 99, 99), "backfill_length=runtime"),
+    ]
+    told = [(standing, other.mechanism if other else None) for standing, other in standings(points)]
+    assert told == [
+        (Standing.FRONT, None), (Standing.FRONT, None), (Standing.BEATEN, "fast"), (Standing.OPEN, None),
+        (Standing.ORACLE, None),
+    ]  # fmt: skip
+
+
+def test_equal_points_are_both_on_the_front() -> None:
+    twins = [point("a", (1, 2), (50, 60)), point("b", (1, 2), (50, 60))]
+    assert [standing for standing, _ in standings(twins)] == [Standing.FRONT, Standing.FRONT]
+
+
+def choices(instant: dict[tuple[str, str], float], turnaround: dict[tuple[str, str], float]) -> list[dict[str, Any]]:
+    rows = cells(mechanism=("baseline", *SIX), option=(DEFAULT, "tenants=none"))
+    rows = [row for row in rows if row["mechanism"] != "baseline" or row["option"] == DEFAULT]
+    for row in rows:
+        key, wobble = (row["mechanism"], row["option"]), 1 + 0.001 * row["trace"]
+        row["instant_start_ratio"] = row["instant_start_ratio_strict"] = instant.get(key, 0.3) * wobble
+        row["turnaround_h"] = turnaround.get(key, 20.0) * wobble
+    return rows
+
+
+def test_a_trade_off_needs_two_ends_that_are_decided() -> None:
+    fast, sure = ("N-PAA", DEFAULT), ("CUP-SPAA", "tenants=none")
+    rows = choices({fast: 0.52, sure: 0.9}, {fast: 10.0, sure: 12.0})
+    table = front.front_rows(front._points(Repeated(rows), metric) for metric in front._INSTANT)
+    told = front._judge({"": rows, "front": table})
+    assert [verdict.outcome for verdict in told[:2]] == [Outcome.HOLDS, Outcome.HOLDS]
+    # 2 h and 38 points, each times the mean of 1, 1.001, 1.002, 1.003.
+    assert told[0].measured.startswith("+2.00 [") and "for +38.06 [" in told[0].measured
+    assert "front: N&PAA (10.01 h, 52.08 %), CUP&SPAA tenants=none (12.02 h, 90.13 %)" in told[0].remark
+    alone = choices({fast: 0.9}, {fast: 10.0})
+    table = front.front_rows(front._points(Repeated(alone), metric) for metric in front._INSTANT)
+    told = front._judge({"": alone, "front": table})
+    assert told[0].outcome is Outcome.FAILS and told[0].measured == "one point is best at both"
+
+
+def test_an_option_that_changes_nothing_is_no_choice() -> None:
+    _, points = front._points(Repeated(choices({}, {("CUA-PAA", "tenants=none"): 21.0})), "instant_start_ratio")
+    assert [known.mechanism for known in points if known.option != DEFAULT] == ["CUA-PAA"]
+
+
 # Honesty.
 
 
@@ -235,16 +295,20 @@ _TINY: dict[str, dict[str, Any]] = {
     "beyond-notice": {"leads": (0.0, 0.5), "mixes": ("accurate", "W2")},
     "beyond-min-size": {"shares": (0.2, 1.0)},
     "beyond-on-demand": {"shares": (0.1, 0.4)},
+    "beyond-front": {"jobs": 800, "mixes": ("W5",), "tenants": ("any", "none")},
+    "beyond-honesty": {"jobs": 400, "projects": 1, "least_jobs": 3},
 }
+#: Rows of the main table of two traces.
+_ROWS = {"beyond-notice": 48, "beyond-min-size": 24, "beyond-on-demand": 24, "beyond-front": 38, "beyond-honesty": 8}
 
 
 @pytest.mark.parametrize("name", _TINY)
 def test_each_of_them_runs_from_end_to_end(name: str, tmp_path: Path) -> None:
     experiment = find_experiment(name)
-    parameters = replace(experiment.quick, jobs=150, traces=2, **_TINY[name])
+    parameters = replace(experiment.quick, **({"jobs": 150, "traces": 2} | _TINY[name]))
     told = run_experiment(experiment, parameters, 0, tmp_path, "1.0", workers=1)
     rows = read_tables(name, tmp_path)[""]
-    assert len(rows) == 2 * 6 * 2 * len(_TINY[name].get("mixes", (1,)))
+    assert len(rows) == _ROWS[name]
     assert told and all(verdict.printed == "-" for verdict in told)
     assert (tmp_path / f"{name}.png").stat().st_size > 10_000
 
