@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments.beyond import front, honesty, minimum_size, notice_lead, on_demand_share
+from experiments.beyond import front, honesty, minimum_size, notice_lead, on_demand_share, real_traces
 from experiments.beyond.front import DEFAULT, Point, Standing, standings
 from experiments.beyond.honesty import declared_rigid, malleable_projects
 from experiments.beyond.hypotheses import Hypothesis, Repeated, verdicts
 from experiments.beyond.on_demand_share import bearable, crossing
+from experiments.beyond.trace_pairs import cut, described, generated_like
 from experiments.experiment import Outcome, Resources, Row, Verdict, find_experiment, read_tables, run_experiment
 from experiments.papers.hybrid_evidence import difference
 from experiments.papers.hybrid_grid import COLUMNS, SIX
@@ -23,6 +24,7 @@ from workloads.errors import InputError, ParameterError
 from workloads.generator import generate
 from workloads.groups import group_names
 from workloads.job import JobType
+from workloads.swf import write_swf
 from workloads.theta import ThetaYear
 
 
@@ -289,17 +291,109 @@ def test_more_projects_than_there_are_is_refused(tmp_path: Path) -> None:
         honesty._measure(honesty.Lies(jobs=200, traces=2, projects=500), 0, Resources(tmp_path, 1))
 
 
+# Real traces.
+
+
+def evaluated(levels: dict[str, dict[str, float]]) -> list[dict[str, Any]]:
+    """Rows of datasets, with a turnaround for each mechanism and the same metrics else."""
+    rows = cells(dataset=tuple(levels), mechanism=("baseline", *SIX), mix=("W2", "W5"))
+    for row in rows:
+        row["turnaround_h"] = levels[row["dataset"]].get(row["mechanism"], 9.0) + 0.01 * row["trace"]
+    return rows
+
+
+def test_an_order_that_is_reversed_does_not_carry_over() -> None:
+    order = {name: 10.0 + place for place, name in enumerate(SIX)}
+    swapped = {**order, SIX[0]: order[SIX[1]], SIX[1]: order[SIX[0]]}
+    levels = {"year": swapped, "year-generated": order, "year-generated-projects": order}
+    rows = evaluated(levels)
+    # An order that only one dataset tells: noise of mechanisms that is larger than what they differ by.
+    for row in rows:
+        if row["dataset"] == "year" and row["mechanism"] == SIX[5]:
+            row["turnaround_h"] += (-30.0, 30.0, -30.0, 30.0)[row["trace"]]
+    carried = {(row["carried"], row["metric"]): row for row in real_traces.carried_rows(rows)}
+    assert {words for words, _ in carried} == {
+        "from the generated to the real year", "from types by project to types by campaign",
+    }  # fmt: skip
+    real = carried["from the generated to the real year", "turnaround_h"]
+    assert (real["decided"], real["same"], real["reversed"], real["open"]) == (15, 9, 1, 5)
+    # 14 of 15 pairs of means agree.
+    assert real["tau"] == pytest.approx(13 / 15)
+    grouping = carried["from types by project to types by campaign", "turnaround_h"]
+    assert (grouping["same"], grouping["reversed"], grouping["tau"]) == (15, 0, pytest.approx(1.0))
+    nothing = carried["from the generated to the real year", "utilization"]
+    assert (nothing["decided"], nothing["tau"]) == (0, None)
+    told = {words: real_traces._carried_verdict(carried[words, "turnaround_h"], True) for words, _ in carried}
+    assert told["from the generated to the real year"].outcome is Outcome.FAILS
+    assert told["from types by project to types by campaign"].outcome is Outcome.HOLDS
+    stand_in = real_traces._carried_verdict(
+        carried["from types by project to types by campaign", "turnaround_h"], False
+    )
+    assert stand_in.outcome is Outcome.NOT_COMPARABLE and "no trace was given" in stand_in.remark
+    assert real_traces._carried_verdict(nothing, True).outcome is Outcome.NOT_COMPARABLE
+
+
+def test_an_observation_fares_alike_if_both_decide_it_alike() -> None:
+    def row(dataset: str, part: str, evidence: str) -> dict[str, Any]:
+        return {"dataset": dataset, "observation": 3, "part": part, "claim": "c", "effect": 1.0, "unit": "h",
+                "evidence": evidence}  # fmt: skip
+
+    rows = [
+        row("year", "a", "supported"), row("year-generated", "a", "supported"),
+        row("year", "b", "contradicted"), row("year-generated", "b", "supported"),
+        row("year", "c", "undecided"), row("year-generated", "c", "contradicted"),
+        row("year", "d", "undecided"), row("year-generated", "d", "undecided"),
+        row("year", "e", "not measured"), row("year-generated", "e", "supported"),
+    ]  # fmt: skip
+    told = list(real_traces._observation_verdicts(rows, {"year": True, "sample": False}))
+    assert [(verdict.claim.split()[1], verdict.outcome) for verdict in told] == [
+        ("3a", Outcome.HOLDS), ("3b", Outcome.FAILS), ("3c", Outcome.FAILS), ("3d", Outcome.NOT_COMPARABLE),
+    ]  # fmt: skip
+
+
+def test_a_generated_twin_has_the_length_the_load_and_the_machine_of_the_trace() -> None:
+    trace = cut(generate(ThetaYear(jobs=1200, nodes=2000, work_per_job=250.0), 5), 1000)
+    assert len(trace.jobs) == 1000 and max(job.submit for job in trace.jobs) < 1.1e6
+    own, twin = described(trace, "project"), described(generated_like(trace, 6), "project")
+    assert twin["jobs"] == 1000 and twin["nodes"] == 2000
+    assert twin["days"] == pytest.approx(own["days"], rel=0.02)
+    assert twin["load"] == pytest.approx(own["load"], rel=0.03)
+
+
+def test_a_trace_that_is_given_is_evaluated(tmp_path: Path) -> None:
+    """With a path verdicts are comparable, and the trace in the tables is the one of the file."""
+    trace = generate(ThetaYear(jobs=260), 4)
+    path = tmp_path / "log.swf"
+    write_swf(trace, path)
+    experiment = find_experiment("beyond-theta")
+    parameters = replace(experiment.quick, trace=str(path), most_jobs=200, stand_in_jobs=150)
+    told = run_experiment(experiment, parameters, 0, tmp_path, "1.0", workers=1)
+    tables = read_tables("beyond-theta", tmp_path)
+    data = {row["dataset"]: row for row in tables["data"]}
+    assert (data["year"]["real"], data["year"]["jobs"], data["sample"]["real"], data["sample"]["jobs"]) == (
+        1,
+        200,
+        0,
+        150,
+    )
+    assert len(tables[""]) == 5 * 2 * 7
+    level = "is within what generated traces show"
+    assert found(told, f"utilisation on the real year {level}").outcome is not Outcome.NOT_COMPARABLE
+    assert found(told, f"utilisation on the real sample {level}").outcome is Outcome.NOT_COMPARABLE
+    assert (tmp_path / "beyond-theta.png").stat().st_size > 10_000
+
+
 # From end to end.
 
 _TINY: dict[str, dict[str, Any]] = {
-    "beyond-notice": {"leads": (0.0, 0.5), "mixes": ("accurate", "W2")},
+    "beyond-notice": {"leads": (0.0, 0.5), "mixes": ("accurate",)},
     "beyond-min-size": {"shares": (0.2, 1.0)},
     "beyond-on-demand": {"shares": (0.1, 0.4)},
-    "beyond-front": {"jobs": 800, "mixes": ("W5",), "tenants": ("any", "none")},
+    "beyond-front": {"jobs": 500, "mixes": ("W5",), "tenants": ("any", "none"), "backfill_lengths": ("walltime",)},
     "beyond-honesty": {"jobs": 400, "projects": 1, "least_jobs": 3},
 }
 #: Rows of the main table of two traces.
-_ROWS = {"beyond-notice": 48, "beyond-min-size": 24, "beyond-on-demand": 24, "beyond-front": 38, "beyond-honesty": 8}
+_ROWS = {"beyond-notice": 24, "beyond-min-size": 24, "beyond-on-demand": 24, "beyond-front": 26, "beyond-honesty": 8}
 
 
 @pytest.mark.parametrize("name", _TINY)
@@ -316,7 +410,7 @@ def test_each_of_them_runs_from_end_to_end(name: str, tmp_path: Path) -> None:
 def test_a_lead_is_what_the_notices_have(tmp_path: Path) -> None:
     """Mechanisms that ignore notices do not change with the lead where all come when they said; the others do."""
     experiment = find_experiment("beyond-notice")
-    parameters = replace(experiment.quick, jobs=600, traces=2, leads=(0.0, 4.0))
+    parameters = replace(experiment.quick, jobs=400, traces=2, leads=(0.0, 4.0))
     run_experiment(experiment, parameters, 0, tmp_path, "1.0", workers=1)
     rows = read_tables("beyond-notice", tmp_path)[""]
     seen = {(row["mechanism"], row["trace"], row["notice_lead"]): row["turnaround_h"] for row in rows}
