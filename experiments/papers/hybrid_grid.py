@@ -65,6 +65,7 @@ def simulated(
     mechanisms: Sequence[str],
     assignment: Mapping[str, Any] | None = None,
     options: Mapping[str, Any] | None = None,
+    vary: str = "product",
 ) -> SweepResult:
     """A grid of simulations, of which only what is missing in the store is carried out.
 
@@ -78,6 +79,8 @@ def simulated(
         The traces.
     mechanisms, assignment, options
         What is crossed, as in the file of a sweep.
+    vary
+        How: every value with every other, or ``one-at-a-time``.
 
     Raises
     ------
@@ -91,6 +94,7 @@ def simulated(
         mechanisms=list(mechanisms),
         assignment=dict(assignment or {}),
         options=dict(options or {}),
+        vary=vary,
     )
     result = run_sweep(
         sweep,
