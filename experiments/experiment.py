@@ -128,10 +128,10 @@ class Experiment:
         The verdicts, from tables as they are read from CSV.
     draw
         The figure, from the same; None: a table needs no picture.
-    simulates
-        Whether it runs simulations, which other experiments may have run before.
     choices
         What was chosen where the paper is silent or can be read in two ways, a sentence each.
+    simulates
+        Whether it runs simulations, which other experiments may have run before.
     """
 
     id: str
@@ -142,8 +142,8 @@ class Experiment:
     measure: Callable[..., Tables]
     judge: Callable[[Tables], Sequence[Verdict]]
     draw: Callable[[Tables], Figure] | None = None
-    simulates: bool = False
     choices: tuple[str, ...] = ()
+    simulates: bool = False
 
 
 def all_experiments() -> dict[str, Experiment]:
