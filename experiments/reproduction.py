@@ -175,6 +175,11 @@ def _work(connection: Connection, name: str, how: Reproduction, processes: int) 
     threading.Thread(target=_follow, daemon=True).start()
     connection.send(_reproduced(name, how, processes))
     connection.close()
+    if "joblib" in sys.modules:
+        from joblib.externals.loky import get_reusable_executor
+
+        # A process of multiprocessing waits for its children, and joblib's stay for five minutes in case of more work.
+        get_reusable_executor().shutdown(wait=True)
 
 
 def _follow() -> None:
