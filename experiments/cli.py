@@ -31,6 +31,8 @@ COMMANDS = {
     "plan": "from a law of the runtime, or past runs, to the reservations to ask for",
     "loop": "plan stochastic jobs, simulate, fit the waits, and plan again until the plans are stable",
     "experiment": "reproduce a table or figure of the papers",
+    "reproduce": "run all experiments of the papers and write one report of them",
+    "plot": "draw the figures of a directory again, from its tables alone",
 }
 
 
@@ -81,7 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        Exit status: 0, 1 if runs of a sweep failed, or 2 if the input is not usable.
+        Exit status: 0, 1 if something of many has failed, or 2 if the input is not usable.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     chosen = next((word for word in words if not word.startswith("-")), None)

@@ -19,6 +19,7 @@ from experiments.arguments import (
     whole,
 )
 from policies.mechanism import BASELINE
+from workloads.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -146,13 +147,23 @@ def _planning(
     from workloads.files import sha256_of
     from workloads.job import JobType
 
-    names = {job.plan for job in jobs if job.type is JobType.STOCHASTIC}
+    names: dict[str, int] = {}
+    for job in jobs:
+        if job.type is JobType.STOCHASTIC:
+            names.setdefault(job.plan, job.job_id)
     if not names:
         return None, {}
     from experiments.costfile import read_costs
     from experiments.planning import read_plan
+    from policies.planning.making import parse_strategy
     from policies.planning.planbook import Planner, reserved_time
 
+    for name, job_id in names.items():
+        if not name.endswith(".json"):
+            try:
+                parse_strategy(name)
+            except InputError as error:
+                raise InputError(f"plan of job {job_id}: {error}") from None
     planner = Planner(
         fit=arguments.fit,
         least=whole(arguments.known_runs, "--known-runs", 1),

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from experiments import cli
+from experiments.fingerprint import MODEL
 from experiments.replay import Measurement
 from experiments.sweeps import make_sweep, read_sweep, run_sweep
 from experiments.sweeps.configuration import Sweep, Workload
-from experiments.sweeps.fingerprint import SOURCES
 from experiments.sweeps.grid import GeneratedYear, Log, expand
 from experiments.sweeps.values import DURATIONS
 from simulator.options import Options
@@ -334,7 +334,7 @@ def test_the_fingerprint_covers_every_module_that_a_simulation_loads() -> None:
         "print(*(module.__file__ for name, module in sys.modules.items() if name.split('.')[0] in layers))"
     )
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True).stdout
-    covered = {path for pattern in SOURCES for path in ROOT.glob(pattern)}
+    covered = {path for pattern in MODEL for path in ROOT.glob(pattern)}
     assert len(loaded.split()) > 30
     assert {Path(path) for path in loaded.split()} <= covered
 

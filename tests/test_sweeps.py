@@ -16,8 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from experiments import cli
+from experiments.fingerprint import model_fingerprint
 from experiments.sweeps import make_sweep, run_sweep, simulations, sweep, table
-from experiments.sweeps.fingerprint import model_fingerprint
 from experiments.sweeps.grid import RunConfiguration, expand
 from experiments.sweeps.store import Store
 from simulator import simulate

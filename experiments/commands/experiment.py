@@ -24,7 +24,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(arguments: argparse.Namespace) -> None:
     """Run the command."""
-    from experiments.experiment import all_experiments, find_experiment, run_experiment, with_settings
+    from experiments.experiment import all_experiments, find_experiment, run_experiment
+    from experiments.parameters import with_settings
     from experiments.replay import make_directory
     from workloads.errors import InputError
 

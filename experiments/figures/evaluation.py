@@ -169,36 +169,42 @@ def plot_courses(
     metrics
         Panels of a row.
     """
-    figure = new_figure(PAGE, 0.5 + 1.65 * len(lines))
-    panels = figure.subplots(len(lines), len(metrics), squeeze=False, sharey="col")
+    figure = new_figure(PAGE, 0.5 + 1.7 * len(lines))
+    parts = figure.subfigures(len(lines), 1, squeeze=False)[:, 0]
     handles: dict[str, Any] = {}
-    for number, (panel_row, (title, value)) in enumerate(zip(panels, lines, strict=True)):
+    for part, (title, value) in zip(parts, lines, strict=True):
+        part.suptitle(title, fontsize=FONT["legend"], color=INK, x=0.01, ha="left")
         own = [row for row in rows if str(row["line"]) == value]
-        for axes, metric in zip(panel_row, metrics, strict=True):
-            cells = _cells(own, metric, column)
-            margins = _margins(cells)
-            for place, name in enumerate(_SIX):
-                x = sorted(at for mechanism, at in cells if mechanism == name)
-                means = [float(np.mean([*cells[name, at].values()])) for at in x]
-                # Side by side, so that no whisker hides another.
-                shifted = [at * 2 ** (0.05 * (place - 2.5)) for at in x]
-                handles[mechanism_name(name)] = axes.errorbar(
-                    shifted, means, yerr=[margins[name, at] for at in x], color=mechanism_color(name), linewidth=1.0,
-                    elinewidth=0.6, marker="o", markersize=2.2,
-                )  # fmt: skip
-            ticks = sorted({at for _, at in cells})
-            axes.set_xscale("log")
-            axes.set_xticks(ticks, [f"{100 * at:g}" for at in ticks])
-            axes.minorticks_off()
-            last = number == len(lines) - 1
-            dress(axes, x=axis if last else "", y=metric.axis, title=metric.title if number == 0 else "")
-        panel_row[0].annotate(
-            title, (0.03, 0.96), xycoords="axes fraction", va="top", fontsize=FONT["note"], color=INK, zorder=5
-        )  # fmt: skip
-    if len(lines) == 1:
-        panel_letters(list(panels.flat))
+        for axes, metric in zip(part.subplots(1, len(metrics), squeeze=False)[0], metrics, strict=True):
+            handles |= _courses(axes, _cells(own, metric, column))
+            last = part is parts[-1]
+            dress(axes, x=axis if last else "", y=metric.axis, title=metric.title if part is parts[0] else "")
     legend_above(figure, list(handles.values()), list(handles))
     return figure
+
+
+def _courses(axes: Axes, cells: Mapping[tuple[str, Any], Mapping[Any, float]]) -> dict[str, Any]:
+    """A line for each mechanism, with whiskers, over what is doubled from tick to tick."""
+    margins = _margins(cells)
+    handles, least = {}, float("inf")
+    for place, name in enumerate(_SIX):
+        x = sorted(at for mechanism, at in cells if mechanism == name)
+        means = [float(np.mean([*cells[name, at].values()])) for at in x]
+        spread = [margins[name, at] for at in x]
+        least = min([least, *(mean - half for mean, half in zip(means, spread, strict=True))])
+        # Side by side, so that no whisker hides another.
+        shifted = [at * 2 ** (0.05 * (place - 2.5)) for at in x]
+        handles[mechanism_name(name)] = axes.errorbar(
+            shifted, means, yerr=spread, color=mechanism_color(name), linewidth=1.0, elinewidth=0.6, marker="o",
+            markersize=2.2,
+        )  # fmt: skip
+    ticks = sorted({at for _, at in cells})
+    axes.set_xscale("log")
+    axes.set_xticks(ticks, [f"{100 * at:g}" for at in ticks])
+    axes.minorticks_off()
+    if least < 0:
+        axes.set_ylim(bottom=0)
+    return handles
 
 
 def plot_times(rows: Rows, limit: float) -> Figure:
@@ -220,8 +226,8 @@ def plot_times(rows: Rows, limit: float) -> Figure:
             )  # fmt: skip
     axes.axhline(limit, color=INK, linewidth=0.9, linestyle=(0, (3, 1.5)))
     axes.annotate(
-        f"{limit:g} ms, the paper's bound", (0.005, limit), xycoords=("axes fraction", "data"), xytext=(0, 2),
-        textcoords="offset points", fontsize=FONT["note"], color=INK,
+        f"{limit:g} ms, the paper's bound", (0.005, limit), xycoords=("axes fraction", "data"), xytext=(0, -3),
+        textcoords="offset points", va="top", fontsize=FONT["note"], color=INK,
     )  # fmt: skip
     axes.set_yscale("log")
     axes.set_xlim(-0.5, len(names) - 0.5)

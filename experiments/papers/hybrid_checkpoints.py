@@ -139,12 +139,11 @@ def _draw(tables: Tables) -> Figure:
     for years in dict.fromkeys(row["node_mtbf_years"] for row in tables[""]):
         factors = sorted({row["checkpoint_factor"] for row in tables[""]})
         shares = [f"{100 * _shares(tables, years, factor):.0f}" for factor in factors]
-        lines.append((f"node MTBF {years:g} y; rigid jobs with\ncheckpoints: {', '.join(shares)} %", f"{years:g}"))
+        title = f"Node MTBF of {years:g} years; rigid jobs that make any checkpoint: {', '.join(shares)} %"
+        lines.append((title, f"{years:g}"))
     chosen = {metric.column: metric for metric in METRICS}
     names = ("turnaround_h", "turnaround_rigid_h", "preemption_ratio_rigid", "utilization")
-    return plot_courses(
-        rows, "checkpoint_factor", "Interval / Daly's optimum (%)", lines, [chosen[name] for name in names]
-    )
+    return plot_courses(rows, "checkpoint_factor", "Interval (% of Daly's)", lines, [chosen[name] for name in names])
 
 
 EXPERIMENTS: Sequence[Experiment] = (

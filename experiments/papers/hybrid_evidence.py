@@ -75,11 +75,6 @@ class Finding:
     size: Interval | None = None
     detail: str = ""
 
-    @property
-    def strength(self) -> float:
-        """The bound of the size that speaks least for the claim."""
-        return self.size.low if self.size is not None else float("inf")
-
 
 def mean_of(values: Floats) -> float:
     """The mean of the values that are defined, NaN if none is."""
@@ -135,7 +130,7 @@ def average(pairs: Mapping[str, Pair], sign: int, pattern: str = "+.2f") -> Find
 
 
 def every(pairs: Mapping[str, Pair], sign: int, pattern: str = "+.2f") -> Finding:
-    """Whether a is more (or less) than b in every pair; the effect is that of the pair that speaks least for it.
+    """Whether a is more (or less) than b in every pair; the effect is that of the pair that decides against it first.
 
     Raises
     ------
@@ -152,12 +147,13 @@ def every(pairs: Mapping[str, Pair], sign: int, pattern: str = "+.2f") -> Findin
     undefined = [finding for finding in found.values() if finding.evidence is Evidence.MISSING]
     if undefined:
         return undefined[0]
-    weakest = min(found, key=lambda name: _least(found[name], sign))
     states = {finding.evidence for finding in found.values()}
     worst = next(state for state in (Evidence.CONTRADICTED, Evidence.UNDECIDED, Evidence.SUPPORTED) if state in states)
+    deciding = [name for name in found if found[name].evidence is worst]
+    weakest = min(deciding, key=lambda name: _least(found[name], sign))
     told = ", ".join(f"{name} {mean_of(a - b):{pattern}}" for name, (a, b) in pairs.items())
     criterion = found[weakest].criterion.replace("the difference", "each difference")
-    return replace(found[weakest], evidence=worst, criterion=criterion, detail=f"{told}; weakest: {weakest}")
+    return replace(found[weakest], evidence=worst, criterion=criterion, detail=f"{told}; decisive: {weakest}")
 
 
 def within(a: Floats, b: Floats | float, margin: float, unit: str) -> Finding:

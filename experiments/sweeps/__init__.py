@@ -3,9 +3,8 @@
 >>> from experiments.sweeps import make_sweep, run_sweep
 
 One idea to a module: ``configuration`` is what is asked, ``structure`` and ``values`` read it from TOML or keywords,
-``grid`` makes the list of runs, ``simulations`` carries one out, ``fingerprint`` says by what, ``store`` keeps what is
-done, ``execution`` spreads the rest over processes or a Dask cluster (``clusters``), ``table`` shows all of it, and
-``sweep`` is the whole.
+``grid`` makes the list of runs, ``simulations`` carries one out, ``store`` keeps what is done, ``execution`` spreads the
+rest over processes or a Dask cluster (``clusters``), ``table`` shows all of it, and ``sweep`` is the whole.
 """
 
 from experiments.sweeps.configuration import Sweep

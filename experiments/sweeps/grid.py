@@ -11,9 +11,9 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from experiments.fingerprint import model_fingerprint
 from experiments.replay import Measurement
 from experiments.sweeps.configuration import Sweep
-from experiments.sweeps.fingerprint import model_fingerprint
 from simulator.options import Options
 from workloads.assignment import Assignment
 from workloads.files import sha256_of

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.sweeps.fingerprint import model_fingerprint
+from experiments.fingerprint import model_fingerprint
 from experiments.sweeps.grid import GeneratedYear, Log, RunConfiguration
 from simulator import Result, simulate
 from simulator.metrics import summarize, summarize_types

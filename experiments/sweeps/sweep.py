@@ -9,11 +9,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from experiments.fingerprint import model_fingerprint
 from experiments.progress import RunBar
 from experiments.replay import make_directory
 from experiments.sweeps.configuration import Sweep
 from experiments.sweeps.execution import Workforce, carry_out
-from experiments.sweeps.fingerprint import model_fingerprint
 from experiments.sweeps.grid import Log, RunConfiguration, expand
 from experiments.sweeps.simulations import simulate_run
 from experiments.sweeps.store import Store

@@ -18,7 +18,7 @@ from policies.planning.making import Planning, fit_of, parse_strategy
 from policies.planning.plan import ReservationPlan
 from workloads.errors import InputError, ParameterError, UnknownNameError
 from workloads.fits import METHODS
-from workloads.laws import Law
+from workloads.laws import Law, from_samples
 from workloads.units import to_seconds, to_ticks
 
 __all__ = ["PlanBook", "Planned", "Planner", "reserved_time"]
@@ -190,12 +190,20 @@ class PlanBook:
         key = (name, alpha, beta, gamma, checkpoint, restart)
         found = history.plans.get(key)
         if found is None:
-            strategy, parameters = self._strategies[name]
             runs = np.array(history.runtimes[: history.fitted])
-            plan = Planning(history.law, costs, runs, planner.grid).plan(strategy, **parameters)
-            found = Planned(plan, plan.expected_cost(history.law), history.fitted, history.law)
+            try:
+                found = self._made(name, history.law, costs, runs)
+            except InputError:
+                # A law with an infinite mean has no plan of finite cost; the runs themselves have.
+                history.law = from_samples(runs)
+                found = self._made(name, history.law, costs, runs)
             history.plans[key] = found
         return found
+
+    def _made(self, name: str, law: Law, costs: CostModel, runs: np.ndarray) -> Planned:
+        strategy, parameters = self._strategies[name]
+        plan = Planning(law, costs, runs, self._planner.grid).plan(strategy, **parameters)
+        return Planned(plan, plan.expected_cost(law), runs.size, law)
 
     def _history(self, application: str) -> _History:
         return self._histories.setdefault(application, _History())
