@@ -23,6 +23,7 @@ from experiments.experiment import Experiment, Outcome, Resources, Row, Tables, 
 from experiments.papers.hybrid_evidence import Evidence, difference, mean_of
 from experiments.papers.hybrid_findings import grid_findings
 from experiments.papers.hybrid_grid import ALL, SIX, Measurements, metric_rows
+from experiments.parameters import data_file
 from experiments.sweeps import make_sweep, run_sweep
 from policies.mechanism import BASELINE
 from workloads.errors import ParameterError
@@ -89,8 +90,8 @@ class RealTraces:
         Of a trace that stands in.
     """
 
-    trace: str = ""
-    projects_trace: str = ""
+    trace: str = data_file("traces/theta_2022.swf.gz")
+    projects_trace: str = data_file("traces/theta_2018_sample_projects.swf.gz")
     nodes: int = 0
     assignments: int = 4
     mixes: tuple[str, ...] = tuple(NOTICE_MIXES)
@@ -327,5 +328,14 @@ EXPERIMENTS: Sequence[Experiment] = (
         judge=_judge,
         draw=_draw,
         simulates=True,
+        choices=(
+            "The log of a year has no names, so that consecutive submissions of equal size and walltime (a "
+            "campaign) share a type; the log with projects is a shuffled sample with artificial arrivals.",
+            "Generated traces have the length, the load and the machine of the log beside which they stand; where"
+            " the generator's requests leave no room for as much work in a job they have more jobs.",
+            "A ranking carries over if no pair of mechanisms that both decide is reversed, and more than half of "
+            "those that the one decides are in the same order on the other.",
+            "Of a log only the draws of types, overheads and notices are repeated.",
+        ),
     ),
 )
