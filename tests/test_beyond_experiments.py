@@ -357,7 +357,7 @@ def test_a_generated_twin_has_the_length_the_load_and_the_machine_of_the_trace()
     own, twin = described(trace, "project"), described(generated_like(trace, 6), "project")
     assert twin["jobs"] == 1000 and twin["nodes"] == 2000
     assert twin["days"] == pytest.approx(own["days"], rel=0.02)
-    assert twin["load"] == pytest.approx(own["load"], rel=0.03)
+    assert twin["load"] == pytest.approx(own["load"], rel=0.02)
 
 
 def test_a_trace_that_is_given_is_evaluated(tmp_path: Path) -> None:

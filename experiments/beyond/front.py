@@ -291,5 +291,12 @@ EXPERIMENTS: Sequence[Experiment] = (
         judge=_judge,
         draw=_draw,
         simulates=True,
+        choices=(
+            "Options are changed one at a time; an option that changes nothing, as tenants under N, is no point.",
+            "Backfilling by true runtimes is shown, but nobody can choose it, so that it beats no other point.",
+            "Without a warning (`warning = 0`) a malleable job keeps its work all the same: what it needs the two "
+            "minutes for is not modelled, so that such points are better than they could be.",
+            "A notice mix is nothing that an operator sets; it stands for what users could be brought to do.",
+        ),
     ),
 )

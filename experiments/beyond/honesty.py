@@ -257,5 +257,14 @@ EXPERIMENTS: Sequence[Experiment] = (
         judge=_judge,
         draw=_draw,
         simulates=True,
+        choices=(
+            "A job that is declared rigid has the setup and the checkpoints that the assignment would have given "
+            "it in a rigid project (`daly`), or its own setup and no checkpoints (`bare`); undisturbed it takes "
+            "as long as before.",
+            "One project at a time, drawn from those with at least `least_jobs` jobs; all projects count alike, "
+            "however large.",
+            "A changed job changes the whole schedule after it, so that single projects gain or lose by chance, "
+            "too: the mean over the projects of a trace is one value, and traces are the repetitions.",
+        ),
     ),
 )

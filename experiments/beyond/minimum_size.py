@@ -118,5 +118,9 @@ EXPERIMENTS: Sequence[Experiment] = (
         judge=_judge,
         draw=_draw,
         simulates=True,
+        choices=(
+            "At the whole size a malleable job is never started small or shrunk, but it keeps its work and its "
+            "warning when it is preempted.",
+        ),
     ),
 )

@@ -241,5 +241,12 @@ EXPERIMENTS: Sequence[Experiment] = (
         judge=_judge,
         draw=_draw,
         simulates=True,
+        choices=(
+            "Rigid and malleable projects share what is left two to one, as in the paper.",
+            "The crossing is that of the mean over the traces, in straight lines between the shares; its interval"
+            " ends where the bounds of the mean's 95 % interval cross. A trace's own crossing would not be "
+            "defined as soon as it lies outside of the shares.",
+            "On-demand jobs of more than half the machine become rigid or malleable, as in the paper.",
+        ),
     ),
 )

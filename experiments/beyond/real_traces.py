@@ -328,5 +328,14 @@ EXPERIMENTS: Sequence[Experiment] = (
         judge=_judge,
         draw=_draw,
         simulates=True,
+        choices=(
+            "The log of a year has no names, so that consecutive submissions of equal size and walltime (a "
+            "campaign) share a type; the log with projects is a shuffled sample with artificial arrivals.",
+            "Generated traces have the length, the load and the machine of the log beside which they stand; where "
+            "the generator's requests cannot have so much or so little work in a job they have more or fewer jobs.",
+            "A ranking carries over if no pair of mechanisms that both decide is reversed, and more than half of "
+            "those that the one decides are in the same order on the other.",
+            "Of a log only the draws of types, overheads and notices are repeated.",
+        ),
     ),
 )

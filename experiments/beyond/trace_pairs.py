@@ -97,8 +97,8 @@ def _work(trace: Trace) -> float:
 def generated_like(trace: Trace, seed: int) -> Trace:
     """A generated trace with the length, the offered load and the machine of another.
 
-    It has as many jobs, too, unless requests of the generator's kind leave no room for as much work in each: then it
-    has more.
+    It has as many jobs, too, unless requests of the generator's kind cannot have so much or so little work in each:
+    then it has more, or fewer.
 
     Parameters
     ----------
@@ -107,14 +107,25 @@ def generated_like(trace: Trace, seed: int) -> Trace:
     seed
         Of the generator.
     """
-    work = _work(trace)
-    found = _generated(trace, len(trace.jobs), work, seed)
-    short = work / _work(found)
-    return found if short < _CLOSE else _generated(trace, round(short * len(trace.jobs)), work, seed)
+    load, jobs = _load(trace), len(trace.jobs)
+    found: list[tuple[float, Trace]] = []
+    for _ in range(_ROUNDS):
+        made = _generated(trace, jobs, _work(trace), seed)
+        ratio = load / _load(made)
+        found.append((abs(ratio - 1.0), made))
+        if found[-1][0] < _CLOSE:
+            break
+        jobs = max(2, round(ratio * jobs))
+    return min(found, key=lambda pair: pair[0])[1]
 
 
-#: What is missing of the work may be that small.
-_CLOSE = 1.01
+#: So near must the load come, and so often is it tried.
+_CLOSE, _ROUNDS = 0.01, 6
+
+
+def _load(trace: Trace) -> float:
+    """What is asked for, as a part of the machine."""
+    return _work(trace) * 3600.0 * len(trace.jobs) / ((trace.nodes or 0) * _span(trace))
 
 
 def _generated(trace: Trace, jobs: int, work: float, seed: int) -> Trace:
@@ -125,11 +136,10 @@ def _generated(trace: Trace, jobs: int, work: float, seed: int) -> Trace:
 def described(trace: Trace, group_by: str) -> dict[str, Any]:
     """Jobs, nodes, length [days], offered load, and how many groups share a type."""
     groups: Sequence[int] = group_jobs(trace, group_by)
-    nodes = trace.nodes or 0
     return {
         "jobs": len(trace.jobs),
-        "nodes": nodes,
+        "nodes": trace.nodes or 0,
         "days": _span(trace) / 86400.0,
-        "load": _work(trace) * 3600.0 * len(trace.jobs) / (nodes * _span(trace)),
+        "load": _load(trace),
         "groups": len(set(groups)),
     }

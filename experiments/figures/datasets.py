@@ -57,7 +57,7 @@ def plot_datasets(
     """
     if not rows:
         raise InputError("there are no simulations to draw")
-    figure = new_figure(PAGE, 6.6)
+    figure = new_figure(PAGE, 5.9)
     parts = figure.subfigures(2, 1, squeeze=False, height_ratios=(1.75, 1))
     _levels(parts[0, 0], rows, datasets, stand_ins)
     _orders(parts[1, 0], carried, metrics)
@@ -115,7 +115,7 @@ def _orders(figure: SubFigure, rows: Rows, metrics: Mapping[str, str]) -> None:
     panels = figure.subplots(1, len(parts), sharey=True, squeeze=False)[0]
     for axes, part in zip(panels, parts, strict=True):
         _stack(axes, [row for row in rows if row["carried"] == part], metrics)
-        dress(axes, x="Pairs of mechanisms", grid="x")
+        dress(axes, x="Decided pairs; number: tau", grid="x")
         axes.set_title("\n".join(wrap(part, 30)), fontsize=FONT["note"], color=INK, loc="left")
         axes.tick_params(axis="y", length=0, labelsize=FONT["note"])
     from matplotlib.patches import Patch
@@ -134,7 +134,7 @@ def _stack(axes: Axes, rows: Rows, metrics: Mapping[str, str]) -> None:
         for column, _, color in _CARRIED:
             axes.barh([place], [row[column]], left=left, height=0.7, color=color)
             left += row[column]
-        told = "none decided" if not row["decided"] else "" if row["tau"] is None else f"tau {row['tau']:+.2f}"
+        told = "none" if not row["decided"] else "" if row["tau"] is None else f"{row['tau']:+.2f}"
         axes.annotate(told, (left, place), (2, 0), textcoords="offset points", va="center", fontsize=FONT["note"],
                       color=INK)  # fmt: skip
     axes.set_xlim(0, 20)

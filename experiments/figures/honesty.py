@@ -107,7 +107,7 @@ def _projects(axes: Axes, rows: Rows, mechanisms: Sequence[str]) -> None:
                   linestyle="none")  # fmt: skip
         _mean(axes, place + offset + 0.175, _traces(rows, "lost_h", name, variant, 1.0), color, marker)
     axes.axhline(0, color=INK, linewidth=0.7)
-    axes.set_yscale("symlog", linthresh=5.0, linscale=2.0)
+    axes.set_yscale("symlog", linthresh=5.0, linscale=1.0)
     most = max(1.0, max(abs(row["lost_h"]) for row in rows))
     ticks = [tick for tick in (1, 2, 3, 5, 10, 20, 50, 100, 200) if tick <= 1.3 * most]
     axes.set_yticks([*(-tick for tick in reversed(ticks)), 0, *ticks])
