@@ -5,6 +5,7 @@ The process that begins it measures nothing. An experiment that fails, or whose 
 
 from __future__ import annotations
 
+import atexit
 import multiprocessing
 import os
 import signal
@@ -180,6 +181,8 @@ def _work(connection: Connection, name: str, how: Reproduction, processes: int) 
 
         # A process of multiprocessing waits for its children, and joblib's stay for five minutes in case of more work.
         get_reusable_executor().shutdown(wait=True)
+        # Such a process ends without them, and joblib's temporary folder would be left to its tracker, which complains.
+        atexit._run_exitfuncs()
 
 
 def _follow() -> None:
