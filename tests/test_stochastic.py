@@ -720,7 +720,7 @@ def test_memory_by_hand() -> None:
 def test_only_what_is_done_in_a_reservation_needs_its_memory() -> None:
     """Not a task that was done before it, nor one that takes no time, nor one that would begin as it ends."""
     plan = ReservationPlan([10, 40], [True, False], memory=[9, 2])
-    for profile in ("10:9 20:1", "10:9 0:99 20:1", "0:99 10:9 20:1"):
+    for profile in ("10:9 20:1", "10:9 0:99 20:1", "0:99 10:9 20:1", "10:9 5:1 0:99 15:1"):
         result = simulate([stochastic(1, 0, 1, 30.0, "p", memory_profile=profile)], 1, plans={"p": plan})
         assert [item.ending for item in courses(result)[1]] == ["saved", "completed"]
     plan = ReservationPlan([10, 40], [True, False], memory=[2, 9])
