@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint slow bench clean
+.PHONY: demo test lint slow bench pages clean
 
 demo: $(VENV)/.installed
 	$(BIN)/holdfast demo -o out/demo
@@ -33,6 +33,11 @@ $(VENV)/.installed: $(BIN)/python pyproject.toml
 $(VENV)/.installed-dev: $(BIN)/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	touch $@ $(VENV)/.installed
+
+# The pages of docs/experiments, with the answers of all experiments at the sizes of the papers: this takes hours.
+pages: $(VENV)/.installed
+	$(BIN)/holdfast reproduce -o out/reproduction
+	$(BIN)/python -m experiments.report.pages out/reproduction
 
 clean:
 	rm -rf $(VENV) out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -25,11 +25,14 @@ COMMANDS = {
     "info": "what a trace is: what was left out, load, sizes, estimates, waits",
     "prepare": "turn a trace into a job table: types, notices, overheads",
     "run": "replay a trace or a job table under one or more mechanisms",
+    "sweep": "carry out a grid of simulations, on this machine or a cluster, and go on where it was interrupted",
     "marginals": "compare the generator's marginals with those of a real trace",
     "fit-costs": "from waits, recorded or simulated, to the prices under which a plan's cost is its response time",
     "plan": "from a law of the runtime, or past runs, to the reservations to ask for",
     "loop": "plan stochastic jobs, simulate, fit the waits, and plan again until the plans are stable",
     "experiment": "reproduce a table or figure of the papers",
+    "reproduce": "run all experiments of the papers and write one report of them",
+    "plot": "draw the figures of a directory again, from its tables alone",
 }
 
 
@@ -80,7 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        Exit status: 0, or 2 if the input is not usable.
+        Exit status: 0, 1 if something of many has failed, or 2 if the input is not usable.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     chosen = next((word for word in words if not word.startswith("-")), None)
@@ -90,7 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.print_help()
         return 0
     try:
-        _module(parsed.command).main(parsed)
+        status: int | None = _module(parsed.command).main(parsed)
         sys.stdout.flush()
     except InputError as error:
         print(f"holdfast {parsed.command}: {error}", file=sys.stderr)
@@ -101,4 +104,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except KeyboardInterrupt:
         return 130
-    return 0
+    return status or 0

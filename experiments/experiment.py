@@ -6,19 +6,19 @@ back, and only then ``judge`` and ``draw`` see them: so every figure and verdict
 
 from __future__ import annotations
 
-import csv
 import json
-import math
 import pkgutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from experiments.tables import write_csv
-from workloads.errors import ParameterError, TraceError, UnknownNameError
+from experiments.fingerprint import experiment_fingerprint
+from experiments.parameters import data_digests, told
+from experiments.tables import read_csv, write_csv
+from workloads.errors import TraceError, UnknownNameError
 from workloads.files import atomic_open
 
 if TYPE_CHECKING:
@@ -27,14 +27,18 @@ if TYPE_CHECKING:
 __all__ = [
     "Experiment",
     "Outcome",
+    "Resources",
     "Row",
     "Tables",
     "Verdict",
     "all_experiments",
     "find_experiment",
+    "is_measured",
+    "measure_experiment",
+    "present_experiment",
     "read_tables",
+    "record_of",
     "run_experiment",
-    "with_settings",
 ]
 
 #: One line of a table; numbers, text, or None where a value is not defined.
@@ -82,6 +86,25 @@ class Verdict:
 
 
 @dataclass(frozen=True)
+class Resources:
+    """What an experiment of simulations works with; no result depends on it.
+
+    Attributes
+    ----------
+    store
+        Directory where results of simulations are kept and found: experiments that share it simulate nothing twice.
+    workers
+        Processes that simulate; None: one for each core.
+    progress
+        Whether to show how far it is.
+    """
+
+    store: Path
+    workers: int | None = None
+    progress: bool = False
+
+
+@dataclass(frozen=True)
 class Experiment:
     """One table or figure of a paper.
 
@@ -99,10 +122,16 @@ class Experiment:
         The same, small: at most 30 s.
     measure
         ``measure(parameters, seed)``: the tables, tidy (a row an observation), a function of its arguments alone.
+        Where ``simulates``: ``measure(parameters, seed, resources)``, a function of the first two alone but for what
+        is measured by the clock.
     judge
         The verdicts, from tables as they are read from CSV.
     draw
         The figure, from the same; None: a table needs no picture.
+    choices
+        What was chosen where the paper is silent or can be read in two ways, a sentence each.
+    simulates
+        Whether it runs simulations, which other experiments may have run before.
     """
 
     id: str
@@ -110,9 +139,11 @@ class Experiment:
     question: str
     parameters: Any
     quick: Any
-    measure: Callable[[Any, int], Tables]
+    measure: Callable[..., Tables]
     judge: Callable[[Tables], Sequence[Verdict]]
     draw: Callable[[Tables], Figure] | None = None
+    choices: tuple[str, ...] = ()
+    simulates: bool = False
 
 
 def all_experiments() -> dict[str, Experiment]:
@@ -144,81 +175,121 @@ def find_experiment(name: str) -> Experiment:
     return known[name]
 
 
-def with_settings(parameters: Any, settings: Iterable[str]) -> Any:
-    """Parameters with some ``name=value`` changed; the value is read as the kind that the default has.
+def record_of(experiment: Experiment, parameters: Any, seed: int, version: str) -> dict[str, Any]:
+    """What ``ID.json`` tells: all that the tables depend on.
 
     Raises
     ------
-    ParameterError, UnknownNameError
-        If there is no such parameter, or the value does not fit.
+    TraceError
+        If a file of data cannot be read.
     """
-    known = {field.name: getattr(parameters, field.name) for field in fields(parameters)}
-    changes: dict[str, Any] = {}
-    for setting in settings:
-        name, equals, text = setting.partition("=")
-        if not equals:
-            raise ParameterError("--set", "NAME=VALUE", setting)
-        if name not in known:
-            raise UnknownNameError("parameter", name, known)
-        changes[name] = _read_as(known[name], text, name)
-    return replace(parameters, **changes)
+    record = {
+        "experiment": experiment.id,
+        "title": experiment.title,
+        "holdfast": version,
+        "sources": experiment_fingerprint(),
+        "seed": seed,
+        "parameters": told(parameters),
+        "data": data_digests(parameters),
+    }
+    whole: dict[str, Any] = json.loads(json.dumps(record, default=str))
+    return whole
 
 
-def _read_as(default: Any, text: str, name: str) -> Any:
-    """A value of the kind of the default; a tuple is written with commas."""
-    try:
-        if isinstance(default, bool):
-            return {"true": True, "false": False}[text.lower()]
-        if isinstance(default, int | float):
-            return _in_range(default, type(default)(text))
-        if isinstance(default, tuple):
-            return tuple(_read_as(default[0] if default else "", part.strip(), name) for part in text.split(","))
-    except (ValueError, KeyError):
-        raise ParameterError(name, f"a value such as {default!r}", text) from None
-    return text
-
-
-def _in_range(default: float, value: float) -> float:
-    """Sizes, repetitions, times and shares: positive where the default is, never negative where it is not."""
-    if not math.isfinite(value) or value < 0 <= default or value == 0 < default:
-        raise ValueError
-    return value
-
-
-def run_experiment(experiment: Experiment, parameters: Any, seed: int, directory: Path, version: str) -> list[Verdict]:
+def run_experiment(
+    experiment: Experiment,
+    parameters: Any,
+    seed: int,
+    directory: Path,
+    version: str,
+    *,
+    workers: int | None = None,
+    progress: bool = False,
+) -> list[Verdict]:
     """Measure, write the tables, judge and draw; returns the verdicts.
 
-    Writes ``ID.csv`` (and ``ID-NAME.csv`` for further tables), ``ID.png``, ``ID.pdf``, ``ID-verdicts.csv`` and
-    ``ID.json`` with parameters, seed and version.
+    Writes ``ID.csv`` (and ``ID-NAME.csv`` for further tables), ``ID.json`` with parameters, seed and version, and what
+    :func:`present_experiment` does. Simulations are kept in ``runs``, for all experiments that are run with this
+    directory.
     """
-    for name, rows in experiment.measure(parameters, seed).items():
+    resources = Resources(directory / "runs", workers, progress)
+    measure_experiment(experiment, parameters, seed, directory, version, resources)
+    return present_experiment(experiment, directory)
+
+
+def measure_experiment(
+    experiment: Experiment,
+    parameters: Any,
+    seed: int,
+    directory: Path,
+    version: str,
+    resources: Resources | None = None,
+) -> None:
+    """The first half: ``ID.csv``, ``ID-NAME.csv`` and ``ID.json``; by default simulations are kept in ``runs``."""
+    given = (resources or Resources(directory / "runs"),) if experiment.simulates else ()
+    tables = experiment.measure(parameters, seed, *given)
+    record = record_of(experiment, parameters, seed, version)
+    # While there is no such file, the tables are not known to be whole.
+    described = directory / f"{experiment.id}.json"
+    for name in _old_tables(described) - set(tables):
+        (directory / f"{_file(experiment.id, name)}.csv").unlink(missing_ok=True)
+    described.unlink(missing_ok=True)
+    for name, rows in tables.items():
         columns = list(dict.fromkeys(column for row in rows for column in row))
         # A row need not have every column: what it has not is not defined.
         whole = ({column: row.get(column) for column in columns} for row in rows)
         write_csv(directory / f"{_file(experiment.id, name)}.csv", whole, columns)
-    told = {
-        "experiment": experiment.id,
-        "title": experiment.title,
-        "holdfast": version,
-        "seed": seed,
-        "parameters": asdict(parameters),
-    }
-    with atomic_open(directory / f"{experiment.id}.json") as file:
-        json.dump(told, file, indent=2, default=str)
+    with atomic_open(described) as file:
+        json.dump(record | {"tables": list(tables)}, file, indent=2)
         file.write("\n")
-    return present_experiment(experiment, directory)
 
 
-def present_experiment(experiment: Experiment, directory: Path) -> list[Verdict]:
-    """Judge and draw from the tables in the directory."""
+def is_measured(record: Mapping[str, Any], directory: Path) -> bool:
+    """Whether the tables in the directory are those of this record (:func:`record_of`), all of them."""
+    name = record["experiment"]
+    try:
+        found = json.loads((directory / f"{name}.json").read_text(encoding="utf-8"))
+        tables = found.pop("tables")
+        return found == record and all((directory / f"{_file(name, table)}.csv").is_file() for table in tables)
+    except (OSError, ValueError, KeyError, AttributeError, TypeError):
+        return False
+
+
+def _old_tables(described: Path) -> set[str]:
+    try:
+        return set(json.loads(described.read_text(encoding="utf-8"))["tables"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return set()
+
+
+def present_experiment(
+    experiment: Experiment, directory: Path, also: Callable[[Figure], None] | None = None
+) -> list[Verdict]:
+    """The second half, from the tables in the directory: ``ID-verdicts.csv``, ``ID.png`` and ``ID.pdf``.
+
+    Parameters
+    ----------
+    experiment, directory
+        What was measured, and where its tables are.
+    also
+        Called with the figure when it has been written.
+
+    Raises
+    ------
+    TraceError
+        If there are none, or they cannot be read as tables.
+    """
     tables = read_tables(experiment.id, directory)
     verdicts = list(experiment.judge(tables))
+    figure = None if experiment.draw is None else experiment.draw(tables)
     columns = [field.name for field in fields(Verdict)]
     write_csv(directory / f"{experiment.id}-verdicts.csv", (asdict(verdict) for verdict in verdicts), columns)
-    if experiment.draw is not None:
+    if figure is not None:
         from experiments.figures.style import save
 
-        save(experiment.draw(tables), directory / experiment.id)
+        save(figure, directory / experiment.id)
+        if also is not None:
+            also(figure)
     return verdicts
 
 
@@ -235,22 +306,10 @@ def read_tables(name: str, directory: Path) -> dict[str, list[dict[str, Any]]]:
         label = path.stem.removeprefix(name).removeprefix("-")
         if label == "verdicts" or not (path.stem == name or path.stem.startswith(f"{name}-")):
             continue
-        with path.open(newline="") as file:
-            tables[label] = [{key: _value(text) for key, text in row.items()} for row in csv.DictReader(file)]
+        tables[label] = read_csv(path)
     if not tables:
         raise TraceError(directory, None, f"holds no tables of the experiment {name}")
     return tables
-
-
-def _value(text: str) -> Any:
-    if text == "":
-        return None
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
 
 
 def _file(name: str, table: str) -> str:

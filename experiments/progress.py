@@ -1,4 +1,4 @@
-"""The progress bar of a replay."""
+"""Progress bars: of a replay, and of a sweep of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from types import TracebackType
 
 from tqdm import tqdm
 
-__all__ = ["Bar"]
+__all__ = ["Bar", "RunBar"]
 
 
 class Bar:
@@ -40,6 +40,51 @@ class Bar:
         self._bar.update(self._order[mechanism] * self._jobs + jobs - self._bar.n)
 
     def __enter__(self) -> Bar:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bar.close()
+
+
+class RunBar:
+    """Progress over the runs of a sweep, with the time that the rest will take.
+
+    Parameters
+    ----------
+    runs
+        All of them.
+    missing
+        Those that are still to be done.
+    shown
+        Whether anything is shown at all.
+    """
+
+    def __init__(self, runs: int, missing: int, shown: bool) -> None:
+        self._runs, self._missing, self._shown = runs, missing, shown
+
+    def advance(self) -> None:
+        """A run is done, or has failed."""
+        self._bar.update()
+
+    def say(self, text: str) -> None:
+        """Print a line beside the bar."""
+        if self._shown:
+            self._bar.write(text, file=sys.stderr)
+
+    def __enter__(self) -> RunBar:
+        terminal = sys.stderr.isatty()
+        self._bar = tqdm(
+            total=self._runs,
+            initial=self._runs - self._missing,
+            unit="run",
+            # The mean over all runs since the start: mechanisms differ in what they take, and come one after the other.
+            smoothing=0,
+            mininterval=0.1 if terminal else 5.0,
+            leave=not terminal,
+            disable=not self._shown,
+        )
         return self
 
     def __exit__(

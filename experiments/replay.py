@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from experiments.courses import ACCOUNTING_COLUMNS, accounting_rows
 from experiments.tables import write_csv
 from policies.mechanism import BASELINE, MECHANISMS, parse_mechanism
 from simulator import Result, reservations, simulate
@@ -157,14 +158,7 @@ def write_replay(
     write_csv(directory / "summary.csv", summaries, tuple(summaries[0]))
     types = [row for result in results for row in summarize_types(result, window=measurement.window)]
     write_csv(directory / "types.csv", types, tuple(types[0]))
-    shares = [
-        {
-            "mechanism": result.mechanism,
-            **{f"{name}_node_hours": value / (3600 * SECOND) for name, value in result.accounting._asdict().items()},
-        }
-        for result in results
-    ]
-    write_csv(directory / "accounting.csv", shares, tuple(shares[0]))
+    write_csv(directory / "accounting.csv", accounting_rows(results), ACCOUNTING_COLUMNS)
     with atomic_open(directory / "run.json") as file:
         json.dump(configuration, file, indent=2)
         file.write("\n")

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from workloads.errors import ParameterError
 
-__all__ = ["Interval", "interval", "paired", "ratio"]
+__all__ = ["Interval", "geometric_ratio", "interval", "paired", "ratio"]
 
 
 class Interval(NamedTuple):
@@ -138,6 +138,27 @@ def ratio(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Interval:
     if not right.all():
         raise ParameterError("b", "without a 0", b)
     return interval(left / right - 1.0, level)
+
+
+def geometric_ratio(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Interval:
+    """The geometric mean of a / b, less 1; its interval is that of the mean of the logarithms.
+
+    For values that range over orders of magnitude: twice as much and half as much cancel out.
+
+    Raises
+    ------
+    ParameterError
+        As :func:`paired`, and if a value is not positive.
+
+    Examples
+    --------
+    >>> geometric_ratio([2.0, 1.0], [1.0, 2.0]).mean
+    0.0
+    """
+    left, right = _pair(a, b)
+    if not ((left > 0) & (right > 0)).all():
+        raise ParameterError("a and b", "positive numbers", (a, b))
+    return Interval(*(math.expm1(bound) for bound in interval(np.log(left) - np.log(right), level)))
 
 
 def _pair(a: ArrayLike, b: ArrayLike) -> tuple[np.ndarray, np.ndarray]:

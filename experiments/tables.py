@@ -1,25 +1,30 @@
-"""Tables: aligned text for a terminal, and CSV files."""
+"""Tables: aligned text for a terminal, and CSV files, written and read back."""
 
 from __future__ import annotations
 
 import csv
+import io
 import math
 import numbers
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from workloads.files import atomic_open
+from workloads.errors import TraceError
+from workloads.files import atomic_open, read_text
 
 __all__ = [
     "COMPARISON",
     "STOCHASTIC",
     "Column",
+    "cell_text",
     "comparison",
     "loop_table",
+    "read_csv",
     "render",
     "stochastic_comparison",
     "write_csv",
@@ -27,6 +32,8 @@ __all__ = [
 
 _GAP = "  "
 _UNKNOWN = "-"
+#: Stands for a cell that a row of a file does not have; no file can hold it.
+_MISSING = "\0"
 
 
 @dataclass(frozen=True)
@@ -198,6 +205,37 @@ def write_csv(path: str | Path, rows: Iterable[Mapping[str, Any]], columns: Sequ
         writer.writerows([_field(row[column]) for column in columns] for row in rows)
 
 
+def read_csv(path: str | Path) -> list[dict[str, Any]]:
+    """Rows as :func:`write_csv` wrote them: numbers are numbers again, empty cells None.
+
+    Raises
+    ------
+    TraceError
+        If there is no such file, or a row has not as many cells as the head.
+    """
+    with suppress(OSError):
+        if Path(path).read_bytes() == b"\n":
+            return []  # a table without rows, and so without columns
+    reader = csv.DictReader(io.StringIO(read_text(path), newline=""), restval=_MISSING)
+    rows = []
+    for row in reader:
+        if None in row or _MISSING in row.values():
+            raise TraceError(path, reader.line_num, f"the row has not as many cells as the head, {len(row)}")
+        rows.append({key: _read(text) for key, text in row.items()})
+    return rows
+
+
+def _read(text: str) -> Any:
+    if text == "":
+        return None
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
 def _field(value: Any) -> Any:
     """A value as the csv module should see it."""
     # In the order of how often they come.
@@ -211,6 +249,15 @@ def _field(value: Any) -> Any:
         # The csv module would write what numpy prints.
         return _field(value.item())
     return str(value)
+
+
+def cell_text(value: Any) -> str:
+    """A value as :func:`render` shows it: integers as they are, other numbers with three significant digits.
+
+    >>> cell_text(12345), cell_text(0.012345), cell_text(None), cell_text("rigid")
+    ('12,345', '0.0123', '-', 'rigid')
+    """
+    return _text(value, Column(""))
 
 
 def _text(value: Any, column: Column) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from experiments import cli
 from experiments.experiment import (
     Experiment,
     Outcome,
+    Resources,
     Tables,
     Verdict,
     all_experiments,
@@ -20,8 +21,8 @@ from experiments.experiment import (
     present_experiment,
     read_tables,
     run_experiment,
-    with_settings,
 )
+from experiments.parameters import data_files, with_settings
 from workloads.errors import InputError, ParameterError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -102,13 +103,41 @@ def test_settings_have_the_kind_of_their_default() -> None:
             with_settings(Sizes(), [wrong])
 
 
+def test_only_simulating_experiments_get_a_store(tmp_path: Path) -> None:
+    given: list[Resources] = []
+
+    def simulating(parameters: Sizes, seed: int, resources: Resources) -> Tables:
+        given.append(resources)
+        return measure(parameters, seed)
+
+    item = replace(EXAMPLE, measure=simulating, simulates=True)
+    run_experiment(item, Sizes(), 0, tmp_path, "0", workers=3)
+    assert given == [Resources(tmp_path / "runs", workers=3, progress=False)]
+    before = (tmp_path / "test-fig1.csv").read_bytes()
+    run_experiment(item, Sizes(), 0, tmp_path, "0", workers=1)
+    assert (tmp_path / "test-fig1.csv").read_bytes() == before
+    assert "workers" not in (tmp_path / "test-fig1.json").read_text()
+
+
 def test_every_experiment_is_whole() -> None:
     for name, item in all_experiments().items():
         assert name == item.id
         assert type(item.parameters) is type(item.quick)
         assert item.title
         assert item.question
-        assert name.split("-")[0] in ("hybrid", "checkpoint", "incomplete", "profiles")
+        assert name.split("-")[0] in ("hybrid", "checkpoint", "incomplete", "profiles", "beyond")
+
+
+def test_no_id_begins_another() -> None:
+    # The tables of an experiment are found by its id and a dash.
+    names = list(all_experiments())
+    assert not [(a, b) for a in names for b in names if b.startswith(f"{a}-")]
+
+
+def test_every_path_of_data_is_declared() -> None:
+    for item in all_experiments().values():
+        paths = {field.name for field in fields(item.parameters) if field.default == ""}
+        assert paths == set(data_files(item.parameters)), item.id
 
 
 def test_an_unknown_experiment_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

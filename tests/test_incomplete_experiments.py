@@ -21,12 +21,17 @@ from workloads.laws import from_samples, truncated_normal
 from workloads.laws.mixture import mixture
 from workloads.laws.shifted import shifted
 
+FEW = ("norm", "truncexpon")
 TINY: dict[str, Callable[[Any], Any]] = {
     "incomplete-fig1": lambda p: replace(p, runs=(40, 40), points=30, bins=8),
     "incomplete-fig2": lambda p: replace(p, runs=100, bins=4),
     "incomplete-fig3": lambda p: replace(p, repetitions=3, points=50),
     "incomplete-fig4": lambda p: replace(p, sizes=(5, 20), repetitions=2, cells=50),
     "incomplete-fig5": lambda p: replace(p, sizes=(5, 20), repetitions=2, cells=50),
+    "incomplete-fig6": lambda p: replace(p, runs=120, sizes=(8, 60), repetitions=2, cells=60, families=FEW),
+    "incomplete-fig7": lambda p: replace(
+        p, runs=120, sizes=(8, 60), repetitions=2, cells=60, families=FEW, shufflings=9
+    ),
     "incomplete-fig9": lambda p: replace(p, samples=30, families=("pearson3", "rice", "norm"), points=500),
     "incomplete-table1": lambda p: replace(p, sizes=(10, 60), repetitions=3, cells=100),
 }
@@ -61,7 +66,7 @@ def test_every_experiment_runs(name: str, tmp_path: Path) -> None:
 
 
 def test_defaults_are_the_papers() -> None:
-    for name in ("incomplete-fig4", "incomplete-fig5", "incomplete-table1"):
+    for name in ("incomplete-fig4", "incomplete-fig5", "incomplete-fig6", "incomplete-fig7", "incomplete-table1"):
         setting = find_experiment(name).parameters
         assert setting.repetitions == 100
         assert setting.cells == 500

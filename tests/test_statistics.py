@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from experiments.statistics import Interval, interval, paired, ratio
+from experiments.statistics import Interval, geometric_ratio, interval, paired, ratio
 from workloads.errors import ParameterError
 
 
@@ -34,6 +34,19 @@ def test_a_paired_difference_is_the_t_test_of_scipy() -> None:
     # Taken apart, the difference drowns in what makes instances hard.
     assert interval(b).low < interval(a).low < interval(b).high
     assert ratio(1.1 * b, b).text(".3f") == "0.100 [0.100, 0.100]"
+
+
+def test_a_geometric_mean_treats_twice_and_half_alike() -> None:
+    b = np.array([1.0, 10.0, 100.0, 3.0])
+    found = geometric_ratio(b * [2.0, 0.5, 8.0, 0.5], b)
+    assert found.mean == pytest.approx(math.sqrt(2.0) - 1.0)
+    back = geometric_ratio(b, b * [2.0, 0.5, 8.0, 0.5])
+    # The other way round it is the same interval.
+    assert (1 + found.low) * (1 + back.high) == pytest.approx(1.0)
+    expected = stats.ttest_1samp(np.log([2.0, 0.5, 8.0, 0.5]), 0.0).confidence_interval(0.95)
+    assert (math.log1p(found.low), math.log1p(found.high)) == pytest.approx((expected.low, expected.high))
+    with pytest.raises(ParameterError, match="positive numbers"):
+        geometric_ratio([1.0, 0.0], [1.0, 1.0])
 
 
 def test_intervals_hold_the_mean_as_often_as_they_say() -> None:

@@ -55,6 +55,7 @@ class ParameterError(InputError):
     def __init__(self, parameter: str, legal: str, received: object) -> None:
         super().__init__(f"{parameter} must be {legal}, not {received!r}")
         self.parameter = parameter
+        self.legal = legal
 
 
 class UnknownNameError(InputError):

@@ -15,9 +15,11 @@ from typing import IO, Any, Literal, overload
 
 from workloads.errors import OutputError, TraceError
 
-__all__ = ["atomic_open", "decode_text", "read_bytes", "read_text", "sha256_of"]
+__all__ = ["atomic_open", "decode_text", "read_bytes", "read_text", "remove_partials", "sha256_of"]
 
 _GZIP = b"\x1f\x8b"
+#: Ends the name of a file that is being written.
+_PART = ".part"
 #: First bytes of what people hand over instead of a text, and what it is.
 _FOREIGN = {
     b"PK\x03\x04": "a zip archive; unpack it first",
@@ -138,7 +140,7 @@ def atomic_open(path: str | Path, mode: Literal["w", "wb"] = "w") -> AbstractCon
 @contextmanager
 def _atomic_open(path: str | Path, mode: str) -> Iterator[IO[Any]]:
     target, direct = _target(path)
-    partial = target if direct else target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    partial = target if direct else target.with_name(f".{target.name}.{secrets.token_hex(4)}{_PART}")
     try:
         with ExitStack() as stack:
             # "x", not a module for temporary files: those make files that only their owner may read.
@@ -159,6 +161,19 @@ def _atomic_open(path: str | Path, mode: str) -> Iterator[IO[Any]]:
         if not direct:
             with suppress(OSError):
                 partial.unlink(missing_ok=True)
+
+
+def remove_partials(directory: str | Path) -> None:
+    """Remove what processes that were killed while they wrote have left in a directory.
+
+    Parameters
+    ----------
+    directory
+        One that nobody else writes to now: what is being written looks the same.
+    """
+    for partial in Path(directory).glob(f".*{_PART}"):
+        with suppress(OSError):
+            partial.unlink()
 
 
 def _target(path: str | Path) -> tuple[Path, bool]:

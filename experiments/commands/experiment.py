@@ -19,11 +19,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--set", metavar="NAME=VALUE", action="append", default=[], help="change a parameter (see ID.json)"
     )
+    parser.add_argument("--workers", metavar="N", help="processes that simulate (default: one for each core)")
 
 
 def main(arguments: argparse.Namespace) -> None:
     """Run the command."""
-    from experiments.experiment import all_experiments, find_experiment, run_experiment, with_settings
+    from experiments.experiment import all_experiments, find_experiment, run_experiment
+    from experiments.parameters import with_settings
     from experiments.replay import make_directory
     from workloads.errors import InputError
 
@@ -36,10 +38,13 @@ def main(arguments: argparse.Namespace) -> None:
     settings = [with_settings(item.quick if arguments.quick else item.parameters, arguments.set) for item in chosen]
     if arguments.output is None:
         raise InputError("give a directory for the tables and figures with -o")
+    workers = None if arguments.workers is None else whole(arguments.workers, "--workers", 1)
     directory = make_directory(arguments.output)
     for item, parameters in zip(chosen, settings, strict=True):
         print(f"{item.id}: {item.title}", flush=True)
-        for verdict in run_experiment(item, parameters, seed, directory, version("holdfast")):
+        for verdict in run_experiment(
+            item, parameters, seed, directory, version("holdfast"), workers=workers, progress=True
+        ):
             print(f"  {verdict.outcome}: {verdict.claim}")
             print(f"    printed {verdict.printed}; measured {verdict.measured}")
             if verdict.remark:

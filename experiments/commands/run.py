@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import asdict
-from pathlib import Path
-from typing import Any
 
 from experiments.arguments import duration
 from experiments.simulation import add_simulation, simulation_of
@@ -37,7 +35,7 @@ def main(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from experiments.progress import Bar
     from experiments.replay import Measurement, make_directory, parse_mechanisms, replay, write_replay
-    from experiments.tables import comparison, stochastic_comparison
+    from experiments.tables import comparison, stochastic_comparison, write_csv
     from workloads.jobtable import write_job_table
     from workloads.units import to_ticks
 
@@ -74,16 +72,13 @@ def main(arguments: argparse.Namespace) -> None:
     print(comparison(summaries))
     if any(result.stochastic for result in results):
         print(f"\n{stochastic_comparison(summaries)}")
+    # That of an earlier run in this directory would be drawn beside the tables of this one.
+    (directory / "machine.csv").unlink(missing_ok=True)
     if arguments.plot:
-        _draw(directory, results, summaries)
+        from experiments.courses import MACHINE_COLUMNS, machine_rows
+        from experiments.redraw import draw_pictures
+
+        # Figures are made from tables alone, here as at any later time.
+        write_csv(directory / "machine.csv", machine_rows(results), MACHINE_COLUMNS)
+        draw_pictures(directory)
     print(f"results are in {directory}")
-
-
-def _draw(directory: Path, results: list[Any], summaries: list[dict[str, Any]]) -> None:
-    from experiments.figures.machine import plot_accounting, plot_machine
-    from experiments.figures.mechanisms import plot_mechanisms
-    from experiments.figures.style import save
-
-    save(plot_mechanisms(summaries), directory / "mechanisms")
-    save(plot_machine(results), directory / "machine")
-    save(plot_accounting(results), directory / "accounting")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Block", "place_runs", "plot_gantt"]
+__all__ = ["Block", "held_blocks", "place_runs", "plot_gantt"]
 
 
 class Block(NamedTuple):
@@ -204,25 +204,36 @@ def _draw_block(axes: Axes, block: Block, kind: JobType, first: int, tick: float
             axes.vlines((block.end - first) / tick, low, high, color="black", linewidth=1.6, zorder=3)
 
 
-def _draw_held(axes: Axes, result: Result, blocks: Iterable[Block], first: int, tick: float) -> bool:
-    """Held nodes have no identity: they are shown on the highest that nobody occupies."""
+def held_blocks(result: Result, blocks: Iterable[Block]) -> list[tuple[int, int, int, int]]:
+    """Where held nodes are shown: they have no identity, and get the highest that nobody occupies.
+
+    Returns
+    -------
+    list of tuple
+        Start and end [ticks], and a range of nodes, the second bound not included.
+    """
     blocks = list(blocks)
     bounds = sorted({time for block in blocks for time in (block.start, block.end)})
-    any_held = False
+    held: list[tuple[int, int, int, int]] = []
     for before, after in pairwise(result.samples):
         if not before[2] or after[0] <= before[0]:
             continue
-        any_held = True
         cuts = [before[0], *(time for time in bounds if before[0] < time < after[0]), after[0]]
         for start, end in pairwise(cuts):
             busy = {node for block in blocks if block.start <= start < block.end for node in block.nodes}
             idle = [node for node in range(result.nodes) if node not in busy]
-            for low, high in _ranges(idle[len(idle) - before[2] :]):
-                axes.broken_barh(
-                    [((start - first) / tick, (end - start) / tick)], (low, high - low),
-                    facecolor=STATE_COLORS["held"], alpha=0.35, linewidth=0,
-                )  # fmt: skip
-    return any_held
+            held += [(start, end, low, high) for low, high in _ranges(idle[len(idle) - before[2] :])]
+    return held
+
+
+def _draw_held(axes: Axes, result: Result, blocks: Iterable[Block], first: int, tick: float) -> bool:
+    held = held_blocks(result, blocks)
+    for start, end, low, high in held:
+        axes.broken_barh(
+            [((start - first) / tick, (end - start) / tick)], (low, high - low),
+            facecolor=STATE_COLORS["held"], alpha=0.35, linewidth=0,
+        )  # fmt: skip
+    return bool(held)
 
 
 def _name_block(axes: Axes, name: str, block: Block, first: int, tick: float, nodes: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -18,13 +19,14 @@ _LOOKS = {
     "polynomial": ("#E69F00", "-", "^"),
     "usual": ("#0072B2", "-", "o"),
     "semi-clairvoyant": ("#009E73", "--", "v"),
+    "nearest": ("#56B4E9", "-", "P"),
     "chosen": ("#D55E00", "-", "D"),
     "continuous, as published": (INK, ":", "x"),
 }
 
 
 def plot_losses(found: Mapping[tuple[str, str, int], Any], titles: Mapping[str, str]) -> Figure:
-    """A panel for each application.
+    """A panel for each application, three in a row.
 
     Parameters
     ----------
@@ -33,26 +35,36 @@ def plot_losses(found: Mapping[tuple[str, str, int], Any], titles: Mapping[str, 
     titles
         Of the applications, in the order of the panels.
     """
-    figure = new_figure(PAGE if len(titles) > 1 else COLUMN * 1.3, 2.7)
-    panels = figure.subplots(1, len(titles), sharey=True, squeeze=False)[0]
-    for axes, (name, title) in zip(panels, titles.items(), strict=True):
+    columns = min(len(titles), 3)
+    lines = math.ceil(len(titles) / columns)
+    figure = new_figure(PAGE if len(titles) > 1 else COLUMN * 1.3, 0.6 + 2.1 * lines)
+    panels = figure.subplots(lines, columns, sharey=True, squeeze=False).ravel()
+    for axes in panels[len(titles) :]:
+        axes.set_visible(False)
+    panels = panels[: len(titles)]
+    highest = 1.0
+    for place, (axes, (name, title)) in enumerate(zip(panels, titles.items(), strict=True)):
         for estimator, (color, line, marker) in _LOOKS.items():
             points = sorted((n, item) for (other, kind, n), item in found.items() if (other, kind) == (name, estimator))
             if not points:
                 continue
             sizes = [n for n, _ in points]
             look = {"color": color, "linestyle": line, "marker": marker, "markersize": 3.2, "linewidth": 1.1}
-            axes.plot(sizes, [item.mean for _, item in points], label=estimator, **look)
+            means = [item.mean for _, item in points]
+            highest = max(highest, 1.1 * max(means))
+            axes.plot(sizes, means, label=estimator, **look)
             if estimator in ("discrete", "usual"):
                 axes.fill_between(
                     sizes, [i.low for _, i in points], [i.high for _, i in points], color=color, alpha=0.13, linewidth=0
                 )
         # Losses fall over two orders of magnitude; some are 0 to rounding.
         axes.set_yscale("symlog", linthresh=1e-3)
-        axes.set_ylim(0, 1.0)
         axes.set_yticks([0, 1e-3, 1e-2, 1e-1, 1], ["0", "0.001", "0.01", "0.1", "1"])
         axes.minorticks_off()
-        dress(axes, x="past runs (number)", y="expected loss (ratio)" if axes is panels[0] else "", title=title)
+        x = "past runs (number)" if place + columns >= len(panels) else ""
+        dress(axes, x=x, y="" if place % columns else "expected loss (ratio)", title=title)
+    for axes in panels:
+        axes.set_ylim(0, highest)
     if len(panels) > 1:
         panel_letters(list(panels))
     handles, labels = panels[0].get_legend_handles_labels()

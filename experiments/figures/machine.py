@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from experiments.figures.steps import Floats, TimeUnit, bin_averages, choose_bin, choose_unit
+from experiments.courses import accounting_rows, machine_rows
+from experiments.figures.steps import Floats, choose_unit
 from experiments.figures.style import (
     FONT,
     INK,
@@ -22,13 +23,12 @@ from experiments.figures.style import (
 from simulator.records import Accounting
 from simulator.result import Result
 from workloads.errors import InputError
-from workloads.units import SECOND
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["plot_accounting", "plot_machine"]
+__all__ = ["draw_accounting", "draw_machine", "plot_accounting", "plot_machine"]
 
 _BUSY, _HELD, _QUEUE = STATE_COLORS["compute"], STATE_COLORS["held"], INK
 _COMPARED = STATE_COLORS["lost"]
@@ -69,18 +69,26 @@ def plot_machine(results: Result | Sequence[Result]) -> Figure:
     InputError
         If no job of a result ever ran.
     """
+    return draw_machine(machine_rows([results] if isinstance(results, Result) else results))
+
+
+def draw_machine(rows: Sequence[Mapping[str, Any]]) -> Figure:
+    """The same, from the table that a run writes.
+
+    Parameters
+    ----------
+    rows
+        Of :func:`experiments.courses.machine_rows`.
+    """
     from matplotlib.lines import Line2D
 
-    several = [results] if isinstance(results, Result) else list(results)
-    if not several:
+    if not rows:
         raise InputError("there are no results to draw")
-    spans = [_span(result) for result in several]
-    longest = max(end - first for first, end in spans) / SECOND
-    unit = choose_unit(longest)
-    width, name = choose_bin(longest, max(len(result.samples) for result in several))
-    courses = [_course(result, span, unit, width) for result, span in zip(several, spans, strict=True)]
-    averaged = f", averages over {name}" if width else ""
-    time = f"Time since the first submit ({unit.symbol}){averaged}"
+    unit = choose_unit(max(row["end_s"] for row in rows))
+    names = dict.fromkeys(row["mechanism"] for row in rows)
+    courses = [_course(name, [row for row in rows if row["mechanism"] == name], unit.seconds) for name in names]
+    over = rows[0]["averaged_over"]
+    time = f"Time since the first submit ({unit.symbol})" + (f", averages over {over}" if over else "")
     figure = _one(courses[0], time) if len(courses) == 1 else _many(courses, time)
     handles: list[object] = list(figure.axes[0].patches[:2])
     texts = ["busy", "held (reserved, or waiting for nodes under warning)"]
@@ -141,33 +149,13 @@ def _draw_queue(axes: Axes, times: Floats, values: Floats, longest: float, *, ou
     axes.locator_params(axis="y", nbins=4)
 
 
-def _span(result: Result) -> tuple[int, int]:
-    """First submit and last completion, in ticks of the simulated clock."""
-    submits = [record.submit for record in result.records if record.submit is not None]
-    ends = [record.end for record in result.records if record.end is not None]
-    if not ends:
-        raise InputError("no job of this result ever ran; there is no time to draw")
-    return min(submits) - result.origin, max(ends) - result.origin
+def _course(name: str, rows: Sequence[Mapping[str, Any]], unit: float) -> _Course:
+    def values(key: str) -> Floats:
+        return np.array([row[key] for row in rows], dtype=float)
 
-
-def _course(result: Result, span: tuple[int, int], unit: TimeUnit, width: float) -> _Course:
-    samples = np.array(result.samples, dtype=float)
-    first, end = span
-    tick = SECOND * unit.seconds
-    times = np.clip((samples[:, 0] - first) / tick, 0.0, (end - first) / tick)
-    # Of an instant, and of all before the first submit, only the last sample counts.
-    last = np.append(times[1:] > times[:-1], True)
-    times, values = times[last], samples[last, 1:]
-    if width:
-        step = width / unit.seconds
-        edges = np.append(np.arange(0.0, times[-1], step), times[-1])
-        edges = edges[np.append(True, np.diff(edges) > 1e-9)]
-        levels = [bin_averages(times, column, edges) for column in values.T]
-    else:
-        edges, levels = times, list(values[:-1].T)
-    busy, held, jobs, nodes = levels
-    percent = 100.0 / result.nodes
-    return _Course(result.mechanism, edges, busy * percent, held * percent, jobs, nodes * percent)
+    times = np.append(values("start_s")[0], values("end_s")) / unit
+    levels = [values(key) for key in ("busy_percent", "held_percent", "waiting_jobs", "waiting_nodes_percent")]
+    return _Course(str(name), times, *levels)
 
 
 def plot_accounting(results: Result | Sequence[Result]) -> Figure:
@@ -188,21 +176,31 @@ def plot_accounting(results: Result | Sequence[Result]) -> Figure:
     InputError
         If there is nothing to show.
     """
-    several = [results] if isinstance(results, Result) else list(results)
-    if not several:
+    return draw_accounting(accounting_rows([results] if isinstance(results, Result) else results))
+
+
+def draw_accounting(rows: Sequence[Mapping[str, Any]]) -> Figure:
+    """The same, from the table that a run writes.
+
+    Parameters
+    ----------
+    rows
+        Of :func:`experiments.courses.accounting_rows`.
+    """
+    if not rows:
         raise InputError("there are no results to draw")
-    shares = np.array([result.accounting for result in several], dtype=float)
+    shares = np.array([[row[f"{state}_node_hours"] for state in Accounting._fields] for row in rows], dtype=float)
     total = shares.sum(axis=1, keepdims=True)
     shares = 100.0 * np.divide(shares, total, out=np.zeros_like(shares), where=total > 0)
-    figure = new_figure(PAGE, 1.05 + 0.23 * len(several))
+    figure = new_figure(PAGE, 1.05 + 0.23 * len(rows))
     left, right = figure.subplots(1, 2, sharey=True, width_ratios=(1.25, 1))
     handles = _stack(left, shares, Accounting._fields, 100.0)
     top = max(sum(row[Accounting._fields.index(state)] for state in _OVERHEADS) for row in shares)
     _stack(right, shares, _OVERHEADS, 1.08 * top or 1.0)
     dress(left, x="Share of node-hours (%)", title="Everything", grid="x")
     dress(right, x="Share of node-hours (%)", title="Neither compute nor idle", grid="x")
-    left.set_yticks(range(len(several)), [mechanism_name(result.mechanism) for result in several])
-    left.set_ylim(len(several) - 0.45, -0.55)
+    left.set_yticks(range(len(rows)), [mechanism_name(str(row["mechanism"])) for row in rows])
+    left.set_ylim(len(rows) - 0.45, -0.55)
     for axes in (left, right):
         axes.tick_params(axis="y", length=0)
     panel_letters([left, right])

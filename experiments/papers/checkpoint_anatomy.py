@@ -214,6 +214,8 @@ def _draw_progress(tables: Tables) -> Figure:
     return figure
 
 
+_CHOICES = ("The paper draws a sequence without numbers: milestones, C and R are ours.",)
+
 EXPERIMENTS: Sequence[Experiment] = (
     Experiment(
         id="checkpoint-fig3",
@@ -224,6 +226,7 @@ EXPERIMENTS: Sequence[Experiment] = (
         measure=_measure,
         judge=_judge,
         draw=_draw_elapsed,
+        choices=_CHOICES,
     ),
     Experiment(
         id="checkpoint-fig4",
@@ -234,5 +237,6 @@ EXPERIMENTS: Sequence[Experiment] = (
         measure=_measure,
         judge=_judge,
         draw=_draw_progress,
+        choices=_CHOICES,
     ),
 )

@@ -217,6 +217,8 @@ def _draw(tables: Tables) -> Figure:
     return figure
 
 
+_CHOICES = ("Theorem 3 is judged against a floor under every plan, which is below the optimum: the stricter test.",)
+
 EXPERIMENTS: Sequence[Experiment] = (
     Experiment(
         id="checkpoint-claims",
@@ -229,5 +231,6 @@ EXPERIMENTS: Sequence[Experiment] = (
         measure=_measure,
         judge=_judge,
         draw=_draw,
+        choices=_CHOICES,
     ),
 )

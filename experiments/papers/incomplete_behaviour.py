@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.experiment import Experiment, Outcome, Row, Tables, Verdict
+from experiments.papers.incomplete_logs import logged_applications
 from workloads.errors import ParameterError
 from workloads.fits import Samples, fit_polynomial, fit_usual
 from workloads.laws.law import Law
 from workloads.laws.mixture import mixture
-from workloads.laws.named import lognormal_of, truncated_normal, uniform
+from workloads.laws.named import lognormal_of
 from workloads.streams import stream
 
 if TYPE_CHECKING:
@@ -41,12 +42,10 @@ class Behaviour:
 
 def _generated() -> dict[str, tuple[str, Law]]:
     """Name, title and walltime [h] of the applications of Figure 1."""
-    segmentation = mixture(
-        [truncated_normal(3.0, 0.8, 0.5, 12.0), uniform(4.0, 9.0), truncated_normal(9.0, 0.7, 0.5, 12.0)], [3, 3, 2]
-    )
+    logged = logged_applications()
     return {
-        "qa": ("one behaviour", lognormal_of(0.6, 0.25)),
-        "segmentation": ("several behaviours", segmentation),
+        "qa": ("one behaviour", logged["functional-qa"].law),
+        "segmentation": ("several behaviours", logged["deep-brain"].law),
     }
 
 
@@ -211,6 +210,11 @@ def _draw_inputs(tables: Tables) -> Figure:
     return figure
 
 
+_CHOICES = (
+    "The data of the Vanderbilt laboratory are not public: generated applications have the numbers of runs that the "
+    "paper prints and the shapes that it describes.",
+)
+
 EXPERIMENTS = (
     Experiment(
         "incomplete-fig1",
@@ -221,6 +225,7 @@ EXPERIMENTS = (
         _measure_behaviour,
         _judge_behaviour,
         _draw_behaviour,
+        choices=_CHOICES,
     ),
     Experiment(
         "incomplete-fig2",
@@ -231,5 +236,6 @@ EXPERIMENTS = (
         _measure_inputs,
         _judge_inputs,
         _draw_inputs,
+        choices=_CHOICES,
     ),
 )

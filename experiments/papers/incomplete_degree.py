@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from experiments.experiment import Experiment, Outcome, Row, Tables, Verdict
 from experiments.papers.incomplete_applications import applications
 from experiments.papers.incomplete_estimators import Setting, measure_losses
-from experiments.papers.incomplete_loss import summaries
+from experiments.papers.incomplete_loss import CHOICES, summaries
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -196,5 +196,6 @@ EXPERIMENTS = (
         _measure,
         _judge,
         _draw,
+        choices=CHOICES[:1],
     ),
 )

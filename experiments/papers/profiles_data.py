@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.experiment import Outcome, Row, Tables, Verdict
+from experiments.parameters import data_file
 from workloads.chains.runs import Makespans, TaskRuns, read_slant_makespans, read_slant_tasks
 from workloads.chains.standin import makespans_like, slant_like
 from workloads.streams import stream
@@ -53,7 +54,7 @@ class Measured:
         How many are drawn.
     """
 
-    tasks: str = ""
+    tasks: str = data_file("slant/slant_drd_tasks.csv")
     runs: int = 88
 
 
@@ -91,9 +92,9 @@ def column(rows: Sequence[Row], name: str) -> np.ndarray[Any, np.dtype[np.float6
     return np.array([np.nan if row[name] is None else float(row[name]) for row in rows])
 
 
-def marked(figure: Figure, tables: Tables) -> Figure:
+def marked(figure: Figure, tables: Tables, note: str = "runs drawn from the paper's tables") -> Figure:
     """The figure, with a note in its corner where the runs were not measured."""
     if not tables["data"][0]["measured"]:
         # A label of the figure has its own room in the layout, below the axes.
-        figure.supxlabel("runs drawn from the paper's tables", x=0.995, ha="right", fontsize=5.5, color="#777777")
+        figure.supxlabel(note, x=0.995, ha="right", fontsize=5.5, color="#777777")
     return figure

@@ -137,9 +137,15 @@ def _draw_table(tables: Tables) -> Figure:
     return figure
 
 
+_CHOICES = (
+    "The runs are not public: they are drawn from Table 3.",
+    "`reading` says what a mean time of Table 3 is, the end of a task or its duration; both readings are compared with "
+    "the printed range of the walltimes.",
+)
+
 EXPERIMENTS = (
     Experiment("profiles-fig15", "MaCRUISE: probability that a task is finished", "Does a chain of tasks describe it?",
-               Macruise(), Macruise(step_min=5.0), _measure_ends, _judge_ends, _draw_ends),
+               Macruise(), Macruise(step_min=5.0), _measure_ends, _judge_ends, _draw_ends, choices=_CHOICES),
     Experiment("profiles-table3", "MaCRUISE: times and memory of the tasks", "What is the stand-in drawn from?",
-               Macruise(), Macruise(), _measure_table, _judge_table, _draw_table),
+               Macruise(), Macruise(), _measure_table, _judge_table, _draw_table, choices=_CHOICES),
 )  # fmt: skip

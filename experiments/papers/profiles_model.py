@@ -10,6 +10,7 @@ import numpy as np
 
 from experiments.experiment import Experiment, Row, Tables, Verdict
 from experiments.papers.profiles_data import TASK_COLORS, column, data_row, judged, marked, rows_where, task_runs
+from experiments.parameters import data_file
 from workloads.chains.chain import Task, TaskChain
 from workloads.chains.runs import TaskRuns
 from workloads.laws import from_samples
@@ -51,7 +52,7 @@ class Chains:
         Between the times that are looked at [min].
     """
 
-    tasks: str = ""
+    tasks: str = data_file("slant/slant_drd_tasks.csv")
     runs: int = 88
     samples: tuple[int, ...] = (5, 10, 20, 50)
     repetitions: int = 10
@@ -270,6 +271,8 @@ def _draw_samples(tables: Tables) -> Figure:
 
 _QUICK = Chains(runs=30, samples=(5, 20), repetitions=2, step_min=5.0)
 
+_CHOICES = ("Samples of past runs are drawn from the runs with replacement.",)
+
 EXPERIMENTS = (
     Experiment("profiles-fig9", "SLANT: probability that a task is finished, from the runs",
                "Which task runs at a given time?", Chains(), _QUICK, _measure_raw, _judge_raw, _draw_raw),
@@ -278,5 +281,5 @@ EXPERIMENTS = (
                _draw_model),
     Experiment("profiles-fig12", "SLANT: mean and likely largest memory from few runs",
                "How many past runs does the chain need?", Chains(), _QUICK, _measure_samples, _judge_samples,
-               _draw_samples),
+               _draw_samples, choices=_CHOICES),
 )  # fmt: skip

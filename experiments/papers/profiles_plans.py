@@ -11,6 +11,7 @@ import numpy as np
 from experiments.experiment import Experiment, Row, Tables
 from experiments.papers.profiles_data import column, data_row, marked, rows_where, task_runs
 from experiments.papers.profiles_ranking import judge_fig13, judge_fig14, judge_fig16, sizes
+from experiments.parameters import data_file
 from policies.planning.costs import CostModel
 from policies.planning.execution import execute
 from policies.planning.memory import MemoryModel, flat_costs, mem_all_ckpt, mem_all_ckpt_v2, with_flat_memory
@@ -26,7 +27,7 @@ from workloads.streams import stream
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["EXPERIMENTS"]
+__all__ = ["EXPERIMENTS", "plan_from"]
 
 _COLORS = {
     "all-ckpt": "#0072B2",
@@ -62,7 +63,7 @@ class Plans:
         Memory is asked for in multiples of this [GB].
     """
 
-    tasks: str = ""
+    tasks: str = data_file("slant/slant_drd_tasks.csv")
     runs: int = 88
     strategies: tuple[str, ...] = ("all-ckpt", "mem-all-ckpt", "mem-all-ckpt-v2", "neuro", "neuro-avg")
     samples: tuple[int, ...] = (5, 10, 20, 50)
@@ -72,8 +73,20 @@ class Plans:
     granularity: float = 1.0
 
 
-def _plan(name: str, past: TaskRuns, model: MemoryModel, n: int) -> ReservationPlan:
-    """The plan of a strategy, made from past runs as in section 4.1.1 of [P]."""
+def plan_from(name: str, past: TaskRuns, model: MemoryModel, n: int) -> ReservationPlan:
+    """The plan of a strategy, made from past runs as in section 4.1.1 of [P].
+
+    Parameters
+    ----------
+    name
+        ``"mem-all-ckpt"``, ``"mem-all-ckpt-v2"``, or any other strategy: it asks for the peak memory throughout.
+    past
+        The runs.
+    model
+        Of the memory, made from them.
+    n
+        Values of the discretised walltime.
+    """
     # The plans that minimise are made from a normal fit, the rules of thumb from the walltimes themselves.
     grid: dict[str, Any] = {"n": n, "grid": "equal-time"}
     known: dict[str, Any] = {"chain": model.chain, "device": model.device, "tau": model.tau,
@@ -98,7 +111,7 @@ def _measure(parameters: Plans, seed: int, runs: TaskRuns, name: str) -> dict[st
             past = runs.draw(samples, stream(seed, name, samples, repetition))
             model = MemoryModel(TaskChain.from_runs(past), device, parameters.tau, parameters.granularity)
             for strategy in parameters.strategies:
-                plan = _plan(strategy, past, model, parameters.n)
+                plan = plan_from(strategy, past, model, parameters.n)
                 done = execute(plan, runs, device, stopping=int(strategy == "mem-all-ckpt-v2"))
                 rows.append(
                     {
@@ -186,16 +199,23 @@ def _draw_fig14(tables: Tables) -> Figure:
 _PAIR = ("all-ckpt", "mem-all-ckpt-v2")
 _MACRUISE = ("all-ckpt", "mem-all-ckpt", "neuro")
 
+_CHOICES = (
+    "Samples of past runs are drawn from the runs with replacement.",
+    "Plans that minimise are made from normal laws of the tasks, the rules of thumb from the walltimes themselves.",
+    "Memory is asked for in multiples of `granularity`.",
+)
+
 EXPERIMENTS = (
     Experiment("profiles-fig13", "SLANT: reservation time, utilization and memory of the strategies",
                "Which plan reserves least time and memory, made from how few runs?", Plans(),
-               Plans(runs=30, samples=(5, 20), repetitions=2, n=200), _measure_slant, judge_fig13, _draw),
+               Plans(runs=30, samples=(5, 20), repetitions=2, n=200), _measure_slant, judge_fig13, _draw,
+               choices=_CHOICES),
     Experiment("profiles-fig14", "SLANT: a first reservation without the heavy task",
                "What does Mem-All-Ckpt V2 save against All-Ckpt?", Plans(strategies=_PAIR),
                Plans(runs=30, strategies=_PAIR, samples=(5, 20), repetitions=2, n=200), _measure_slant, judge_fig14,
-               _draw_fig14),
+               _draw_fig14, choices=_CHOICES),
     Experiment("profiles-fig16", "MaCRUISE: reservation time, utilization and memory of the strategies",
                "Does the same hold for another application?", Plans(runs=46, strategies=_MACRUISE),
                Plans(runs=20, strategies=_MACRUISE, samples=(5, 20), repetitions=2, n=200), _measure_macruise,
-               judge_fig16, _draw),
+               judge_fig16, _draw, choices=_CHOICES),
 )  # fmt: skip

@@ -10,6 +10,7 @@ import numpy as np
 
 from experiments.experiment import Experiment, Outcome, Tables, Verdict
 from experiments.papers.profiles_data import DATASET_COLORS, column, data_row, judged, makespans, marked, rows_where
+from experiments.parameters import data_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -36,7 +37,7 @@ class Walltimes:
         Inputs of each dataset that are looked at for repetitions.
     """
 
-    makespans: str = ""
+    makespans: str = data_file("slant/slant_makespan.csv")
     repetitions: int = 5
     inputs: int = 3
 
@@ -228,7 +229,8 @@ def _closed(figure: str, what: str) -> Experiment:
                         "not reproducible: the data are not public")]  # fmt: skip
 
     question = "What would be needed to reproduce it?"
-    return Experiment(f"profiles-{figure}", what, question, Nothing(), Nothing(), measure, judge)
+    title = what[0].upper() + what[1:]
+    return Experiment(f"profiles-{figure}", title, question, Nothing(), Nothing(), measure, judge)
 
 
 EXPERIMENTS = (

@@ -1,0 +1,295 @@
+"""Turnaround against instant starts: which mechanism with which options gives most of both.
+
+A point is a mechanism with at most one option that is not at its default; the baseline is one, too. Both axes are means
+over the traces. A point is on the front if no other has means that are better, or as good and one of them better. If
+it is not, it is ``beaten`` where some other is better at both beyond doubt, to the 95 % intervals of the differences
+trace by trace; else it is ``open``: more traces may put it there. The comparisons are many and not corrected for that.
+Backfilling by true runtimes is shown, but nobody can choose it: an ``oracle`` beats nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.beyond.hypotheses import Hypothesis, Repeated, verdicts
+from experiments.experiment import Experiment, Outcome, Resources, Row, Tables, Verdict
+from experiments.papers.hybrid_evidence import Finding, average, difference
+from experiments.papers.hybrid_grid import SIX, Traces, metric_rows, simulated
+from experiments.statistics import Interval, interval, paired
+from policies.mechanism import BASELINE
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["DEFAULT", "EXPERIMENTS", "Point", "Standing", "front_rows", "standings"]
+
+Floats = NDArray[np.float64]
+#: What all options are at where none is named.
+DEFAULT = "default"
+#: What counts as instant: the column, and how late that is.
+_INSTANT = {"instant_start_ratio": "2 min", "instant_start_ratio_strict": "0 s"}
+_ORACLE = "backfill_length=runtime"
+_STRICT = "instant_start_ratio_strict"
+_WITH_NOTICE = tuple(name for name in SIX if not name.startswith("N-"))
+
+
+class Standing(StrEnum):
+    """Where a point stands."""
+
+    FRONT = "front"
+    OPEN = "open"
+    BEATEN = "beaten"
+    ORACLE = "oracle"
+
+
+@dataclass(frozen=True)
+class Choices(Traces):
+    """Parameters; of each option the first value is the default, and each other one is tried alone.
+
+    Attributes
+    ----------
+    mixes
+        Of Table III.
+    tenants, backfill_lengths, warnings, timeouts
+        Options of the machine; times in seconds.
+    """
+
+    mixes: tuple[str, ...] = ("W5", "W1", "W2", "W3", "W4")
+    tenants: tuple[str, ...] = ("any", "fits", "none")
+    backfill_lengths: tuple[str, ...] = ("walltime", "runtime")
+    warnings: tuple[float, ...] = (120.0, 0.0)
+    timeouts: tuple[float, ...] = (600.0, 3600.0)
+
+
+class Point(NamedTuple):
+    """Both means of one choice.
+
+    Attributes
+    ----------
+    mechanism, option
+        The choice.
+    turnaround
+        In each trace [h].
+    instant
+        In each trace [%].
+    """
+
+    mechanism: str
+    option: str
+    turnaround: Floats
+    instant: Floats
+
+
+def _measure(parameters: Choices, seed: int, resources: Resources) -> Tables:
+    options: dict[str, list[Any]] = {
+        "tenants": list(parameters.tenants),
+        "backfill_length": list(parameters.backfill_lengths),
+        "warning": list(parameters.warnings),
+        "timeout": list(parameters.timeouts),
+    }
+    how = {"notice_mix": list(parameters.mixes)}
+    tried = simulated(resources, "front", parameters, seed, SIX, how, options, vary="one-at-a-time")
+    first = {name: values[0] for name, values in options.items()}
+    base = simulated(
+        resources, "front-baseline", parameters, seed, [BASELINE], {"notice_mix": parameters.mixes[0]}, first
+    )
+    rows = []
+    for result in (tried, base):
+        for told, row in zip(result.summary, metric_rows(result), strict=True):
+            varied = told["varied"]
+            rows.append({**row, "option": f"{varied}={_short(told[varied])}" if varied else DEFAULT})
+    return {"": rows, "front": front_rows(_points(Repeated(rows), metric) for metric in _INSTANT)}
+
+
+def _short(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _points(data: Repeated, metric: str) -> tuple[str, list[Point]]:
+    points = []
+    for mechanism in data.values("mechanism"):
+        for option in data.values("option"):
+            try:
+                where = {"mechanism": mechanism, "option": option}
+                points.append(Point(mechanism, option, data("turnaround_h", **where), data(metric, **where)))
+            except LookupError:
+                continue
+    # A trace without on-demand jobs has no instant starts.
+    known = np.isfinite([point.instant for point in points]).all(axis=0)
+    points = [point._replace(turnaround=point.turnaround[known], instant=point.instant[known]) for point in points]
+    plain = {point.mechanism: point for point in points if point.option == DEFAULT}
+    # An option that changes nothing, as tenants where nothing is reserved, is no choice.
+    return metric, [point for point in points if point.option == DEFAULT or not _same(point, plain[point.mechanism])]
+
+
+def _same(a: Point, b: Point) -> bool:
+    return np.array_equal(a.turnaround, b.turnaround) and np.array_equal(a.instant, b.instant)
+
+
+def standings(points: Sequence[Point]) -> list[tuple[Standing, Point | None]]:
+    """Where each point stands, and which other beats it the most in turnaround, if one does.
+
+    Parameters
+    ----------
+    points
+        Of the same traces, two or more of them.
+    """
+    return [(Standing.ORACLE, None) if point.option == _ORACLE else _standing(point, points) for point in points]
+
+
+def _standing(point: Point, points: Sequence[Point]) -> tuple[Standing, Point | None]:
+    front, beaten_by = True, []
+    for other in points:
+        if other is point or other.option == _ORACLE:
+            continue
+        sooner, more = point.turnaround - other.turnaround, other.instant - point.instant
+        if min(sooner.mean(), more.mean()) >= 0 and max(sooner.mean(), more.mean()) > 0:
+            front = False
+            gains = interval(sooner), interval(more)
+            if all(gain.low >= 0 for gain in gains) and any(gain.positive for gain in gains):
+                beaten_by.append(other)
+    if beaten_by:
+        return Standing.BEATEN, min(beaten_by, key=lambda other: float(other.turnaround.mean()))
+    return (Standing.FRONT if front else Standing.OPEN), None
+
+
+def front_rows(parts: Any) -> list[Row]:
+    """A row for each meaning of instant and each point: means, intervals, standing.
+
+    The intervals are of 95 % after each trace's own mean over the mechanisms is taken out: traces differ by more than
+    choices do, and all choices have the same traces.
+
+    Parameters
+    ----------
+    parts
+        Column of the instant starts, and the points.
+    """
+    rows: list[Row] = []
+    for metric, points in parts:
+        if not points or len(points[0].instant) < 2:
+            continue
+        typical = [point for point in points if point.mechanism != BASELINE and point.option != _ORACLE] or points
+        levels = [np.mean([getattr(point, name) for point in typical], axis=0) for name in ("turnaround", "instant")]
+        for point, (standing, other) in zip(points, standings(points), strict=True):
+            row: dict[str, Any] = {"instant": metric, "mechanism": point.mechanism, "option": point.option}
+            for name, values, level in zip(("turnaround", "instant_start"), point[2:], levels, strict=True):
+                mean, apart = float(values.mean()), interval(values - level)
+                row |= {name: mean, f"{name}_low": mean - apart.mean + apart.low}
+                row |= {f"{name}_high": mean - apart.mean + apart.high}
+            row["standing"] = str(standing)
+            row["beaten_by"] = _name(other.mechanism, other.option) if other else None
+            rows.append(row)
+    return rows
+
+
+def _name(mechanism: str, option: str) -> str:
+    words = mechanism.replace("-", "&")
+    return words if option == DEFAULT else f"{words} {option}"
+
+
+# Verdicts.
+
+
+def _options(data: Repeated) -> list[Any]:
+    return [option for option in data.values("option") if option != DEFAULT]
+
+
+def _against_default(metric: str, option: str, sign: int, names: Sequence[str]) -> Any:
+    """An option against the default, mean over some mechanisms."""
+
+    def test(data: Repeated) -> Finding:
+        return average(
+            {
+                name: (data(metric, mechanism=name, option=option), data(metric, mechanism=name, option=DEFAULT))
+                for name in names
+            },
+            sign,
+        )
+
+    return test
+
+
+def _spaa_against_paa(data: Repeated) -> Finding:
+    def mean(kind: str) -> Floats:
+        return data("turnaround_h", mechanism=tuple(name for name in SIX if name.endswith(f"-{kind}")))
+
+    return difference(mean("SPAA"), mean("PAA"), -1)
+
+
+def _price(data: Repeated) -> Finding:
+    base = data("turnaround_h", mechanism=BASELINE, option=DEFAULT)
+    return average({name: (data("turnaround_h", mechanism=name, option=DEFAULT), base) for name in SIX}, 1)
+
+
+HYPOTHESES = (
+    Hypothesis("Instant starts have a price: with the default options the average turnaround of the six mechanisms is "
+               "longer than the baseline's", "h", _price),
+    Hypothesis("SPAA has a shorter average turnaround than PAA, mean over notice strategies and options", "h",
+               _spaa_against_paa),
+    Hypothesis("Without tenants on reserved nodes the average turnaround is longer (CUA, CUP)", "h",
+               _against_default("turnaround_h", "tenants=none", 1, _WITH_NOTICE)),
+    Hypothesis("Without tenants more on-demand jobs start at once (0 s; CUA, CUP)", "points",
+               _against_default(_STRICT, "tenants=none", 1, _WITH_NOTICE)),
+    Hypothesis("Accurate notices (W2) let more on-demand jobs start at once (0 s) than W5 does (CUA, CUP)", "points",
+               _against_default(_STRICT, "notice_mix=W2", 1, _WITH_NOTICE)),
+    Hypothesis("Backfilling that knew true runtimes would shorten the average turnaround, mean of the six", "h",
+               _against_default("turnaround_h", "backfill_length=runtime", -1, SIX)),
+)  # fmt: skip
+
+
+def _judge(tables: Tables) -> list[Verdict]:
+    data = Repeated(tables[""])
+    told = [_trade_off(data, metric, tables.get("front", ())) for metric in _INSTANT]
+    return [*told, *verdicts(HYPOTHESES, data)]
+
+
+def _trade_off(data: Repeated, metric: str, rows: Sequence[Row]) -> Verdict:
+    """Whether the best at one is worse at the other; and which points are on the front."""
+    claim = f"The choice with most instant starts ({_INSTANT[metric]}) is not the one with the shortest turnaround"
+    own = [row for row in rows if row["instant"] == metric]
+    if not own:
+        return Verdict(claim, "-", "-", Outcome.NOT_COMPARABLE, "fewer than two traces have on-demand jobs")
+    front = sorted((row for row in own if row["standing"] == Standing.FRONT), key=lambda row: row["turnaround"])
+    listed = ", ".join(
+        f"{_name(row['mechanism'], row['option'])} ({row['turnaround']:.2f} h, {row['instant_start']:.2f} %)"
+        for row in front
+    )
+    counted = {standing: sum(row["standing"] == standing for row in own) for standing in Standing}
+    _, points = _points(data, metric)
+    known = {(point.mechanism, point.option): point for point in points}
+    fastest, surest = (known[row["mechanism"], row["option"]] for row in (front[0], front[-1]))
+    remark = f"front: {listed}; {counted[Standing.OPEN]} open, {counted[Standing.BEATEN]} beaten"
+    if fastest is surest:
+        return Verdict(claim, "-", "one point is best at both", Outcome.FAILS, remark)
+    longer: Interval = paired(surest.turnaround, fastest.turnaround)
+    more: Interval = paired(surest.instant, fastest.instant)
+    measured = f"{longer.text('+.2f')} h for {more.text('+.2f')} points"
+    decided = longer.positive and more.positive
+    return Verdict.of(claim, "-", measured, decided, remark if decided else f"not decided; {remark}")
+
+
+def _draw(tables: Tables) -> Figure:
+    from experiments.figures.front import plot_front
+
+    return plot_front(tables.get("front", ()), _INSTANT, DEFAULT)
+
+
+EXPERIMENTS: Sequence[Experiment] = (
+    Experiment(
+        id="beyond-front",
+        title="Turnaround against instant starts",
+        question="Which mechanism with which options gives most of both, and is there a choice to make at all?",
+        parameters=Choices(traces=5),
+        quick=Choices(2000, 3, ("W5", "W2"), ("any", "none"), warnings=(120.0,), timeouts=(600.0,)),
+        measure=_measure,
+        judge=_judge,
+        draw=_draw,
+        simulates=True,
+    ),
+)

@@ -1,0 +1,261 @@
+"""The price of honesty: one project declares its malleable jobs rigid, and nothing else changes.
+
+Observation 6 of hybrid-workload-scheduling says that CUA and CUP "encourage users to honestly declare their malleable
+jobs", because malleable jobs come out of the machine sooner than rigid ones. But these are other jobs. Here they are
+the same: a trace is simulated as it is, and again for each of some projects that is malleable and says that it is not,
+one at a time. A job that is declared rigid takes as long as before when nothing disturbs it, at all its nodes, and
+
+- ``daly``: is what the assignment would have made of it in a rigid project: setup and checkpoints of a rigid job;
+- ``bare``: keeps its own setup and takes no checkpoints, so that a preemption costs all that it has done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from experiments.beyond.hypotheses import Hypothesis, Repeated, verdicts
+from experiments.experiment import Experiment, Resources, Row, Tables, Verdict
+from experiments.papers.hybrid_evidence import Finding, average, difference, every
+from experiments.papers.hybrid_grid import Traces
+from experiments.progress import RunBar
+from simulator import simulate
+from workloads.assignment import assign
+from workloads.errors import ParameterError
+from workloads.generator import generate
+from workloads.groups import group_names
+from workloads.job import Job, JobType
+from workloads.streams import stream
+from workloads.theta import ThetaYear
+from workloads.units import SECOND
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["EXPERIMENTS", "VARIANTS", "declared_rigid", "malleable_projects"]
+
+VARIANTS = ("daly", "bare")
+_HOUR = 3600 * SECOND
+
+
+@dataclass(frozen=True)
+class Lies(Traces):
+    """Parameters.
+
+    Attributes
+    ----------
+    projects
+        How many of each trace declare themselves rigid, one at a time; drawn at random.
+    least_jobs
+        Of a project that is drawn.
+    mechanisms
+        By default those of which the observation speaks.
+    mix
+        Of Table III.
+    """
+
+    projects: int = 8
+    least_jobs: int = 20
+    mechanisms: tuple[str, ...] = ("CUA-PAA", "CUA-SPAA", "CUP-PAA", "CUP-SPAA")
+    mix: str = "W5"
+
+
+class _Task(NamedTuple):
+    """One simulation; without a project everybody is honest."""
+
+    jobs: int
+    seed: int
+    mix: str
+    mechanism: str
+    project: str = ""
+    variant: str = ""
+
+
+class _Told(NamedTuple):
+    """What a simulation says of some jobs: how many, sum of the turnarounds [h], how many were preempted."""
+
+    jobs: int
+    turnaround: float
+    preempted: int
+
+    def without(self, other: _Told) -> _Told:
+        return _Told(self.jobs - other.jobs, self.turnaround - other.turnaround, self.preempted - other.preempted)
+
+
+@lru_cache(maxsize=1)
+def _table(jobs: int, seed: int, mix: str) -> tuple[list[Job], list[Job], list[str], int]:
+    """The jobs; the same, all of them rigid; their projects; nodes."""
+    trace = generate(ThetaYear(jobs=jobs), seed)
+    honest = assign(trace, seed=seed, notice_mix=mix)
+    # Every draw has a stream of its own: these are the setups that the jobs would have as rigid ones.
+    rigid = assign(trace, seed=seed, notice_mix=mix, shares=(0.0, 1.0, 0.0))
+    return honest, rigid, group_names(trace), trace.nodes or 0
+
+
+def malleable_projects(jobs: Sequence[Job], names: Sequence[str], least: int) -> list[str]:
+    """The projects with so many jobs or more, all of them malleable, sorted by name."""
+    kinds: dict[str, list[JobType]] = {}
+    for job, name in zip(jobs, names, strict=True):
+        kinds.setdefault(name, []).append(job.type)
+    return sorted(
+        name for name, own in kinds.items() if len(own) >= least and all(kind is JobType.MALLEABLE for kind in own)
+    )
+
+
+def declared_rigid(honest: Job, rigid: Job, variant: str) -> Job:
+    """A malleable job as its user declares it.
+
+    Parameters
+    ----------
+    honest
+        The job as it is.
+    rigid
+        What the assignment makes of it in a rigid project.
+    variant
+        One of :data:`VARIANTS`.
+    """
+    return rigid if variant == "daly" else replace(honest, type=JobType.RIGID, min_nodes=None)
+
+
+def _carried_out(task: _Task) -> dict[str, _Told]:
+    """By project, and of all jobs (the empty name); of a lie only the project that lies."""
+    honest, rigid, names, nodes = _table(task.jobs, task.seed, task.mix)
+    jobs = [
+        declared_rigid(job, other, task.variant) if name == task.project else job
+        for job, other, name in zip(honest, rigid, names, strict=True)
+    ]
+    sums: dict[str, list[Any]] = {}
+    for record, name in zip(simulate(jobs, nodes, task.mechanism, events=False).records, names, strict=True):
+        if record.submit is None or record.end is None:
+            continue
+        for key in ("", name):
+            if key in ("", task.project) or not task.project:
+                total = sums.setdefault(key, [0, 0, 0])
+                total[0] += 1
+                total[1] += record.end - record.submit
+                total[2] += record.preemptions > 0
+    return {key: _Told(jobs, ticks / _HOUR, preempted) for key, (jobs, ticks, preempted) in sums.items()}
+
+
+def _all_carried_out(tasks: Sequence[_Task], resources: Resources) -> Iterable[dict[str, _Told]]:
+    """In the order of the tasks."""
+    from joblib import Parallel, delayed
+
+    parallel = Parallel(n_jobs=resources.workers or -1, return_as="generator")
+    with RunBar(len(tasks), len(tasks), resources.progress) as bar:
+        for told in parallel(delayed(_carried_out)(task) for task in tasks):
+            bar.advance()
+            yield told
+
+
+def _measure(parameters: Lies, seed: int, resources: Resources) -> Tables:
+    tasks = []
+    for own in range(seed, seed + parameters.traces):
+        honest, _, names, _ = _table(parameters.jobs, own, parameters.mix)
+        known = malleable_projects(honest, names, parameters.least_jobs)
+        if len(known) < parameters.projects:
+            legal = f"at most {len(known)}, the malleable projects of seed {own} with {parameters.least_jobs} jobs"
+            raise ParameterError("projects", legal, parameters.projects)
+        chosen = stream(own, "beyond", "honesty").choice(known, parameters.projects, replace=False)
+        for mechanism in parameters.mechanisms:
+            truth = _Task(parameters.jobs, own, parameters.mix, mechanism)
+            tasks.append(truth)
+            tasks += [truth._replace(project=str(name), variant=variant) for name in chosen for variant in VARIANTS]
+    rows: list[Row] = []
+    told_by_all: Mapping[str, _Told] = {}
+    for task, told in zip(tasks, _all_carried_out(tasks, resources), strict=True):
+        if not task.project:
+            told_by_all = told
+        else:
+            rows.append(_row(task, told_by_all, told))
+    return {"": rows}
+
+
+def _row(task: _Task, honest: Mapping[str, _Told], lie: Mapping[str, _Told]) -> Row:
+    own, others = honest[task.project], honest[""].without(honest[task.project])
+    own_lie, others_lie = lie[task.project], lie[""].without(lie[task.project])
+    return {
+        "trace": task.seed,
+        "mechanism": task.mechanism,
+        "variant": task.variant,
+        "project": task.project,
+        "jobs": own.jobs,
+        "honest_h": own.turnaround / own.jobs,
+        "declared_h": own_lie.turnaround / own.jobs,
+        "lost_h": (own_lie.turnaround - own.turnaround) / own.jobs,
+        "longer_share": float(own_lie.turnaround > own.turnaround),
+        "preempted_more_share": (own_lie.preempted - own.preempted) / own.jobs,
+        "others_lost_minutes": 60 * (others_lie.turnaround - others.turnaround) / others.jobs,
+        "all_lost_minutes": 60 * (lie[""].turnaround - honest[""].turnaround) / honest[""].jobs,
+    }
+
+
+def _each(metric: str, variant: str, sign: int, level: float = 0.0) -> Callable[[Repeated], Finding]:
+    """The mean over a trace's projects against a level, under each mechanism."""
+
+    def test(data: Repeated) -> Finding:
+        none = np.full(len(data.traces), level)
+        return every(
+            {name: (data(metric, mechanism=name, variant=variant), none) for name in data.values("mechanism")}, sign
+        )
+
+    return test
+
+
+def _mean(metric: str, variant: str, sign: int, level: float = 0.0) -> Callable[[Repeated], Finding]:
+    """The mean over projects and mechanisms against a level."""
+
+    def test(data: Repeated) -> Finding:
+        none = np.full(len(data.traces), level)
+        return average(
+            {name: (data(metric, mechanism=name, variant=variant), none) for name in data.values("mechanism")}, sign
+        )
+
+    return test
+
+
+#: The repetitions are the traces: the projects of a trace share its luck, and their mean is one value.
+HYPOTHESES = (
+    Hypothesis("A malleable project that declares rigid (Daly's checkpoints) waits longer for its jobs, under each "
+               "mechanism", "h a job", _each("lost_h", "daly", 1)),
+    Hypothesis("So it does on average over the mechanisms", "h a job", _mean("lost_h", "daly", 1)),
+    Hypothesis("More than half of the projects lose by it, mean over the mechanisms", "points above half",
+               _mean("longer_share", "daly", 1, 50.0)),
+    Hypothesis("Declared rigid without checkpoints it waits longer, too, mean over the mechanisms", "h a job",
+               _mean("lost_h", "bare", 1)),
+    Hypothesis("Checkpoints are worth it for who declares rigid: without them it loses more", "h a job",
+               lambda data: difference(data("lost_h", variant="bare"), data("lost_h", variant="daly"), 1)),
+    Hypothesis("Its jobs are preempted less often, mean over the mechanisms", "points",
+               _mean("preempted_more_share", "daly", -1)),
+    Hypothesis("The others lose by it, mean over the mechanisms", "minutes a job",
+               _mean("others_lost_minutes", "daly", 1)),
+)  # fmt: skip
+
+
+def _judge(tables: Tables) -> list[Verdict]:
+    return verdicts(HYPOTHESES, Repeated(tables[""]))
+
+
+def _draw(tables: Tables) -> Figure:
+    from experiments.figures.honesty import plot_honesty
+
+    return plot_honesty(tables[""])
+
+
+EXPERIMENTS: Sequence[Experiment] = (
+    Experiment(
+        id="beyond-honesty",
+        title="The price of honesty",
+        question="What does a malleable project gain or lose if it declares its jobs rigid, and the others by it?",
+        parameters=Lies(traces=5),
+        quick=Lies(2000, 3, projects=3, least_jobs=15, mechanisms=("CUA-PAA", "CUP-SPAA")),
+        measure=_measure,
+        judge=_judge,
+        draw=_draw,
+        simulates=True,
+    ),
+)

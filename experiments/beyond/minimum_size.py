@@ -1,0 +1,122 @@
+"""What the minimum size of malleable jobs buys: from one in twenty of the nodes that they ask for, to all of them.
+
+The paper sets it to a fifth. At the whole size a malleable job is neither started small nor shrunk; it still differs
+from a rigid one by its warning and by the work that it keeps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from experiments.beyond.hypotheses import Hypothesis, Repeated, verdicts
+from experiments.experiment import Experiment, Resources, Tables, Verdict
+from experiments.papers.hybrid_evidence import Finding, Pair, average, every, within
+from experiments.papers.hybrid_grid import SIX, Traces, metric_rows, simulated
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["EXPERIMENTS"]
+
+_SPAA = tuple(name for name in SIX if name.endswith("-SPAA"))
+#: The paper's minimum, and the size at which nothing shrinks.
+_FIFTH, _WHOLE = 0.2, 1.0
+
+
+@dataclass(frozen=True)
+class Minima(Traces):
+    """Parameters.
+
+    Attributes
+    ----------
+    shares
+        Smallest size of a malleable job as a share of what it asks for.
+    mix
+        Of Table III.
+    """
+
+    shares: tuple[float, ...] = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
+    mix: str = "W5"
+
+
+def _measure(parameters: Minima, seed: int, resources: Resources) -> Tables:
+    how = {"notice_mix": parameters.mix, "min_share": list(parameters.shares)}
+    result = simulated(resources, "min-size", parameters, seed, SIX, how)
+    return {"": metric_rows(result, "min_share")}
+
+
+def _pairs(data: Repeated, metric: str, a: float, b: float, names: Sequence[str] = SIX) -> dict[str, Pair]:
+    """The metric at two minima, under each mechanism."""
+    return {
+        name: (data(metric, mechanism=name, min_share=a), data(metric, mechanism=name, min_share=b)) for name in names
+    }
+
+
+def _fifth(
+    metric: str, sign: int, judge: Callable[..., Finding], names: Sequence[str] = SIX
+) -> Callable[[Repeated], Finding]:
+    """A fifth against the whole size."""
+    return lambda data: judge(_pairs(data, metric, _FIFTH, _WHOLE, names), sign)
+
+
+def _below(data: Repeated) -> Finding:
+    """The smallest minimum against a fifth."""
+    least = data.values("min_share")[0]
+    if least >= _FIFTH:
+        raise LookupError("a minimum below a fifth")
+    a, b = (data("turnaround_malleable_h", mechanism=SIX, min_share=share) for share in (least, _FIFTH))
+    return within(a, b, 0.5, "h")
+
+
+HYPOTHESES = (
+    Hypothesis("A minimum of a fifth shortens the average turnaround of the malleable jobs against the whole size, "
+               "under each mechanism", "h", _fifth("turnaround_malleable_h", -1, every)),
+    Hypothesis("It shortens that of the rigid jobs, too, mean of the six mechanisms", "h",
+               _fifth("turnaround_rigid_h", -1, average)),
+    Hypothesis("It shortens that of all jobs, mean of the six mechanisms", "h", _fifth("turnaround_h", -1, average)),
+    Hypothesis("Under SPAA it spares preemptions of malleable jobs, under each notice strategy", "points",
+               _fifth("preemption_ratio_malleable", -1, every, _SPAA)),
+    Hypothesis("Under SPAA it spares preemptions of rigid jobs, under each notice strategy", "points",
+               _fifth("preemption_ratio_rigid", -1, every, _SPAA)),
+    Hypothesis("It raises the utilisation, mean of the six mechanisms", "points", _fifth("utilization", 1, average)),
+    Hypothesis("Below a fifth there is nothing more to gain: at the smallest minimum the average turnaround of the "
+               "malleable jobs is the same within half an hour, mean of the six mechanisms", "h", _below),
+)  # fmt: skip
+
+
+def _judge(tables: Tables) -> list[Verdict]:
+    return verdicts(HYPOTHESES, Repeated(tables[""]))
+
+
+def _draw(tables: Tables) -> Figure:
+    from experiments.figures.courses import Ruler, plot_panels
+    from experiments.figures.mechanisms import METRICS, Metric
+
+    shown = {
+        "turnaround_malleable_h": None,
+        "turnaround_rigid_h": None,
+        "turnaround_h": None,
+        "shrink_ratio": Metric("shrink_ratio", "Malleable jobs", "Shrunk (%)", percent=True),
+        "preemption_ratio_malleable": None,
+        "preemption_ratio_rigid": None,
+    }
+    known = {metric.column: metric for metric in METRICS}
+    metrics = [metric or known[column] for column, metric in shown.items()]
+    return plot_panels(tables[""], Ruler("min_share", "Minimum size (%)", even=True, scale=100.0), metrics, 3)
+
+
+EXPERIMENTS: Sequence[Experiment] = (
+    Experiment(
+        id="beyond-min-size",
+        title="What the minimum size of malleable jobs buys",
+        question="How small must a malleable job be able to run, and who gains by it?",
+        parameters=Minima(traces=6),
+        quick=Minima(2000, 3, (0.05, 0.2, 1.0)),
+        measure=_measure,
+        judge=_judge,
+        draw=_draw,
+        simulates=True,
+    ),
+)

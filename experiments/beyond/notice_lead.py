@@ -1,0 +1,170 @@
+"""What notice lead time buys: on-demand jobs that announce themselves up to four hours before they come.
+
+The paper draws lead times from 15 to 30 minutes. Here all jobs of a simulation have the same lead, and either all come
+exactly when announced (``accurate``), or as in a mix of Table III. N ignores notices and is the measure of the others;
+under mixes with early jobs a lead also moves arrivals, under N too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from experiments.beyond.hypotheses import Hypothesis, Repeated, verdicts
+from experiments.experiment import Experiment, Resources, Tables, Verdict
+from experiments.papers.hybrid_evidence import Finding, Pair, average, difference, every, within
+from experiments.papers.hybrid_grid import SIX, Traces, metric_rows, simulated
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["EXPERIMENTS"]
+
+#: All on-demand jobs give notice and come when they said.
+_ACCURATE = "accurate"
+_SHARES = {_ACCURATE: (0.0, 1.0, 0.0, 0.0)}
+#: The mechanisms that listen to notices.
+_LISTENING = tuple(name for name in SIX if not name.startswith("N-"))
+#: The lead [h] that the claims set against none and against the longest.
+_SHORT = 0.5
+
+
+@dataclass(frozen=True)
+class Leads(Traces):
+    """Parameters.
+
+    Attributes
+    ----------
+    leads
+        Time from the notice to the announced arrival [h].
+    mixes
+        Of Table III, or ``accurate``.
+    """
+
+    leads: tuple[float, ...] = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0)
+    mixes: tuple[str, ...] = (_ACCURATE, "W5")
+
+
+def _measure(parameters: Leads, seed: int, resources: Resources) -> Tables:
+    rows = []
+    for mix in parameters.mixes:
+        result = simulated(
+            resources,
+            f"notice-{mix}",
+            parameters,
+            seed,
+            SIX,
+            {
+                "notice_mix": list(_SHARES[mix]) if mix in _SHARES else mix,
+                "notice_lead": [[lead * 3600.0] * 2 for lead in parameters.leads],
+            },
+        )
+        for row in metric_rows(result, "notice_lead"):
+            lead = float(str(row["notice_lead"]).split()[0]) / 3600.0
+            rows.append({**row, "mix": mix, "notice_lead": lead})
+    return {"": rows}
+
+
+def _pairs(data: Repeated, metric: str, a: float, b: float) -> dict[str, Pair]:
+    """The metric at two leads, under each mechanism that listens; all jobs come when they said."""
+    return {
+        name: (
+            data(metric, mechanism=name, mix=_ACCURATE, notice_lead=a),
+            data(metric, mechanism=name, mix=_ACCURATE, notice_lead=b),
+        )
+        for name in _LISTENING
+    }
+
+
+def _longest(data: Repeated) -> float:
+    return float(data.values("notice_lead")[-1])
+
+
+def _first_half_hour(data: Repeated) -> Finding:
+    def gain(b: float, a: float) -> Pair:
+        metric, where = "instant_start_ratio_strict", {"mechanism": _LISTENING, "mix": _ACCURATE}
+        return data(metric, notice_lead=b, **where), data(metric, notice_lead=a, **where)
+
+    (short, none), (long, _) = gain(_SHORT, 0.0), gain(_longest(data), _SHORT)
+    return difference(short - none, long - short, 1)
+
+
+def _plans(data: Repeated) -> Finding:
+    """CUP against CUA at the longest lead."""
+    metric, where = "instant_start_ratio_strict", {"mix": _ACCURATE, "notice_lead": _longest(data)}
+    return average(
+        {
+            kind: (
+                data(metric, mechanism=f"CUP-{kind}", **where),
+                data(metric, mechanism=f"CUA-{kind}", **where),
+            )
+            for kind in ("PAA", "SPAA")
+        },
+        1,
+    )
+
+
+_STRICT = "instant_start_ratio_strict"
+
+#: Of on-demand jobs that all come when they said.
+HYPOTHESES = (
+    Hypothesis("Half an hour of notice lets more on-demand jobs start at once (0 s) than none, under each mechanism",
+               "points", lambda data: every(_pairs(data, _STRICT, _SHORT, 0.0), 1)),
+    Hypothesis("The longest lead lets more start at once (0 s) than half an hour, under each mechanism", "points",
+               lambda data: every(_pairs(data, _STRICT, _longest(data), _SHORT), 1)),
+    Hypothesis("The first half hour buys more than all that comes after it", "points", _first_half_hour),
+    Hypothesis("At the longest lead plans (CUP) let more start at once (0 s) than collecting alone (CUA)", "points",
+               _plans),
+    Hypothesis("With the two-minute tolerance the longest lead moves the instant start rate by less than a point",
+               "points",
+               lambda data: within(
+                   data("instant_start_ratio", mechanism=_LISTENING, mix=_ACCURATE, notice_lead=_longest(data)),
+                   data("instant_start_ratio", mechanism=_LISTENING, mix=_ACCURATE, notice_lead=0.0), 1.0, "points")),
+    Hypothesis("The longest lead spares preemptions of rigid jobs against none, under each mechanism", "points",
+               lambda data: every(_pairs(data, "preemption_ratio_rigid", _longest(data), 0.0), -1)),
+    Hypothesis("The longest lead spares preemptions of malleable jobs against none, under each mechanism", "points",
+               lambda data: every(_pairs(data, "preemption_ratio_malleable", _longest(data), 0.0), -1)),
+    Hypothesis("The longest lead lengthens the average turnaround of all jobs, mean of the four mechanisms", "h",
+               lambda data: average(_pairs(data, "turnaround_h", _longest(data), 0.0), 1)),
+    Hypothesis("The longest lead lowers the utilisation, mean of the four mechanisms", "points",
+               lambda data: average(_pairs(data, "utilization", _longest(data), 0.0), -1)),
+)  # fmt: skip
+
+
+def _judge(tables: Tables) -> list[Verdict]:
+    return verdicts(HYPOTHESES, Repeated(tables[""]))
+
+
+def _draw(tables: Tables) -> Figure:
+    from experiments.figures.courses import Ruler, plot_panels
+    from experiments.figures.mechanisms import Metric
+
+    rows = tables[""]
+    mixes = list(dict.fromkeys(row["mix"] for row in rows))
+    words = {_ACCURATE: "All on-demand jobs come when they said"}
+    metrics = (
+        Metric(_STRICT, "Started in 0 s", "On-demand jobs (%)", percent=True),
+        Metric("instant_start_ratio", "Started in 120 s", "On-demand jobs (%)", percent=True),
+        Metric("turnaround_h", "All jobs", "Average turnaround (h)"),
+        Metric("preemption_ratio_rigid", "Rigid jobs", "Preempted (%)", percent=True),
+        Metric("preemption_ratio_malleable", "Malleable jobs", "Preempted (%)", percent=True),
+        Metric("utilization", "Machine", "Utilisation (%)", percent=True),
+    )
+    ruler = Ruler("notice_lead", "Notice (h)", even=True)
+    return plot_panels(rows, ruler, metrics, 3, "mix", {mix: words.get(mix, f"Notice mix {mix}") for mix in mixes})
+
+
+EXPERIMENTS: Sequence[Experiment] = (
+    Experiment(
+        id="beyond-notice",
+        title="What notice lead time buys",
+        question="How much sooner must on-demand jobs announce themselves, and what do the others pay for it?",
+        parameters=Leads(traces=5),
+        quick=Leads(2000, 3, (0.0, 0.5, 4.0), (_ACCURATE,)),
+        measure=_measure,
+        judge=_judge,
+        draw=_draw,
+        simulates=True,
+    ),
+)

@@ -1,0 +1,135 @@
+"""Pairs of traces: a real one, and generated ones of the same length, load and machine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from workloads.errors import ParameterError
+from workloads.files import sha256_of
+from workloads.generator import generate
+from workloads.groups import group_jobs
+from workloads.readers import read_trace
+from workloads.swf import write_swf
+from workloads.theta import ThetaYear
+from workloads.trace import Trace
+
+__all__ = ["Source", "cut", "described", "generated_like", "source_of", "written"]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A trace that is evaluated.
+
+    Attributes
+    ----------
+    trace
+        Its jobs; the size of the machine is known.
+    path
+        Where it is.
+    real
+        Whether it is a log; else a generated trace stands in for it.
+    """
+
+    trace: Trace
+    path: Path
+    real: bool
+
+
+def source_of(path: str, nodes: int, most: int, stand_in: Trace, directory: Path) -> Source:
+    """The trace of that file, or the stand-in if there is no file.
+
+    Parameters
+    ----------
+    path
+        Of a log; empty: none.
+    nodes
+        Size of its machine where its header does not say it; 0: unknown.
+    most
+        Only its first so many jobs; 0: all.
+    stand_in
+        What takes its place.
+    directory
+        Where traces are written that are not a file yet.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or the size of the machine is not known.
+    """
+    if not path:
+        return Source(stand_in, written(stand_in, directory / "stand-in.swf"), real=False)
+    trace = read_trace(path)
+    size = trace.nodes or nodes
+    if not size:
+        raise ParameterError("nodes", f"given, because {path} does not say how large its machine is", nodes)
+    trace = trace.on_machine(size)
+    if most and most < len(trace.jobs):
+        trace = cut(trace, most)
+        return Source(trace, written(trace, directory / f"first-{most}-of-{sha256_of(path)[:12]}.swf"), real=True)
+    return Source(trace, Path(path).resolve(), real=True)
+
+
+def cut(trace: Trace, most: int) -> Trace:
+    """The jobs that are submitted first, so many of them."""
+    return replace(trace, jobs=tuple(sorted(trace.jobs, key=lambda job: job.submit)[:most]))
+
+
+def written(trace: Trace, path: Path) -> Path:
+    """The path, after the trace is written there."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_swf(trace, path)
+    return path
+
+
+def _span(trace: Trace) -> float:
+    submits = [job.submit for job in trace.jobs]
+    return max(submits) - min(submits)
+
+
+def _work(trace: Trace) -> float:
+    """Mean node-hours of a job, at most to its walltime."""
+    return sum(job.nodes * min(job.runtime, job.walltime) for job in trace.jobs) / 3600.0 / len(trace.jobs)
+
+
+def generated_like(trace: Trace, seed: int) -> Trace:
+    """A generated trace with the length, the offered load and the machine of another.
+
+    It has as many jobs, too, unless requests of the generator's kind leave no room for as much work in each: then it
+    has more.
+
+    Parameters
+    ----------
+    trace
+        The other, whose machine is known.
+    seed
+        Of the generator.
+    """
+    work = _work(trace)
+    found = _generated(trace, len(trace.jobs), work, seed)
+    short = work / _work(found)
+    return found if short < _CLOSE else _generated(trace, round(short * len(trace.jobs)), work, seed)
+
+
+#: What is missing of the work may be that small.
+_CLOSE = 1.01
+
+
+def _generated(trace: Trace, jobs: int, work: float, seed: int) -> Trace:
+    intensity = max(1, round(jobs * ThetaYear().year / _span(trace)))
+    return generate(ThetaYear(jobs=jobs, jobs_per_year=intensity, nodes=trace.nodes or 0, work_per_job=work), seed)
+
+
+def described(trace: Trace, group_by: str) -> dict[str, Any]:
+    """Jobs, nodes, length [days], offered load, and how many groups share a type."""
+    groups: Sequence[int] = group_jobs(trace, group_by)
+    nodes = trace.nodes or 0
+    return {
+        "jobs": len(trace.jobs),
+        "nodes": nodes,
+        "days": _span(trace) / 86400.0,
+        "load": _work(trace) * 3600.0 * len(trace.jobs) / (nodes * _span(trace)),
+        "groups": len(set(groups)),
+    }

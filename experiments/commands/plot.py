@@ -1,0 +1,38 @@
+"""``holdfast plot``: figures and verdicts again, from the tables of a directory."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from pathlib import Path
+
+__all__ = ["add_arguments", "main"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("directory", metavar="DIR", help="of 'experiment', 'reproduce', 'run --plot' or 'loop'")
+    parser.add_argument("id", metavar="ID", nargs="*", help="experiments (default: all whose tables are there)")
+
+
+def main(arguments: argparse.Namespace) -> None:
+    """Run the command."""
+    from experiments.redraw import PICTURES, draw_pictures, found_experiments, present_again
+    from experiments.replay import make_directory
+    from workloads.errors import TraceError
+
+    directory = Path(arguments.directory)
+    chosen = found_experiments(directory, arguments.id)
+    make_directory(directory)
+    for item, verdicts in present_again(chosen, directory):
+        counts = Counter(verdict.outcome for verdict in verdicts)
+        picture = "no picture" if item.draw is None else f"{item.id}.png, {item.id}.pdf"
+        print(f"{item.id}: {picture}; {', '.join(f'{number} {outcome}' for outcome, number in counts.items())}")
+    drawn = [] if arguments.id else draw_pictures(directory)
+    for name in drawn:
+        print(f"{name}: {name}.png, {name}.pdf")
+    if not chosen and not drawn:
+        tables = ", ".join(table for table, _ in PICTURES.values())
+        raise TraceError(directory, None, f"holds no table that is drawn: neither of an experiment nor {tables}")
+    if "mechanisms" in drawn and "machine" not in drawn:
+        print("no machine: it is drawn from machine.csv, which 'holdfast run --plot' writes")

@@ -1,0 +1,165 @@
+"""The inputs of hybrid-workload-scheduling, Table I and Table III: what the traces that are used here have of them."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from experiments.experiment import Experiment, Outcome, Row, Tables, Verdict
+from experiments.papers.hybrid_grid import MIXES, Traces
+from experiments.papers.hybrid_mechanisms import QUICK
+from experiments.sweeps.grid import GeneratedYear
+from experiments.sweeps.simulations import job_table
+from workloads.assignment import Assignment
+from workloads.job import Job, JobType
+from workloads.notices import NOTICE_MIXES, NoticeCategory
+from workloads.theta import ThetaYear
+
+__all__ = ["EXPERIMENTS", "assigned_traces", "category_of"]
+
+#: Table I: name, printed value, and whether jobs of a short quick run can have it.
+_TABLE_1 = (
+    ("compute nodes", 4392, True),
+    ("jobs", 37298, False),
+    ("projects", 211, False),
+    ("maximum job length [h]", 24, False),
+    ("minimum job size [nodes]", 128, True),
+)
+
+
+def assigned_traces(parameters: Traces, seed: int, mix: str = "W5") -> Iterator[tuple[int, int, Sequence[Job]]]:
+    """Trace, size of the machine and jobs of each trace."""
+    for trace in range(seed, seed + parameters.traces):
+        jobs, nodes, _ = job_table(GeneratedYear(trace, parameters.jobs), Assignment(notice_mix=mix), trace)
+        yield trace, nodes, jobs
+
+
+# Table I.
+
+
+def _measure_summary(parameters: Traces, seed: int) -> Tables:
+    rows: list[Row] = []
+    for trace, nodes, jobs in assigned_traces(parameters, seed):
+        submits = [job.submit for job in jobs if job.submit is not None]
+        rows.append(
+            {
+                "trace": trace,
+                "compute nodes": nodes,
+                "jobs": len(jobs),
+                "projects": len({job.project for job in jobs}),
+                "maximum job length [h]": max(job.walltime for job in jobs) / 3600,
+                "minimum job size [nodes]": min(job.nodes for job in jobs),
+                "days": (max(submits) - min(submits)) / 86400,
+                "offered load": sum(job.nodes * job.runtime for job in jobs)
+                / (nodes * ThetaYear(jobs=parameters.jobs).span),
+            }
+        )
+    return {"": rows}
+
+
+def _judge_summary(tables: Tables) -> list[Verdict]:
+    rows = tables[""]
+    whole = all(row["jobs"] == ThetaYear().jobs for row in rows)
+    verdicts = []
+    for name, printed, always in _TABLE_1:
+        values = sorted({row[name] for row in rows})
+        measured = " to ".join(f"{value:g}" for value in (values[0], values[-1])[: len(values)])
+        if always or whole:
+            verdicts.append(Verdict.of(f"{name}, in each trace", f"{printed:,}", measured, values == [printed]))
+        else:
+            remark = "these traces are shorter than the paper's year"
+            verdicts.append(Verdict(name, f"{printed:,}", measured, Outcome.NOT_COMPARABLE, remark))
+    return verdicts
+
+
+# Table III.
+
+
+@dataclass(frozen=True)
+class Mixes(Traces):
+    """Parameters of Table III.
+
+    Attributes
+    ----------
+    mixes
+        Of the notices.
+    """
+
+    mixes: tuple[str, ...] = MIXES
+
+
+def category_of(job: Job) -> NoticeCategory:
+    """The notice category of an on-demand job, seen from its three times.
+
+    Examples
+    --------
+    >>> job = Job(1, JobType.ON_DEMAND, 100.0, 1, 60.0, 60.0, notice=0.0, estimated_arrival=90.0)
+    >>> category_of(job).value
+    'late'
+    """
+    if job.notice is None or job.estimated_arrival is None or job.submit is None:
+        return NoticeCategory.NONE
+    if job.submit == job.estimated_arrival:
+        return NoticeCategory.ACCURATE
+    return NoticeCategory.EARLY if job.submit < job.estimated_arrival else NoticeCategory.LATE
+
+
+def _measure_mixes(parameters: Mixes, seed: int) -> Tables:
+    rows: list[Row] = []
+    for mix in parameters.mixes:
+        for trace, _, jobs in assigned_traces(parameters, seed, mix):
+            urgent = Counter(category_of(job) for job in jobs if job.type is JobType.ON_DEMAND)
+            count = urgent.total()
+            rows += [
+                {
+                    "mix": mix,
+                    "trace": trace,
+                    "category": str(category),
+                    "jobs": urgent[category],
+                    "share": urgent[category] / count if count else None,
+                    "table_3": NOTICE_MIXES[mix][place],
+                }
+                for place, category in enumerate(NoticeCategory)
+            ]
+    return {"": rows}
+
+
+def _judge_mixes(tables: Tables) -> list[Verdict]:
+    rows = tables[""]
+    verdicts = []
+    for mix in dict.fromkeys(row["mix"] for row in rows):
+        own = [row for row in rows if row["mix"] == mix]
+        total = sum(row["jobs"] for row in own)
+        told, fits = [], True
+        for category in dict.fromkeys(row["category"] for row in own):
+            of_it = [row for row in own if row["category"] == category]
+            expected = of_it[0]["table_3"]
+            share = sum(row["jobs"] for row in of_it) / total if total else math.nan
+            told.append(f"{100 * share:.1f}")
+            # Four standard deviations of so many independent draws.
+            fits = fits and abs(share - expected) <= 4 * math.sqrt(expected * (1 - expected) / max(total, 1))
+        printed = " / ".join(f"{100 * share:g}" for share in NOTICE_MIXES[mix])
+        verdicts.append(
+            Verdict.of(
+                f"{mix}: none / accurate / early / late [% of the on-demand jobs]",
+                printed,
+                " / ".join(told),
+                fits,
+                f"over {total:,} jobs of all traces; holds within four standard deviations of drawing so many",
+            )
+        )
+    return verdicts
+
+
+EXPERIMENTS: Sequence[Experiment] = (
+    Experiment(
+        "hybrid-table1", "Summary of the workload", "Are the generated years the size of Theta's 2019?",
+        Traces(), QUICK, _measure_summary, _judge_summary,
+    ),
+    Experiment(
+        "hybrid-table3", "Notice mixes W1 to W5", "Do the traces have the mixes that were asked for?",
+        Mixes(), Mixes(QUICK.jobs, QUICK.traces), _measure_mixes, _judge_mixes,
+    ),
+)  # fmt: skip

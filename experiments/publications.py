@@ -1,0 +1,89 @@
+"""The papers, in the order in which they are told of, and where our choices are written that theirs left open."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+__all__ = ["PUBLICATIONS", "Publication", "paper_of"]
+
+
+@dataclass(frozen=True)
+class Publication:
+    """A paper, or what is beyond all of them.
+
+    Attributes
+    ----------
+    key
+        With which the ids of its experiments begin.
+    title, source
+        Its own; who wrote it and where it is found.
+    about
+        What its experiments ask, in a sentence or two.
+    choices
+        Sections of the documentation that say what was chosen where it is silent: (page, heading).
+    """
+
+    key: str
+    title: str
+    source: str
+    about: str
+    choices: tuple[tuple[str, str], ...] = ()
+
+
+_MODEL = (
+    ("model.md", "The model, and the choices it makes"),
+    ("model.md", "Readings that are not parameters"),
+)
+_STOCHASTIC = (("model.md", "Stochastic jobs"),)
+_PLANNER = (("planner.md", "Continuous laws"), ("planner.md", "Beyond the last milestone"))
+
+#: By key, in their order.
+PUBLICATIONS: Mapping[str, Publication] = {
+    item.key: item
+    for item in (
+        Publication(
+            "hybrid",
+            "Hybrid Workload Scheduling on HPC Systems",
+            "Y. Fan, Z. Lan, P. Rich, W. Allcock, M. E. Papka, IPDPS 2022",
+            "Rigid, malleable and on-demand jobs on one machine: six mechanisms against first come first served.",
+            _MODEL,
+        ),
+        Publication(
+            "checkpoint",
+            "Reservation and Checkpointing Strategies for Stochastic Jobs",
+            "A. Gainaru, B. Goglin, V. Honoré, G. Pallez, P. Raghavan, Y. Robert, H. Sun, IPDPS 2020",
+            "Which reservations to ask for when only the law of the runtime is known, which with a checkpoint.",
+            (*_PLANNER, *_STOCHASTIC),
+        ),
+        Publication(
+            "incomplete",
+            "Making Speculative Scheduling Robust to Incomplete Data",
+            "A. Gainaru, G. Pallez, ScalA 2019",
+            "What a plan loses that is made from a few past runs instead of the law.",
+            (*_PLANNER, *_STOCHASTIC),
+        ),
+        Publication(
+            "profiles",
+            "Profiles of upcoming HPC Applications and their Impact on Reservation Strategies",
+            "A. Gainaru, B. Goglin, V. Honoré, G. Pallez, Inria RR-9359",
+            "An application as a chain of tasks with times and memory, and reservations that make use of it.",
+            (("chains.md", "Choices"), ("chains.md", "What happens at run time")),
+        ),
+        Publication(
+            "beyond",
+            "Beyond the papers",
+            "experiments of our own",
+            "What the papers do not ask.",
+        ),
+    )
+}
+
+
+def paper_of(experiment: str) -> str:
+    """The key of an experiment's paper.
+
+    >>> paper_of("checkpoint-fig6")
+    'checkpoint'
+    """
+    return experiment.partition("-")[0]

@@ -1,0 +1,1 @@
+"""The report of a reproduction: one HTML file that needs nothing else."""

@@ -1,0 +1,162 @@
+"""Clusters: a Dask scheduler that is there, or one that is started, and joblib's backend for it."""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from workloads.errors import InputError, UnknownNameError
+from workloads.files import read_text
+
+__all__ = ["CLUSTERS", "Lost", "cluster_options", "dask_backend", "dask_client"]
+
+#: Clusters that can be started, by name: module and class.
+CLUSTERS = {
+    "local": ("distributed", "LocalCluster"),
+    "slurm": ("dask_jobqueue", "SLURMCluster"),
+    "pbs": ("dask_jobqueue", "PBSCluster"),
+    "lsf": ("dask_jobqueue", "LSFCluster"),
+    "sge": ("dask_jobqueue", "SGECluster"),
+    "oar": ("dask_jobqueue", "OARCluster"),
+    "moab": ("dask_jobqueue", "MoabCluster"),
+    "htcondor": ("dask_jobqueue", "HTCondorCluster"),
+}
+
+_MISSING = "a Dask cluster needs what 'pip install holdfast[cluster]' installs"
+
+
+@dataclass(frozen=True)
+class Lost:
+    """The answer for a task that no worker has lived to finish.
+
+    Attributes
+    ----------
+    argument
+        Of the task.
+    reason
+        What the scheduler says.
+    """
+
+    argument: Any
+    reason: str
+
+
+def cluster_options(path: str | Path) -> dict[str, Any]:
+    """Keyword arguments of a cluster's class from a TOML file.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read.
+    """
+    try:
+        return tomllib.loads(read_text(path))
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path}: is not TOML: {error}") from None
+
+
+@contextmanager
+def dask_client(
+    scheduler: str | None, cluster: str, workers: int | None, options: Mapping[str, Any]
+) -> Iterator[tuple[Any, int]]:
+    """A client with at least one worker, and how many workers there are going to be.
+
+    Parameters
+    ----------
+    scheduler
+        Address of one that is running; None: a cluster is started.
+    cluster
+        What is started: a name of :data:`CLUSTERS`.
+    workers
+        How many are started.
+    options
+        Keyword arguments of the cluster's class.
+
+    Raises
+    ------
+    InputError
+        If the scheduler does not answer, or the cluster cannot be started so.
+    """
+    try:
+        from distributed import Client
+    except ImportError:
+        raise InputError(_MISSING) from None
+    with ExitStack() as stack:
+        if scheduler is not None:
+            target: Any = scheduler
+        else:
+            target = stack.enter_context(_started(cluster, workers or 1, options))
+        try:
+            client: Any = Client(target, set_as_default=False)  # type: ignore[no-untyped-call]  # half typed
+            stack.enter_context(client)
+        except (OSError, ValueError) as error:
+            raise InputError(f"the scheduler {scheduler} does not answer: {error}") from None
+        if not client.ncores():
+            print("waiting for the first worker", file=sys.stderr, flush=True)
+            client.wait_for_workers(1)
+        yield client, workers or sum(client.ncores().values())
+
+
+def _started(name: str, workers: int, options: Mapping[str, Any]) -> Any:
+    if name not in CLUSTERS:
+        raise UnknownNameError("cluster", name, CLUSTERS)
+    module, kind = CLUSTERS[name]
+    # One simulation at a time in a process: threads would only share its interpreter.
+    defaults = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": None} if name == "local" else {}
+    try:
+        cluster = getattr(import_module(module), kind)(**{**defaults, **options})
+    except ImportError:
+        raise InputError(_MISSING) from None
+    except (TypeError, ValueError) as error:
+        raise InputError(f"the cluster {name} cannot be started with these options: {error}") from None
+    if name != "local":
+        cluster.scale(workers)
+    return cluster
+
+
+def dask_backend(client: Any, workers: int) -> Any:
+    """joblib's backend of a Dask cluster, with three of its traps closed.
+
+    - Where the scheduler gives a task up, because worker after worker died of it, joblib (1.6) is told nothing and
+      waits forever. Here the answer is :class:`Lost`.
+    - With a single thread in the cluster joblib computes in the calling process instead. A cluster often has one
+      worker at first and others later.
+    - For the same reason the tasks that are under way are counted for the workers to come.
+    """
+    from concurrent.futures import CancelledError
+
+    from joblib._dask import DaskDistributedBackend
+
+    class Backend(DaskDistributedBackend):  # type: ignore[misc]  # joblib has no types
+        def effective_n_jobs(self, n_jobs: int) -> int:
+            return max(_UNDER_WAY, workers)
+
+        def submit(self, func: Any, callback: Any = None) -> Any:
+            ((_, (argument,), _),) = func.items
+            future = super().submit(func, callback)
+
+            def give_up(done: Any) -> None:
+                if done.exception() is not None:
+                    callback([Lost(argument, str(done.exception()))])
+
+            future.add_done_callback(give_up)
+            return future
+
+        def retrieve_result_callback(self, out: Any) -> Any:
+            if isinstance(out, CancelledError):
+                raise InputError(
+                    "the scheduler is gone; what was done is stored, and the same command goes on from there"
+                )
+            return super().retrieve_result_callback(out)
+
+    return Backend(client=client)
+
+
+#: Tasks that are under way at least: enough to keep a small cluster busy, and to make an adaptive one grow.
+_UNDER_WAY = 8

@@ -1,0 +1,139 @@
+"""The configuration of a sweep: which workloads, mechanisms, assignments and options are simulated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from experiments.replay import Measurement, parse_mechanisms
+from workloads.errors import InputError
+from workloads.theta import ThetaYear
+
+__all__ = ["VARY", "AssignmentAxes", "OptionAxes", "Sweep", "TraceFile", "Workload"]
+
+#: How the values of [assignment] and [options] are combined.
+VARY = ("product", "one-at-a-time")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TraceFile:
+    """A log of jobs.
+
+    Attributes
+    ----------
+    path
+        As it was written; it is also the name of the workload in the tables.
+    nodes
+        Size of the machine; None: what the header says.
+    format
+        Name of the reader; None: recognised by the content.
+    procs_per_node
+        For logs that count processors.
+    lenient
+        Count broken lines instead of refusing the log; None: as for all traces, else not.
+    directory
+        What a relative path is relative to.
+    """
+
+    path: str
+    nodes: int | None = None
+    format: str | None = None
+    procs_per_node: int | None = None
+    lenient: bool | None = None
+    directory: str = "."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workload:
+    """What arrives: generated years, or logs.
+
+    Attributes
+    ----------
+    seeds
+        Of generated years; None: the workloads are traces.
+    jobs
+        Lengths of the generated years [jobs].
+    traces
+        Logs; empty: the workloads are generated.
+    nodes, format, procs_per_node, lenient
+        As in :class:`TraceFile`, for all traces that do not say it themselves.
+
+    Raises
+    ------
+    InputError
+        If there are neither seeds nor traces, or both, or something that goes only with the other.
+    """
+
+    seeds: tuple[int, ...] | None = None
+    jobs: tuple[int, ...] | None = None
+    traces: tuple[TraceFile, ...] = ()
+    nodes: int | None = None
+    format: str | None = None
+    procs_per_node: int | None = None
+    lenient: bool | None = None
+
+    def __post_init__(self) -> None:
+        if (self.seeds is None) == (not self.traces):
+            raise InputError("give either seeds (of generated years) or traces")
+        others = ("jobs",) if self.traces else ("nodes", "format", "procs_per_node", "lenient")
+        for name in others:
+            if getattr(self, name) is not None:
+                raise InputError(f"{name} goes with {'seeds' if self.traces else 'traces'} only")
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """Jobs of the generated years; one year by default."""
+        return self.jobs if self.jobs is not None else (ThetaYear().jobs,)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AssignmentAxes:
+    """What is varied of :class:`workloads.assignment.Assignment`.
+
+    Attributes
+    ----------
+    seeds
+        Of the types, overheads and notices; None: that of the generated year, 0 for a trace.
+    values
+        For each parameter that is not at its default the values that it takes.
+    """
+
+    seeds: tuple[int, ...] | None = None
+    values: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OptionAxes:
+    """What is varied of :class:`simulator.options.Options`; ``values`` as in :class:`AssignmentAxes`."""
+
+    values: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sweep:
+    """A grid of simulations.
+
+    Workloads, seeds and mechanisms are always crossed. The values of the assignment and of the options are crossed as
+    well (``product``), or one parameter at a time leaves the first of its values (``one-at-a-time``).
+
+    Attributes
+    ----------
+    workload
+        What arrives.
+    mechanisms
+        By their slugs; all by default.
+    assignment, options
+        What is varied.
+    measure
+        What is measured, the same for all runs.
+    vary
+        One of :data:`VARY`.
+    """
+
+    workload: Workload
+    mechanisms: tuple[str, ...] = tuple(parse_mechanisms("all"))
+    assignment: AssignmentAxes = AssignmentAxes()
+    options: OptionAxes = OptionAxes()
+    measure: Measurement = field(default_factory=Measurement)
+    vary: str = "product"

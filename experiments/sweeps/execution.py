@@ -1,0 +1,184 @@
+"""Execution: tasks spread over processes of this machine or of a cluster, by joblib and one path of code."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from experiments.sweeps.clusters import CLUSTERS, Lost, dask_backend, dask_client
+from experiments.sweeps.grid import RunConfiguration
+from experiments.sweeps.simulations import Outcome
+from workloads.errors import ParameterError, UnknownNameError
+
+__all__ = ["BACKENDS", "Pool", "Workforce", "carry_out"]
+
+BACKENDS = ("loky", "dask")
+
+#: What is done with each run.
+Task = Callable[[RunConfiguration], Outcome]
+
+#: How often a worker looks whether it is still wanted [s].
+_LOOK_EVERY = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workforce:
+    """Who carries a sweep out.
+
+    Attributes
+    ----------
+    workers
+        Processes; None: one for each core of this machine, or what the scheduler has.
+    backend
+        ``loky``, processes on this machine; or ``dask``.
+    scheduler
+        Address of a Dask scheduler.
+    cluster
+        A cluster to start where no scheduler is given: a name of :data:`experiments.sweeps.clusters.CLUSTERS`.
+    cluster_options
+        Keyword arguments of its class.
+
+    Raises
+    ------
+    InputError
+        If they do not go together.
+    """
+
+    workers: int | None = None
+    backend: str = "loky"
+    scheduler: str | None = None
+    cluster: str | None = None
+    cluster_options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.workers is not None and self.workers < 1:
+            raise ParameterError("workers", "a whole number of at least 1", self.workers)
+        if self.backend not in BACKENDS:
+            raise UnknownNameError("backend", self.backend, BACKENDS)
+        if self.cluster is not None and self.cluster not in CLUSTERS:
+            raise UnknownNameError("cluster", self.cluster, CLUSTERS)
+        if self.backend != "dask":
+            for name in ("scheduler", "cluster"):
+                if getattr(self, name) is not None:
+                    raise ParameterError(name, "left out unless the backend is dask", getattr(self, name))
+        if self.scheduler is not None:
+            for name in ("cluster", "workers"):
+                if getattr(self, name) is not None:
+                    raise ParameterError(
+                        name, "left out where a scheduler is given, which has its own workers", getattr(self, name)
+                    )
+        if self.cluster_options and self.cluster is None:
+            raise ParameterError("cluster_options", "left out where no cluster is named", dict(self.cluster_options))
+
+    @contextmanager
+    def assembled(self) -> Iterator[Pool]:
+        """The workers, for as long as they are needed."""
+        import joblib
+
+        here = self.workers or joblib.cpu_count()
+        if self.backend == "loky":
+            yield Pool("loky", here, "n_jobs", {"initializer": _follow, "initargs": (os.getpid(),)})
+            return
+        with dask_client(self.scheduler, self.cluster or "local", self.workers or here, self.cluster_options) as (
+            client,
+            count,
+        ):
+            yield Pool(dask_backend(client, count), count, "2 * n_jobs", {})
+
+
+@dataclass(frozen=True)
+class Pool:
+    """joblib with a backend.
+
+    Attributes
+    ----------
+    backend
+        Name of a backend, or one.
+    workers
+        How many there are; one of loky is the calling process itself.
+    ahead
+        Tasks that are handed out at a time, as joblib writes it.
+    parameters
+        Of the backend.
+    """
+
+    backend: Any
+    workers: int
+    ahead: str
+    parameters: Mapping[str, Any]
+
+    def map(self, task: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
+        """What the task makes of each item, in the order in which it comes."""
+        from joblib import Parallel, delayed, parallel_config
+
+        with parallel_config(backend=self.backend, n_jobs=self.workers, **self.parameters):
+            parallel = Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch=self.ahead)
+        # An item is one argument, small and not a container: Dask would scatter a large one to a single worker, and
+        # lose it with that worker.
+        yield from parallel(delayed(task)(item) for item in items)
+
+
+def carry_out(task: Task, runs: Sequence[RunConfiguration], pool: Pool) -> Iterator[Outcome]:
+    """Outcomes of the runs as they come.
+
+    A worker that dies takes with it what it was at. Whatever may have been its end (all that was handed out) is put
+    aside, the others go on, and in the end those put aside are tried again one by one: what then loses its worker once
+    more has failed.
+    """
+    waiting = deque(runs)
+    aside: list[RunConfiguration] = []
+    while waiting:
+        away: dict[str, RunConfiguration] = {}
+        try:
+            for answer in pool.map(task, _handed_out(waiting, away)):
+                if isinstance(answer, Lost):
+                    aside.append(away.pop(answer.argument.key))
+                else:
+                    del away[answer.key]
+                    yield answer
+        except BrokenProcessPool:
+            aside += away.values()
+    for run in aside:
+        yield _alone(task, run, pool)
+
+
+def _handed_out(waiting: deque[RunConfiguration], away: dict[str, RunConfiguration]) -> Iterator[RunConfiguration]:
+    while waiting:
+        run = waiting.popleft()
+        away[run.key] = run
+        yield run
+
+
+def _alone(task: Task, run: RunConfiguration, pool: Pool) -> Outcome:
+    """The outcome of a run while nothing else runs, so that nothing else can be what its worker died of."""
+    try:
+        (answer,) = pool.map(task, [run])
+    except BrokenProcessPool as error:
+        answer = Lost(run, str(error))
+    if isinstance(answer, Lost):
+        reason = " ".join(answer.reason.split())
+        return Outcome(run.key, {}, {}, f"its worker died, perhaps for want of memory: {reason}")
+    outcome: Outcome = answer
+    return outcome
+
+
+def _follow(parent: int) -> None:
+    """Let this worker end with the process that started it.
+
+    When that one is killed by force, nobody tells its workers: they would finish what they have been handed, and then
+    wait for five minutes, each with its memory.
+    """
+
+    def look() -> None:
+        while os.getppid() == parent:
+            time.sleep(_LOOK_EVERY)
+        os._exit(1)
+
+    threading.Thread(target=look, daemon=True).start()

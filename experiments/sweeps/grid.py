@@ -1,0 +1,179 @@
+"""The grid: every run of a sweep, fully specified, with the key under which its result is stored."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from functools import cached_property
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from experiments.fingerprint import model_fingerprint
+from experiments.replay import Measurement
+from experiments.sweeps.configuration import Sweep
+from simulator.options import Options
+from workloads.assignment import Assignment
+from workloads.files import sha256_of
+
+__all__ = ["GeneratedYear", "Log", "RunConfiguration", "expand"]
+
+
+@dataclass(frozen=True)
+class GeneratedYear:
+    """A workload of :func:`workloads.generator.generate`."""
+
+    seed: int
+    jobs: int
+
+    @property
+    def label(self) -> str:
+        return f"seed {self.seed}"
+
+    def identity(self) -> dict[str, Any]:
+        return {"generator": "theta-year", "jobs": self.jobs, "seed": self.seed}
+
+
+@dataclass(frozen=True)
+class Log:
+    """A workload that is read from a file.
+
+    Attributes
+    ----------
+    label
+        The path as it was written.
+    path
+        Absolute; on a cluster the workers must see it under this name.
+    sha256
+        Of the file.
+    nodes, format, procs_per_node, lenient
+        As in :class:`experiments.sweeps.configuration.TraceFile`.
+    """
+
+    label: str
+    path: str
+    sha256: str
+    nodes: int | None
+    format: str | None
+    procs_per_node: int | None
+    lenient: bool
+
+    def identity(self) -> dict[str, Any]:
+        return {name: value for name, value in asdict(self).items() if name not in ("label", "path")}
+
+
+@dataclass(frozen=True)
+class RunConfiguration:
+    """One simulation, with everything that decides its result.
+
+    Attributes
+    ----------
+    workload
+        What arrives.
+    assignment, assignment_seed
+        Types, overheads, notices.
+    mechanism
+        Slug of a mechanism, or ``baseline``.
+    options
+        How the machine is operated.
+    measurement
+        What is measured.
+    model
+        Fingerprint of the model.
+    varied
+        Which parameter is not at the first of its values, where they are varied one at a time; decides nothing.
+    """
+
+    workload: GeneratedYear | Log
+    assignment: Assignment
+    assignment_seed: int
+    mechanism: str
+    options: Options
+    measurement: Measurement
+    model: str
+    varied: str = ""
+
+    def identity(self) -> dict[str, Any]:
+        """Everything that decides the result, and nothing else."""
+        return {
+            "workload": self.workload.identity(),
+            "assignment": {**asdict(self.assignment), "seed": self.assignment_seed},
+            "mechanism": self.mechanism,
+            "options": asdict(self.options),
+            "measurement": asdict(self.measurement),
+            "model": self.model,
+        }
+
+    @cached_property
+    def key(self) -> str:
+        """SHA-256 of the canonical JSON of the identity."""
+        text = json.dumps(self.identity(), sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    @property
+    def label(self) -> str:
+        """The run in a few words: its workload, its mechanism, and what is not at its default."""
+        words = [self.workload.label, self.mechanism]
+        for given in (self.assignment, self.options):
+            plain = type(given)()
+            for item in fields(given):
+                value = getattr(given, item.name)
+                if value != getattr(plain, item.name):
+                    words.append(f"{item.name} {value}")
+        return ", ".join(words)
+
+
+def expand(sweep: Sweep) -> list[RunConfiguration]:
+    """Every run of a sweep, each once, in the order of the tables.
+
+    Raises
+    ------
+    TraceError
+        If a trace cannot be read.
+    """
+    model = model_fingerprint()
+    points = list(_points(sweep))
+    runs: dict[str, RunConfiguration] = {}
+    # Runs of one job table stand together, so that a worker need not make it again.
+    for workload in _workloads(sweep):
+        default = (workload.seed if isinstance(workload, GeneratedYear) else 0,)
+        seeds = sweep.assignment.seeds if sweep.assignment.seeds is not None else default
+        for seed, (assignment, options, varied), mechanism in product(seeds, points, sweep.mechanisms):
+            run = RunConfiguration(
+                workload, assignment, seed, mechanism, options, sweep.measure, model=model, varied=varied
+            )
+            runs.setdefault(run.key, run)
+    return list(runs.values())
+
+
+def _workloads(sweep: Sweep) -> Iterator[GeneratedYear | Log]:
+    asked = sweep.workload
+    for seed, jobs in product(asked.seeds or (), asked.lengths):
+        yield GeneratedYear(seed, jobs)
+    for trace in asked.traces:
+        path = Path(trace.directory, trace.path).resolve()
+        lenient = bool(trace.lenient)
+        yield Log(trace.path, str(path), sha256_of(path), trace.nodes, trace.format, trace.procs_per_node, lenient)
+
+
+def _points(sweep: Sweep) -> Iterator[tuple[Assignment, Options, str]]:
+    """Assignment and options of each point, and which parameter is varied in it, if they are one at a time."""
+    axes = {**sweep.assignment.values, **sweep.options.values}
+    if sweep.vary == "product":
+        for values in product(*axes.values()):
+            yield *_point(sweep, dict(zip(axes, values, strict=True))), ""
+        return
+    first = {name: values[0] for name, values in axes.items()}
+    yield *_point(sweep, first), ""
+    for name, values in axes.items():
+        for value in values[1:]:
+            yield *_point(sweep, first | {name: value}), name
+
+
+def _point(sweep: Sweep, values: Mapping[str, Any]) -> tuple[Assignment, Options]:
+    def chosen(names: Sequence[str]) -> dict[str, Any]:
+        return {name: values[name] for name in names}
+
+    return Assignment(**chosen([*sweep.assignment.values])), Options(**chosen([*sweep.options.values]))

@@ -1,0 +1,189 @@
+"""Simulations: one run of a sweep carried out, in whatever process."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from experiments.fingerprint import model_fingerprint
+from experiments.sweeps.grid import GeneratedYear, Log, RunConfiguration
+from simulator import Result, simulate
+from simulator.metrics import summarize, summarize_types
+from workloads.assignment import Assignment, assign
+from workloads.errors import HoldfastError, InputError, TraceError
+from workloads.files import sha256_of
+from workloads.generator import generate
+from workloads.job import Job, JobType
+from workloads.readers import read_trace
+from workloads.theta import ThetaYear
+from workloads.trace import Trace
+from workloads.units import SECOND, to_ticks
+
+__all__ = ["WALL_CLOCK", "Outcome", "job_table", "simulate_run"]
+
+#: Columns of a summary that are measured by the clock on the wall.
+WALL_CLOCK = ("decision_ms_p99", "decision_ms_max", "engine_seconds", "planning_seconds")
+
+_HOUR = 3600.0
+_WEEK = 7 * 24 * 3600 * SECOND
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a run.
+
+    Attributes
+    ----------
+    key
+        Of the run.
+    measured
+        What the run has shown, a function of its configuration alone: ``nodes``, ``summary``, ``types``,
+        ``accounting`` [node-hours] and ``weeks``. Empty if it failed.
+    timings
+        What was measured by the clock.
+    error
+        Why it failed, in a sentence; empty if it did not.
+    trace
+        Where it failed, if that was a defect and not its input.
+    """
+
+    key: str
+    measured: Mapping[str, Any]
+    timings: Mapping[str, Any]
+    error: str = ""
+    trace: str = ""
+
+
+def simulate_run(run: RunConfiguration) -> Outcome:
+    """Carry out one run; a failure is an outcome too.
+
+    Parameters
+    ----------
+    run
+        Which one. Consecutive runs of one workload, and of one job table, are cheaper.
+    """
+    try:
+        return _simulated(run)
+    except InputError as error:
+        return Outcome(run.key, {}, {}, str(error))
+    except Exception as error:  # whatever it is, the other runs can go on; nothing is swallowed
+        return Outcome(run.key, {}, {}, f"{type(error).__name__}: {error}", traceback.format_exc())
+
+
+def _simulated(run: RunConfiguration) -> Outcome:
+    if run.model != model_fingerprint():
+        raise HoldfastError(
+            f"the worker's Holdfast has the fingerprint {model_fingerprint()}, and {run.model} is asked for: "
+            "install the same version where the workers run"
+        )
+    began = perf_counter()
+    jobs, nodes, weeks = job_table(run.workload, run.assignment, run.assignment_seed)
+    prepared = perf_counter()
+    result = simulate(jobs, nodes, run.mechanism, events=False, **asdict(run.options))
+    how = run.measurement
+    summary = summarize(result, instant_tolerance=how.instant_tolerance, window=how.window)
+    clock = {name: summary.pop(name, None) for name in WALL_CLOCK}
+    measured = {
+        "nodes": nodes,
+        "summary": _without(summary, "mechanism"),
+        "types": [_without(row, "mechanism") for row in summarize_types(result, window=how.window)],
+        "accounting": {name: ticks / (_HOUR * SECOND) for name, ticks in result.accounting._asdict().items()},
+        "weeks": weeks,
+    }
+    timings = {
+        "decision_ms_p50": _median(result),
+        **clock,
+        "prepare_seconds": prepared - began,
+        "run_seconds": perf_counter() - began,
+        "worker_peak_mib": _peak(),
+    }
+    return Outcome(run.key, measured, timings)
+
+
+def _without(row: Mapping[str, Any], name: str) -> dict[str, Any]:
+    return {key: value for key, value in row.items() if key != name}
+
+
+def _median(result: Result) -> float:
+    return float(np.median(result.latencies)) * 1e3 if len(result.latencies) else float("nan")
+
+
+def _peak() -> float | None:
+    """Most memory that this process has had so far [MiB]; None where the system does not say."""
+    try:
+        import resource
+    except ImportError:
+        return None
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 * 1024 if sys.platform == "darwin" else 1024)
+
+
+# Workloads. Each process keeps the last two: neighbours in the grid share them.
+
+
+@lru_cache(maxsize=2)
+def job_table(
+    workload: GeneratedYear | Log, assignment: Assignment, seed: int
+) -> tuple[Sequence[Job], int, Sequence[Mapping[str, Any]]]:
+    """The jobs of a run, the size of its machine, and what arrives in each week.
+
+    Returns
+    -------
+    tuple
+        Jobs; nodes; a row for each week from the first submit and each type: jobs that come, and their
+        node-hours undisturbed.
+
+    Raises
+    ------
+    InputError
+        If the trace cannot be read, has changed, or does not fit the assignment.
+    """
+    trace = _trace(workload)
+    jobs = assign(trace, assignment, seed=seed)
+    return jobs, trace.nodes or 0, _weeks(jobs)
+
+
+@lru_cache(maxsize=2)
+def _trace(workload: GeneratedYear | Log) -> Trace:
+    if isinstance(workload, GeneratedYear):
+        return generate(ThetaYear(jobs=workload.jobs), workload.seed)
+    if sha256_of(workload.path) != workload.sha256:
+        raise TraceError(workload.label, None, "is not the file that it was when the sweep began")
+    trace = read_trace(
+        workload.path, format=workload.format, lenient=workload.lenient, procs_per_node=workload.procs_per_node
+    )
+    nodes = workload.nodes if workload.nodes is not None else trace.nodes
+    if nodes is None:
+        raise TraceError(workload.label, None, "does not say how large the machine is: give workload.nodes")
+    return trace.on_machine(nodes)
+
+
+def _weeks(jobs: Sequence[Job]) -> list[dict[str, Any]]:
+    came = [(to_ticks(job.submit), job) for job in jobs if job.submit is not None]
+    if not came:
+        return []
+    first = min(submit for submit, _ in came)
+    count = (max(submit for submit, _ in came) - first) // _WEEK + 1
+    kinds = [kind for kind in JobType if kind is not JobType.STOCHASTIC or any(job.type is kind for job in jobs)]
+    numbers = {kind: [0] * count for kind in kinds}
+    work = {kind: [0] * count for kind in kinds}
+    for submit, job in came:
+        week = (submit - first) // _WEEK
+        numbers[job.type][week] += 1
+        work[job.type][week] += job.nodes * to_ticks(job.runtime)
+    return [
+        {
+            "week": week + 1,
+            "type": str(kind),
+            "jobs": numbers[kind][week],
+            "node_hours": work[kind][week] / (_HOUR * SECOND),
+        }
+        for week in range(count)
+        for kind in kinds
+    ]

@@ -1,0 +1,116 @@
+"""The store: what is done already, a file for each run under the hash of its configuration."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from experiments.replay import make_directory
+from experiments.sweeps.grid import RunConfiguration
+from experiments.sweeps.simulations import Outcome
+from workloads.errors import InputError
+from workloads.files import atomic_open, remove_partials
+
+__all__ = ["Store"]
+
+#: Of the files; another one is computed anew.
+_FORMAT = 1
+
+
+class Store:
+    """Results of runs in a directory.
+
+    A result is written in one piece, so that whatever ends the process leaves each run either stored or missing. What
+    is damaged, or of another format or model, counts as missing.
+
+    Parameters
+    ----------
+    directory
+        Where; made if there is none.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be written to.
+    """
+
+    def __init__(self, directory: str | Path) -> None:
+        self.directory = make_directory(directory)
+
+    def path(self, run: RunConfiguration) -> Path:
+        """The file of a run."""
+        return self.directory / f"{run.key}.json"
+
+    def read(self, run: RunConfiguration) -> Outcome | None:
+        """The result of a run, None if it is to be computed."""
+        try:
+            record = json.loads(self.path(run).read_bytes())
+            measured, timings = record["measured"], record["timings"]
+            known = record["format"] == _FORMAT and record["configuration"] == _plain(run.identity())
+            whole = known and record["digest"] == _digest(measured, timings)
+        except (OSError, ValueError, LookupError, TypeError):
+            return None
+        return Outcome(run.key, measured, timings) if whole else None
+
+    def write(self, run: RunConfiguration, outcome: Outcome) -> Outcome:
+        """Store the result of a run; what comes back is as it will be read."""
+        measured, timings = _plain(outcome.measured), _plain(outcome.timings)
+        record = {
+            "format": _FORMAT,
+            "configuration": run.identity(),
+            "label": run.label,
+            "measured": measured,
+            "timings": timings,
+            "digest": _digest(measured, timings),
+        }
+        with atomic_open(self.path(run)) as file:
+            json.dump(record, file, allow_nan=False)
+            file.write("\n")
+        return Outcome(run.key, measured, timings)
+
+    @contextmanager
+    def reserved(self) -> Iterator[None]:
+        """Keep other sweeps out, and clear away what one that was killed has left half-written.
+
+        Raises
+        ------
+        InputError
+            If another sweep is at work here. The system frees the store when that process ends, however it ends.
+        """
+        with (self.directory / ".lock").open("w") as file:
+            if _locked(file.fileno(), self.directory):
+                remove_partials(self.directory)
+            yield
+
+
+def _locked(descriptor: int, directory: Path) -> bool:
+    """Lock the file; False where the system or the file system cannot, so that two sweeps may meet unhindered."""
+    try:
+        import fcntl
+    except ImportError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise InputError(f"another sweep is at work in {directory}") from None
+    except OSError:
+        return False
+    return True
+
+
+def _plain(value: Any) -> Any:
+    """As JSON gives it back; a number that is none is null."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _digest(measured: Any, timings: Any) -> str:
+    return hashlib.sha256(json.dumps([measured, timings], sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,216 @@
+"""From TOML or keywords to a configuration; what is wrong is said in one sentence with its place and what is legal."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, make_dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from experiments.replay import Measurement
+from experiments.sweeps.configuration import AssignmentAxes, OptionAxes, Sweep, TraceFile, Workload
+from experiments.sweeps.values import (
+    Hook,
+    axis,
+    duration,
+    flag,
+    format_name,
+    lengths,
+    mechanisms,
+    positive,
+    seeds,
+    several,
+    text,
+    vary,
+    wrong,
+)
+from simulator.options import Options
+from workloads.assignment import Assignment
+from workloads.errors import InputError, ParameterError, UnknownNameError
+from workloads.files import read_text
+
+if TYPE_CHECKING:
+    from cattrs import Converter
+
+__all__ = ["make_sweep", "read_sweep"]
+
+#: Attributes that are no keys.
+_HIDDEN: dict[type, tuple[str, ...]] = {TraceFile: ("directory",)}
+
+
+def read_sweep(path: str | Path, settings: Sequence[str] = ()) -> Sweep:
+    """The sweep of a TOML file.
+
+    Parameters
+    ----------
+    path
+        The file; relative paths of traces are relative to its directory.
+    settings
+        Changes as ``key=value``, e.g. ``assignment.notice_mix=["W1", "W5"]``; a value that is not TOML is a text.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or a key or value is not legal: says its path and what is legal.
+    """
+    content = read_text(path)
+    try:
+        raw = tomllib.loads(content)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path}: is not TOML: {error}") from None
+    for setting in settings:
+        _set(raw, setting)
+    return _structured(raw, f"{path}: ", str(Path(path).resolve().parent))
+
+
+def make_sweep(**tables: Any) -> Sweep:
+    """The sweep of keyword arguments that are as the TOML file has them.
+
+    Raises
+    ------
+    InputError
+        If a key or value is not legal.
+
+    Examples
+    --------
+    >>> sweep = make_sweep(workload={"seeds": "0:3"}, mechanisms="baseline", assignment={"node_mtbf": ["1y", "5y"]})
+    >>> sweep.workload.seeds, sweep.assignment.values
+    ((0, 1, 2), {'node_mtbf': (31536000.0, 157680000.0)})
+    >>> make_sweep(workload={"seed": 0})
+    Traceback (most recent call last):
+    workloads.errors.InputError: workload: unknown key 'seed': did you mean seeds? known are seeds, jobs, traces, \
+nodes, format, procs_per_node, lenient
+    """
+    return _structured(tables, "", ".")
+
+
+def _set(raw: dict[str, Any], setting: str) -> None:
+    """Change one value of the raw tables."""
+    key, equals, value = setting.partition("=")
+    *tables, name = key.strip().split(".")
+    if not equals or not name:
+        raise ParameterError("--set", "key=value, e.g. workload.seeds=0:10", setting)
+    place = raw
+    for table in tables:
+        place = place.setdefault(table, {})
+        if not isinstance(place, dict):
+            raise ParameterError("--set", f"a key of the file ({table} is not a table)", setting)
+    try:
+        given = tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        given = None
+    # A range of seeds may look like a time of day.
+    place[name] = given if isinstance(given, str | int | float | list | dict) else value.strip()
+
+
+def _structured(raw: Any, source: str, directory: str) -> Sweep:
+    from cattrs import BaseValidationError
+
+    try:
+        sweep: Sweep = _converter().structure(raw, Sweep)
+    except BaseValidationError as error:
+        raise InputError(f"{source}{_told(error, '')}") from None
+    traces = tuple(_completed(trace, sweep.workload, directory) for trace in sweep.workload.traces)
+    return replace(sweep, workload=replace(sweep.workload, traces=traces))
+
+
+def _completed(trace: TraceFile, workload: Workload, directory: str) -> TraceFile:
+    """The trace with what is said for all traces."""
+    return replace(
+        trace,
+        nodes=trace.nodes or workload.nodes,
+        format=trace.format or workload.format,
+        procs_per_node=trace.procs_per_node or workload.procs_per_node,
+        lenient=bool(workload.lenient) if trace.lenient is None else trace.lenient,
+        directory=directory,
+    )
+
+
+# What is wrong, and where.
+
+
+def _told(error: BaseException, path: str) -> str:
+    """The first fault as a sentence."""
+    from cattrs import AttributeValidationNote, BaseValidationError, ForbiddenExtraKeysError, IterableValidationNote
+
+    if isinstance(error, BaseValidationError):
+        # Unknown keys first: that something else is missing may come from them.
+        inner = min(error.exceptions, key=lambda fault: not isinstance(fault, ForbiddenExtraKeysError))
+        for note in getattr(inner, "__notes__", ()):
+            if isinstance(note, AttributeValidationNote):
+                path = f"{path}.{note.name}" if path else note.name
+            elif isinstance(note, IterableValidationNote):
+                path = f"{path}[{note.index}]"
+        return _told(inner, path)
+    if isinstance(error, ForbiddenExtraKeysError):
+        known = [item.name for item in fields(error.cl) if item.name not in _HIDDEN.get(error.cl, ())]
+        return _at(path, UnknownNameError("key", min(error.extra_fields), known))
+    if isinstance(error, ParameterError) and str(error).startswith(error.parameter):
+        return f"{path}{str(error).removeprefix(error.parameter)}"
+    if isinstance(error, KeyError):
+        return f"{path} is missing"
+    if isinstance(error, InputError):
+        return _at(path, error)
+    raise error
+
+
+def _at(path: str, error: InputError) -> str:
+    return f"{path}: {error}" if path else str(error)
+
+
+def _converter() -> Converter:
+    """Structures the tables; cattrs knows unknown and missing keys and the place of a fault."""
+    from cattrs import Converter
+    from cattrs.gen import make_dict_structure_fn, override
+
+    converter = Converter(forbid_extra_keys=True)
+
+    def table(kind: type, build: Hook) -> None:
+        def structure(raw: Any, target: Any) -> Any:
+            if not isinstance(raw, Mapping):
+                raise wrong("a table", raw)
+            return build(raw, target)
+
+        converter.register_structure_hook(kind, structure)
+
+    def hooked(kind: type, **hooks: Hook) -> Hook:
+        overrides = {name: override(struct_hook=hook) for name, hook in hooks.items()}
+        overrides |= {name: override(omit=True) for name in _HIDDEN.get(kind, ())}
+        structure: Hook = make_dict_structure_fn(kind, converter, **overrides)  # type: ignore[arg-type]  # by name
+        return structure
+
+    log: dict[str, Hook] = {"nodes": positive, "format": format_name, "procs_per_node": positive, "lenient": flag}
+    of_file = hooked(TraceFile, path=text, **log)
+
+    def traces(raw: Any, _: Any) -> Any:
+        listed = [{"path": item} if isinstance(item, str) else item for item in several(raw)]
+        return converter.structure(listed, tuple[TraceFile, ...])
+
+    table(TraceFile, of_file)
+    table(Workload, hooked(Workload, seeds=seeds, jobs=lengths, traces=traces, **log))
+    table(Measurement, hooked(Measurement, **{item.name: duration for item in fields(Measurement)}))
+    for axes, kind in ((AssignmentAxes, Assignment), (OptionAxes, Options)):
+        table(axes, _axes(axes, kind, hooked))
+    table(Sweep, hooked(Sweep, mechanisms=mechanisms, vary=vary))
+    return converter
+
+
+def _axes(
+    axes: type[AssignmentAxes] | type[OptionAxes],
+    kind: type[Assignment] | type[Options],
+    hooked: Callable[..., Hook],
+) -> Hook:
+    """Reads a table with a key for each parameter of a class."""
+    hooks = {item.name: axis(kind, item.name) for item in fields(kind)}
+    own: dict[str, Hook] = {"seeds": seeds} if axes is AssignmentAxes else {}
+    # A class of these keys, so that they are refused and named like all others.
+    keys = make_dataclass(axes.__name__, [(name, Any, None) for name in (*own, *hooks)])
+    structure = hooked(keys, **own, **hooks)
+
+    def build(raw: Any, _: Any) -> Any:
+        given = vars(structure(raw, keys))
+        values = {name: given[name] for name in hooks if given[name] is not None}
+        return axes(values=values, **{name: given[name] for name in own})
+
+    return build

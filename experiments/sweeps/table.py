@@ -1,0 +1,188 @@
+"""The tables of a sweep: tidy rows in the order of the grid, whatever the order in which they came."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from experiments.replay import Measurement
+from experiments.sweeps.grid import GeneratedYear, RunConfiguration
+from experiments.sweeps.simulations import WALL_CLOCK, Outcome
+from experiments.tables import write_csv
+from simulator import reservations
+from simulator.metrics import SUMMARY_COLUMNS
+from simulator.options import Options
+from simulator.records import Accounting
+from workloads.assignment import Assignment
+from workloads.files import atomic_open
+
+__all__ = ["ACCOUNTING", "PARAMETERS", "SUMMARY", "TIMINGS", "TYPES", "WEEKS", "Row", "Tables"]
+
+#: One row of a table.
+Row = Mapping[str, Any]
+
+_WORKLOAD = ("workload", "generator_seed", "generator_jobs", "nodes", "assignment_seed")
+_ASSIGNMENT = tuple(item.name for item in fields(Assignment))
+#: Columns that say which run it is, the same in all tables but that of the weeks.
+PARAMETERS = (
+    *("run", *_WORKLOAD, *_ASSIGNMENT),
+    *(item.name for kind in (Options, Measurement) for item in fields(kind)),
+    *("varied", "mechanism"),
+)
+_METRICS = tuple(name for name in SUMMARY_COLUMNS if name not in ("mechanism", *WALL_CLOCK))
+_STOCHASTIC = tuple(name for name in reservations.SUMMARY_COLUMNS if name not in WALL_CLOCK)
+_OF_TYPE = (
+    *("type", "jobs", "turnaround_h", "wait_h", "wait_median_h", "wait_p95_h", "wait_max_h"),
+    *("bounded_slowdown", "preemption_ratio", "shrink_ratio"),
+)
+_CLOCK = ("decision_ms_p50", *WALL_CLOCK, "prepare_seconds", "run_seconds", "worker_peak_mib")
+
+#: The last ones are empty without stochastic jobs.
+SUMMARY = (*PARAMETERS, *_METRICS, *_STOCHASTIC)
+TYPES = (*PARAMETERS, *_OF_TYPE)
+ACCOUNTING = (*PARAMETERS, *(f"{name}_node_hours" for name in Accounting._fields))
+WEEKS = (*_WORKLOAD, *_ASSIGNMENT, "week", "type", "jobs", "node_hours")
+TIMINGS = (*PARAMETERS, *_CLOCK)
+
+#: At most this share of the time is spent on showing what has come so far.
+_SHARE = 0.05
+#: Shortest time between two looks [s].
+_LEAST = 0.5
+
+
+class Tables:
+    """Rows of the runs that are done.
+
+    Parameters
+    ----------
+    directory
+        Where the files go.
+    runs
+        All runs of the sweep, in the order of the rows.
+    """
+
+    def __init__(self, directory: Path, runs: Sequence[RunConfiguration]) -> None:
+        self._directory = directory
+        self._runs = runs
+        self._outcomes: dict[str, Outcome] = {}
+        self._summary: dict[str, Row] = {}
+        self._next = 0.0
+
+    def add(self, run: RunConfiguration, outcome: Outcome) -> None:
+        """A run is done."""
+        self._outcomes[run.key] = outcome
+        unknown = dict.fromkeys(SUMMARY)
+        self._summary[run.key] = {**unknown, **_parameters(run, outcome), **outcome.measured["summary"]}
+
+    def _done(self) -> list[tuple[RunConfiguration, Outcome, Row]]:
+        return [
+            (run, self._outcomes[run.key], _parameters(run, self._outcomes[run.key]))
+            for run in self._runs
+            if run.key in self._outcomes
+        ]
+
+    @property
+    def summary(self) -> list[Row]:
+        """A row for each run."""
+        return [self._summary[run.key] for run in self._runs if run.key in self._summary]
+
+    @property
+    def types(self) -> list[Row]:
+        """A row for each run and type of jobs, and for all jobs."""
+        return [{**told, **row} for _, outcome, told in self._done() for row in outcome.measured["types"]]
+
+    @property
+    def accounting(self) -> list[Row]:
+        """A row for each run: where all node-hours went."""
+        return [
+            {**told, **{f"{name}_node_hours": hours for name, hours in outcome.measured["accounting"].items()}}
+            for _, outcome, told in self._done()
+        ]
+
+    @property
+    def weeks(self) -> list[Row]:
+        """A row for each job table, week and type: what arrives. Mechanisms and options have no part in it."""
+        rows: dict[Any, list[Row]] = {}
+        for run, outcome, told in self._done():
+            table = run.workload, run.assignment, run.assignment_seed
+            if table not in rows:
+                shared = {name: told[name] for name in WEEKS if name in told}
+                rows[table] = [{**shared, **row} for row in outcome.measured["weeks"]]
+        return [row for part in rows.values() for row in part]
+
+    @property
+    def timings(self) -> list[Row]:
+        """A row for each run: what was measured by the clock, and is another number each time."""
+        return [{**told, **outcome.timings} for _, outcome, told in self._done()]
+
+    def refresh(self) -> None:
+        """Show what has come so far, unless that was done just now."""
+        began = perf_counter()
+        if began >= self._next:
+            self._write_summary()
+            now = perf_counter()
+            self._next = now + max(_LEAST, (now - began) / _SHARE)
+
+    def write(self) -> None:
+        """Write all tables; each is complete or not there."""
+        self._write_summary()
+        for name, rows, columns in (
+            ("types", self.types, TYPES),
+            ("accounting", self.accounting, ACCOUNTING),
+            ("weeks", self.weeks, WEEKS),
+            ("timings", self.timings, TIMINGS),
+        ):
+            write_csv(self._directory / f"{name}.csv", rows, columns)
+
+    def _write_summary(self) -> None:
+        rows = self.summary
+        write_csv(self._directory / "summary.csv", rows, SUMMARY)
+        _write_parquet(self._directory / "summary.parquet", rows, SUMMARY)
+
+
+def _parameters(run: RunConfiguration, outcome: Outcome) -> Row:
+    workload = run.workload
+    generated = workload if isinstance(workload, GeneratedYear) else None
+    return {
+        "run": run.key[:12],
+        "workload": workload.label,
+        "generator_seed": generated.seed if generated else None,
+        "generator_jobs": generated.jobs if generated else None,
+        "nodes": outcome.measured["nodes"],
+        "assignment_seed": run.assignment_seed,
+        **{
+            item.name: _cell(getattr(given, item.name))
+            for given in (run.assignment, run.options, run.measurement)
+            for item in fields(given)
+        },
+        "varied": run.varied,
+        "mechanism": run.mechanism,
+    }
+
+
+def _cell(value: Any) -> Any:
+    """A value as one cell: several numbers stand in one text, separated by blanks."""
+    return " ".join(map(repr, value)) if isinstance(value, tuple) else value
+
+
+def _write_parquet(path: Path, rows: Sequence[Row], columns: Sequence[str]) -> None:
+    """The same table as a file of columns, where pyarrow is installed."""
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        path.unlink(missing_ok=True)  # one from elsewhere would be an older table
+        return
+
+    def column(name: str) -> Any:
+        values = [row[name] for row in rows]
+        known = [value for value in values if value is not None]
+        # A column without a single value would have no type.
+        text, whole = any(isinstance(v, str) for v in known), known and all(isinstance(v, int) for v in known)
+        return pa.array(values, pa.string() if text else pa.int64() if whole else pa.float64())
+
+    with atomic_open(path, "wb") as file:
+        pq.write_table(pa.table([column(name) for name in columns], list(columns)), file)

@@ -1,0 +1,83 @@
+"""A plan carried over to another machine: every reservation longer by a factor.
+
+Source: [P], "Profiles of upcoming HPC Applications and their Impact on Reservation Strategies" (Inria RR-9359),
+section 4.4.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from policies.planning.plan import ReservationPlan
+from workloads.errors import ParameterError
+
+__all__ = ["transferred"]
+
+Floats = npt.NDArray[np.float64]
+
+
+def transferred(
+    plan: ReservationPlan, factor: float, first: float | None = None, *, overheads: bool = True
+) -> ReservationPlan:
+    """The plan with all its reservations scaled.
+
+    Parameters
+    ----------
+    plan
+        Made for the machine that it was learned on.
+    factor
+        By which the work of each reservation takes longer on the other machine; > 0.
+    first
+        That of the first reservation, if it has one of its own; > 0.
+    overheads
+        Whether the time for checkpoints and restarts is scaled too, as that of a user who scales whole reservations
+        ([P] calls it unnecessary); else it is that of the plan.
+
+    Returns
+    -------
+    ReservationPlan
+        With the same memory requests.
+
+    Raises
+    ------
+    ParameterError
+        If a factor is not a finite number > 0.
+
+    Examples
+    --------
+    >>> from policies.planning.costs import CostModel
+    >>> plan = ReservationPlan([20.0, 40.0], [True, False], CostModel(checkpoint=1.0, restart=2.0))
+    >>> plan.length, transferred(plan, 2.0).length, transferred(plan, 2.0, 1.0).length
+    (array([21., 22.]), array([42., 44.]), array([21., 44.]))
+    >>> transferred(plan, 2.0, overheads=False).length
+    array([41., 42.])
+    """
+    begin = factor if first is None else first
+    for name, value in (("factor", factor), ("first", begin)):
+        if not (math.isfinite(value) and value > 0):
+            raise ParameterError(name, "a finite number > 0", value)
+    here = np.concatenate(([0.0], plan.milestones))
+    slopes = np.full(len(plan), factor)
+    slopes[0] = begin
+    there = np.concatenate(([0.0], np.cumsum(slopes * np.diff(here))))
+    costs = plan.costs
+
+    def back(milestones: Floats) -> Floats:
+        """Where on the first machine a run has done that much."""
+        beyond = np.maximum(milestones - there[-1], 0.0)
+        return np.asarray(np.interp(milestones, there, here) + beyond / factor, dtype=float)
+
+    def checkpoint(milestones: Floats) -> Floats:
+        # A milestone of the plan comes back exactly.
+        scale = np.where(milestones <= there[1], begin, factor) if overheads else 1.0
+        return np.asarray(scale * costs.checkpoint_at(back(milestones)), dtype=float)
+
+    def restart(milestones: Floats) -> Floats:
+        # The first reservation never begins with one.
+        return (factor if overheads else 1.0) * costs.restart_at(back(milestones))
+
+    return replace(plan, milestones=there[1:], costs=replace(costs, checkpoint=checkpoint, restart=restart))

@@ -1,0 +1,110 @@
+"""Figures are made from the tables of a directory alone, and are the same bytes whenever that is done."""
+
+from __future__ import annotations
+
+import shutil
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from experiments import cli
+from experiments.tables import read_csv
+
+
+@pytest.fixture(scope="module")
+def experiment(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("experiments")
+    assert cli.main(["experiment", "checkpoint-fig3", "profiles-fig7", "profiles-fig5", "-o", str(directory)]) == 0
+    return directory
+
+
+@pytest.fixture(scope="module")
+def replay(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("replay")
+    year = directory / "year.swf.gz"
+    assert cli.main(["generate", "-o", str(year), "--jobs", "400"]) == 0
+    assert cli.main(["run", str(year), "-o", str(directory), "--mechanism", "baseline,CUA&SPAA", "--plot"]) == 0
+    return directory
+
+
+def pictures(directory: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in directory.iterdir() if path.suffix in (".png", ".pdf")}
+
+
+@pytest.mark.parametrize("kind", ["experiment", "replay"])
+def test_pictures_are_the_same_bytes_again(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    source: Path = request.getfixturevalue(kind)
+    written = pictures(source)
+    assert len(written) == (4 if kind == "experiment" else 6)
+    for path in source.glob("*.csv"):
+        if not path.name.endswith("-verdicts.csv"):
+            shutil.copy(path, tmp_path)
+    for _ in range(2):
+        assert cli.main(["plot", str(tmp_path)]) == 0
+        assert pictures(tmp_path) == written
+    for path in source.glob("*-verdicts.csv"):
+        assert (tmp_path / path.name).read_bytes() == path.read_bytes()
+
+
+def test_only_the_named_are_drawn(experiment: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for path in experiment.glob("*.csv"):
+        shutil.copy(path, tmp_path)
+    assert cli.main(["plot", str(tmp_path), "checkpoint-fig3"]) == 0
+    assert set(pictures(tmp_path)) == {"checkpoint-fig3.png", "checkpoint-fig3.pdf"}
+    assert capsys.readouterr().out.startswith("checkpoint-fig3: checkpoint-fig3.png, checkpoint-fig3.pdf; ")
+
+
+def test_the_machine_is_a_table_of_what_was_simulated(replay: Path) -> None:
+    rows = read_csv(replay / "machine.csv")
+    for mechanism in ("baseline", "CUA-SPAA"):
+        own = [row for row in rows if row["mechanism"] == mechanism]
+        assert own[0]["start_s"] == 0
+        assert all(row["end_s"] == after["start_s"] for row, after in pairwise(own))
+        busy = sum((row["end_s"] - row["start_s"]) * row["busy_percent"] for row in own) / 100 * 4392 / 3600
+        told = next(row for row in read_csv(replay / "accounting.csv") if row["mechanism"] == mechanism)
+        states = [value for name, value in told.items() if name.endswith("_node_hours")]
+        assert busy == pytest.approx(sum(states) - told["idle_node_hours"] - told["held_node_hours"])
+
+
+def test_a_run_without_pictures_leaves_no_machine_of_an_earlier_one(replay: Path, tmp_path: Path) -> None:
+    for path in (*replay.glob("*.csv"), replay / "year.swf.gz"):
+        shutil.copy(path, tmp_path)
+    assert cli.main(["run", str(tmp_path / "year.swf.gz"), "-o", str(tmp_path), "--mechanism", "baseline"]) == 0
+    assert not (tmp_path / "machine.csv").exists()
+
+
+def refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    capsys.readouterr()
+    assert cli.main(["plot", *words]) == 2
+    sentence = capsys.readouterr().err.strip()
+    assert len(sentence.splitlines()) == 1
+    return sentence
+
+
+def test_refusals_are_one_sentence(experiment: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "no such directory" in refused([str(tmp_path / "none")], capsys)
+    assert "holds no table that is drawn" in refused([str(tmp_path)], capsys)
+    assert "unknown experiment" in refused([str(experiment), "checkpoint-fig0"], capsys)
+    assert "holds no tables of the experiment checkpoint-fig6" in refused([str(experiment), "checkpoint-fig6"], capsys)
+    file = tmp_path / "file"
+    file.touch()
+    assert "is not a directory" in refused([str(file)], capsys)
+
+
+@pytest.mark.parametrize("damage", ["head", "cells", "empty", "binary", "numbers", "rows"])
+def test_a_damaged_table_is_refused_and_nothing_is_written(
+    damage: str, experiment: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = (experiment / "checkpoint-fig3.csv").read_text().splitlines()
+    content = {
+        "head": "\n".join(["a,b", "1,2"]),
+        "cells": "\n".join([*lines, "1"]),
+        "empty": "",
+        "binary": "\0\1",
+        "numbers": "\n".join([lines[0], *("x" + "," * lines[0].count(",") for _ in lines[1:])]),
+        "rows": lines[0],
+    }[damage]
+    (tmp_path / "checkpoint-fig3.csv").write_text(content)
+    assert "checkpoint-fig3.csv" in refused([str(tmp_path)], capsys)
+    assert [path.name for path in tmp_path.iterdir()] == ["checkpoint-fig3.csv"]
