@@ -190,16 +190,16 @@ def test_the_same_table_gives_the_same_plans(fit: str) -> None:
 
 
 def test_planning_is_no_time_of_the_scheduler() -> None:
-    pause = 0.05
+    pause = 0.2
 
     def slowly(nodes: int) -> tuple[float, float, float]:
         time.sleep(pause)
         return 1.0, 0.0, 0.0
 
-    jobs = [stochastic(number, 50.0 * number, 1, 90.0, "maximum") for number in range(8)]
+    jobs = [stochastic(number, 50.0 * number, 1, 90.0, "maximum") for number in range(4)]
     result = simulate(jobs, 1, planner=Planner(fit="discrete", least=2, prices=slowly))
-    assert result.planning_seconds >= 8 * pause
-    assert result.engine_seconds < 8 * pause
+    assert result.planning_seconds >= 4 * pause
+    assert result.engine_seconds < 4 * pause
     assert max(result.latencies) < pause
     assert result.summary()["planning_seconds"] == result.planning_seconds
 
