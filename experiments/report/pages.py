@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["MOST_BYTES", "answers_of", "contents", "page"]
 
 #: A picture may be so large [bytes].
-MOST_BYTES = 40 * 1024
+MOST_BYTES = 48 * 1024
 _DPI = 120
 _NOT_YET = "*Not measured yet.*"
 
@@ -112,19 +112,22 @@ def _sizes(item: Experiment, record: Mapping[str, Any]) -> str:
 
 
 def _small_png(figure: Figure) -> bytes:
-    """A picture with a palette, of as many colours as fit into :data:`MOST_BYTES`."""
+    """A picture with a palette, as sharp and of as many colours as fit into :data:`MOST_BYTES`."""
     from PIL import Image
 
-    plain = io.BytesIO()
-    figure.savefig(plain, format="png", dpi=_DPI, metadata={"Software": None})
     content = b""
-    for colors in (128, 64, 32, 16):
-        packed = io.BytesIO()
-        image = Image.open(plain).convert("RGB").quantize(colors, dither=Image.Dither.NONE)
-        image.save(packed, "png", optimize=True)
-        content = packed.getvalue()
-        if len(content) <= MOST_BYTES:
-            break
+    for dpi, fewest in ((_DPI, 32), (96, 32), (72, 16)):
+        plain = io.BytesIO()
+        figure.savefig(plain, format="png", dpi=dpi, metadata={"Software": None})
+        image = Image.open(plain).convert("RGB")
+        for colors in (128, 64, 32, 16):
+            packed = io.BytesIO()
+            image.quantize(colors, dither=Image.Dither.NONE).save(packed, "png", optimize=True)
+            content = packed.getvalue()
+            if len(content) <= MOST_BYTES:
+                return content
+            if colors == fewest:
+                break
     return content
 
 

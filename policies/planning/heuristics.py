@@ -31,7 +31,7 @@ def maximum(
 
     Notes
     -----
-    The "HPC" strategy of "Speculative Scheduling for Stochastic HPC Applications with Incomplete Data", section VI.
+    The "HPC" strategy of "Making Speculative Scheduling Robust to Incomplete Data", section VI.
     """
     _, longest = _mean_and_longest(law_or_runs, k)
     return _geometric("maximum", longest, longest, costs, factor, checkpointed=False)
