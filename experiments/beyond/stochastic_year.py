@@ -231,6 +231,8 @@ def _compared(claim: str, better: Any, worse: Any) -> Verdict:
 
 
 def _draw(tables: Tables) -> Figure:
+    from matplotlib.ticker import LogLocator, NullFormatter
+
     from experiments.figures.style import PAGE, dress, legend_above, mechanism_name, new_figure
 
     rows = tables[""]
@@ -256,7 +258,14 @@ def _draw(tables: Tables) -> Figure:
                     percent, means, color=color, linestyle=dashes, linewidth=1.1, marker="o", markersize=1.8
                 )
             last = mechanism == mechanisms[-1]
-            axes.set_ylim(bottom=0 if scale == 1 else None)
+            if metric.startswith("turnaround"):
+                # Where plans overload the machine turnaround grows without bound, and all else would be a line at 0.
+                axes.set_yscale("log")
+                axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+                axes.yaxis.set_major_formatter("{x:g}")
+                axes.yaxis.set_minor_formatter(NullFormatter())
+            elif scale == 1:
+                axes.set_ylim(bottom=0)
             dress(axes, x="stochastic [%]" if last else "", y="", title="")
             axes.set_title(label if mechanism == mechanisms[0] else "", fontsize=6.5, loc="left")
         line[0].set_ylabel(mechanism_name(mechanism), fontsize=8)
