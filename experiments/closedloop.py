@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from policies.planning.waitmodel import WaitModel
     from workloads.laws import Law
 
-__all__ = ["COLUMNS", "Loop", "Round", "close_loop", "waits_of"]
+__all__ = ["COLUMNS", "Loop", "Round", "check_planned", "close_loop", "waits_of"]
 
 #: Of a round, beside those of the summary.
 COLUMNS = (
@@ -167,9 +167,7 @@ def close_loop(
     if not tolerance >= 0:
         raise ParameterError("tolerance", "a share of at least 0", tolerance)
     table, settings = list(jobs), options or Options()
-    given = set(plans or {})
-    if not any(job.type is JobType.STOCHASTIC and job.plan not in given for job in table):
-        raise InputError("no job is stochastic and planned by a strategy, so there is nothing to plan again")
+    check_planned(table, plans or {})
     made = planner or Planner()
     found: list[Round] = []
     prices: WaitModel | None = None
@@ -187,6 +185,18 @@ def close_loop(
             break
         prices = fitted
     return Loop(tuple(found))
+
+
+def check_planned(jobs: Sequence[Job], plans: Mapping[str, ReservationPlan]) -> None:
+    """Refuse jobs of which none is planned by a strategy.
+
+    Raises
+    ------
+    InputError
+        If there is nothing that a loop could plan again.
+    """
+    if not any(job.type is JobType.STOCHASTIC and job.plan not in plans for job in jobs):
+        raise InputError("no job is stochastic and planned by a strategy, so there is nothing to plan again")
 
 
 def waits_of(result: Result, jobs: Sequence[Job]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

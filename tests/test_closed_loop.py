@@ -140,3 +140,11 @@ def test_wrong_words(tmp_path: Path, capsys: pytest.CaptureFixture[str], words: 
     assert cli.main(["loop", "none.swf", "-o", str(tmp_path / "out"), *words]) == 2
     assert told in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+def test_a_trace_without_stochastic_jobs_leaves_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trace = tmp_path / "year.swf"
+    assert cli.main(["generate", "-o", str(trace), "--jobs", "50"]) == 0
+    assert cli.main(["loop", str(trace), "-o", str(tmp_path / "out")]) == 2
+    assert "no job is stochastic" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()

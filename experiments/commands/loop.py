@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(arguments: argparse.Namespace) -> None:
     """Run the command."""
-    from experiments.closedloop import COLUMNS, Round, close_loop
+    from experiments.closedloop import COLUMNS, Round, check_planned, close_loop
     from experiments.figures.loop import plot_loop
     from experiments.figures.style import save
     from experiments.planreport import write_json
@@ -46,6 +46,7 @@ def main(arguments: argparse.Namespace) -> None:
     rounds, tolerance = whole(arguments.rounds, "--rounds", 1), share(arguments.tolerance, "--tolerance")
     classes = classes_of(arguments.classes)
     simulation = simulation_of(arguments, mechanisms)
+    check_planned(simulation.jobs, simulation.plans)
     directory = make_directory(arguments.output)
     if simulation.about:
         print(simulation.about)
