@@ -114,10 +114,11 @@ def mechanisms(raw: Any, _: Any) -> tuple[str, ...]:
 
 
 def format_name(raw: Any, _: Any) -> str:
-    known = [name for name in READERS if name != "job-table"]
-    if text(raw) not in known:
-        raise UnknownNameError("format", raw, known)
-    return str(raw)
+    name = text(raw)
+    if name == "job-table":
+        raise UnknownNameError("format", name, [known for known in READERS if known != name])
+    _ = READERS[name]
+    return name
 
 
 def vary(raw: Any, _: Any) -> str:
