@@ -20,6 +20,7 @@ __all__ = [
     "Hold",
     "Loan",
     "Preempt",
+    "Promise",
     "Request",
     "Reservation",
     "RunningJob",
@@ -189,6 +190,22 @@ class SystemView(Protocol):
     def releases(self) -> Sequence[tuple[int, int, int]]:
         """(time, tie-break, nodes) in ascending order: nodes that running jobs give up when their walltime ends, and
         jobs under warning when they vacate; borrowed nodes and those promised to an arrived job are not counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """A reservation that a backfilling rule keeps for a waiting job.
+
+    Attributes
+    ----------
+    job_id
+        The job.
+    at
+        When it will start at the latest, by what is known now [ticks].
+    """
+
+    job_id: int
+    at: int
 
 
 @dataclass(frozen=True, slots=True)
