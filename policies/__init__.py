@@ -5,7 +5,7 @@ they know no SimPy, keep no clock and do no input or output, so each is tested a
 """
 
 from policies.mechanism import BASELINE, MECHANISMS, Mechanism, parse_mechanism
-from policies.port import Expand, Expect, Hold, Preempt, Promise, Shrink, Start, SystemView
+from policies.port import Expand, Expect, Hold, Preempt, Promise, Shrink, Start, SystemView, Window
 
 __all__ = [
     "BASELINE",
@@ -19,5 +19,6 @@ __all__ = [
     "Shrink",
     "Start",
     "SystemView",
+    "Window",
     "parse_mechanism",
 ]

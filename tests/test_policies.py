@@ -16,7 +16,7 @@ from policies.lending import give_back
 from policies.mechanism import MECHANISMS, Mechanism, parse_mechanism
 from policies.notice import collect, ignore, plan
 from policies.order import ORDERS, fcfs
-from policies.port import Expand, Expect, Hold, Preempt, Promise, Shrink, Start
+from policies.port import Expand, Expect, Hold, Preempt, Promise, Shrink, Start, Window
 from policies.shadow import NEVER, shadow_of
 from policies.tenancy import TENANCIES
 from workloads.errors import UnknownNameError
@@ -102,6 +102,7 @@ class View:
     now: int = 0
     nodes: int = 100
     releases: Sequence[tuple[int, int, int]] = field(default_factory=list)
+    windows: Sequence[Window] = ()
 
 
 def starts(actions: Sequence[Any]) -> list[tuple[int, int]]:
