@@ -20,6 +20,7 @@ __all__ = [
     "Hold",
     "Loan",
     "Preempt",
+    "Promise",
     "Request",
     "Reservation",
     "RunningJob",
@@ -215,6 +216,22 @@ class SystemView(Protocol):
         walltime leaves each of them enough nodes at each of its instants. A window that has begun is none any more: its
         nodes are gone and stand in ``releases``. Only if it still waits for some is it here with those, and its start
         is then not after ``now``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """A reservation that a backfilling rule keeps for a waiting job.
+
+    Attributes
+    ----------
+    job_id
+        The job.
+    at
+        When it will start at the latest, by what is known now [ticks].
+    """
+
+    job_id: int
+    at: int
 
 
 @dataclass(frozen=True, slots=True)
