@@ -67,6 +67,7 @@ def add_simulation(parser: argparse.ArgumentParser) -> None:
     add_preparation(parser)
     machine = parser.add_argument_group("operating the machine")
     machine.add_argument("--order", metavar="NAME", default="fcfs", help="queue order (default fcfs)")
+    machine.add_argument("--backfilling", metavar="NAME", default="easy", help="backfilling rule (default easy)")
     machine.add_argument(
         "--backfill-length",
         metavar="WHAT",
@@ -105,6 +106,7 @@ def simulation_of(arguments: argparse.Namespace, mechanisms: Sequence[str]) -> S
     assignment, seed = assignment_of(arguments)
     options = Options(
         order=arguments.order,
+        backfilling=arguments.backfilling,
         backfill_length=arguments.backfill_length,
         passes=arguments.passes,
         tenants=arguments.tenants,

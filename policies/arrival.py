@@ -6,11 +6,12 @@ Source: hybrid-workload-scheduling, section III-B.2; hybrid-workloads.md, sectio
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol, cast
 
 from policies.port import Preempt, Request, RunningJob, Shrink, SystemView
-from policies.registry import Registry
+from workloads.errors import InputError
 from workloads.job import JobType
+from workloads.registry import Registry
 
 __all__ = ["ARRIVALS", "ArrivalStrategy", "PreemptAtArrival", "ShrinkPreemptAtArrival"]
 
@@ -97,6 +98,12 @@ def _even_shares(spare: dict[int, int], missing: int) -> dict[int, int]:
     return shares
 
 
-ARRIVALS: Registry[ArrivalStrategy] = Registry("arrival strategy")
-ARRIVALS.add("PAA", PreemptAtArrival())
-ARRIVALS.add("SPAA", ShrinkPreemptAtArrival())
+def _strategy(plugin: Any) -> ArrivalStrategy:
+    if not all(callable(getattr(plugin, method, None)) for method in ("room", "make_room")):
+        raise InputError("an arrival strategy has the methods room and make_room")
+    return cast(ArrivalStrategy, plugin)
+
+
+ARRIVALS: Registry[ArrivalStrategy] = Registry("arrival strategy", "holdfast.arrivals", _strategy)
+ARRIVALS.add("PAA", PreemptAtArrival(), "preempt running jobs in ascending preemption overhead")
+ARRIVALS.add("SPAA", ShrinkPreemptAtArrival(), "shrink malleable jobs evenly if that suffices, else preempt")

@@ -6,13 +6,19 @@ section 3.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Literal, cast
 
-from policies.port import TOLERANCE, Start, SystemView
-from policies.shadow import shadow_of
+from policies.port import TOLERANCE, Promise, Start, SystemView
+from policies.shadow import NEVER, shadow_of
+from workloads.errors import ParameterError
+from workloads.registry import Registry, function_of, parameters_of
 
-__all__ = ["Easy"]
+__all__ = ["BACKFILLING", "Backfilling", "Easy", "backfilling"]
+
+#: The jobs to start now, in this order: one scheduling pass.
+Backfilling = Callable[[SystemView], "list[Start]"]
 
 
 @dataclass(frozen=True)
@@ -26,6 +32,10 @@ class Easy:
     """
 
     length: Literal["walltime", "runtime"] = "walltime"
+
+    def __post_init__(self) -> None:
+        if self.length not in ("walltime", "runtime"):
+            raise ParameterError("length", "walltime or runtime", self.length)
 
     def __call__(self, view: SystemView) -> list[Start]:
         """The jobs to start now, in this order."""
@@ -72,3 +82,38 @@ class Easy:
             if not free:
                 break
         return starts
+
+    def promises(self, view: SystemView) -> list[Promise]:
+        """The reservation of the head: its shadow time, once those before it have started; none if it is never."""
+        free = view.free
+        started: list[tuple[int, int, int]] = []
+        for job in view.queue:
+            if job.min_nodes > free:
+                at = shadow_of(view, job, free, sorted(started)).time
+                return [Promise(job.job_id, at)] if at < NEVER else []
+            size = min(job.nodes, free)
+            started.append((view.now + job.limit(size), job.job_id, size))
+            free -= size
+        return []
+
+
+BACKFILLING: Registry[Backfilling] = Registry("backfilling rule", "holdfast.backfilling", function_of("the view"))
+BACKFILLING.add("easy", Easy(), "EASY: whoever does not delay the first job that must wait")
+
+
+def backfilling(name: str, length: str = "walltime") -> Backfilling:
+    """The rule of that name, judging candidates by that length.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such rule.
+    ParameterError
+        If it does not look at runtimes, and should.
+    """
+    rule = BACKFILLING[name]
+    if length == "walltime":
+        return rule
+    if "length" not in parameters_of(rule):
+        raise ParameterError("backfill_length", f"walltime with the backfilling rule {name}", length)
+    return cast(Backfilling, replace(cast(Any, rule), length=length))

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 from policies.arrival import ARRIVALS, ArrivalStrategy
 from policies.notice import NOTICES, NoticeStrategy
 from workloads.errors import UnknownNameError
+from workloads.registry import Registry
 
 __all__ = ["BASELINE", "MECHANISMS", "Mechanism", "parse_mechanism"]
 
@@ -60,7 +62,8 @@ def parse_mechanism(name: str) -> Mechanism | None:
     Parameters
     ----------
     name
-        ``baseline``, or notice and arrival strategy joined by ``&`` or ``-``, in any case.
+        ``baseline``, or notice and arrival strategy joined by ``&`` or ``-``, in any case; either may be an import
+        path.
 
     Returns
     -------
@@ -69,8 +72,8 @@ def parse_mechanism(name: str) -> Mechanism | None:
 
     Raises
     ------
-    UnknownNameError
-        If it is neither.
+    InputError
+        If it is neither, or a plug-in cannot be imported.
 
     Examples
     --------
@@ -79,10 +82,25 @@ def parse_mechanism(name: str) -> Mechanism | None:
     """
     if name.lower() == BASELINE:
         return None
-    parts = name.replace("&", "-").split("-")
-    if len(parts) == 2:
-        notice = {known.lower(): known for known in NOTICES}.get(parts[0].lower())
-        arrival = {known.lower(): known for known in ARRIVALS}.get(parts[1].lower())
-        if notice and arrival:
-            return Mechanism(notice, arrival)
-    raise UnknownNameError("mechanism", name, [BASELINE, *(mechanism.slug for mechanism in MECHANISMS)])
+    # The names of strategies may have dashes, too.
+    for at, mark in enumerate(name):
+        if mark in "-&":
+            notice, arrival = _known(NOTICES, name[:at]), _known(ARRIVALS, name[at + 1 :])
+            if notice and arrival:
+                return Mechanism(notice, arrival)
+    known = [f"{notice}-{arrival}" for notice in NOTICES.listing() for arrival in ARRIVALS.listing()]
+    raise UnknownNameError("mechanism", name, [BASELINE, *known])
+
+
+def _known(registry: Registry[Any], text: str) -> str:
+    """The text as the registry spells it, if it names a strategy; an import path is one, or says why it is not."""
+    spelled = {known.lower(): known for known in registry}
+    name, *words = text.split() or [""]
+    found = name if ":" in name else spelled.get(name.lower(), "")
+    if not found and name in registry.listing():
+        found = name
+    if found:
+        found = " ".join([found, *words])
+        # Refused now if it cannot be had.
+        registry[found]
+    return found

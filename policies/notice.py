@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from policies.port import TOLERANCE, Action, Expect, Hold, Preempt, Request, RunningJob, SystemView
-from policies.registry import Registry
 from workloads.job import JobType
+from workloads.registry import Registry, function_of
 from workloads.units import SECOND
 
 __all__ = ["NOTICES", "NoticeStrategy", "collect", "ignore", "plan"]
@@ -90,7 +90,9 @@ def _holdable(view: SystemView, request: Request) -> int:
 #: CUP with the model's two-minute warning.
 plan = _Plan()
 
-NOTICES: Registry[NoticeStrategy] = Registry("notice strategy")
-NOTICES.add("N", ignore)
-NOTICES.add("CUA", collect)
-NOTICES.add("CUP", plan)
+NOTICES: Registry[NoticeStrategy] = Registry(
+    "notice strategy", "holdfast.notices", function_of("the view and the on-demand job")
+)
+NOTICES.add("N", ignore, "the notice is ignored")
+NOTICES.add("CUA", collect, "collect until actual arrival: reserve free nodes, then what others release")
+NOTICES.add("CUP", plan, "collect until predicted arrival: expect releases, and plan preemptions for the rest")

@@ -7,11 +7,12 @@ input. On-demand jobs that could not start always stand before all others (hybri
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from policies.port import WaitingJob
-from policies.registry import Registry
+from workloads.errors import InputError
+from workloads.registry import Registry
 
 __all__ = ["ORDERS", "Order", "fcfs"]
 
@@ -30,7 +31,7 @@ class Order:
     """
 
     key: Callable[[WaitingJob, int], Any]
-    static: bool = False
+    static: bool = field(default=False, metadata={"parameter": False})
 
 
 def fcfs(job: WaitingJob, now: int) -> int:
@@ -38,5 +39,14 @@ def fcfs(job: WaitingJob, now: int) -> int:
     return job.submit
 
 
-ORDERS: Registry[Order] = Registry("order")
-ORDERS.add("fcfs", Order(fcfs, static=True))
+def _order(plugin: Any) -> Order:
+    """A plain key function is an order, too; ``static`` may be an attribute of it."""
+    if isinstance(plugin, Order):
+        return plugin
+    if not callable(plugin):
+        raise InputError("an order is a function of a waiting job and the time")
+    return Order(plugin, static=bool(getattr(plugin, "static", False)))
+
+
+ORDERS: Registry[Order] = Registry("order", "holdfast.orders", _order)
+ORDERS.add("fcfs", Order(fcfs, static=True), "first come, first served: by first submit")

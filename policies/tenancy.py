@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from policies.port import TOLERANCE, Reservation, Start, SystemView, WaitingJob
-from policies.registry import Registry
 from workloads.job import JobType
+from workloads.registry import Registry, function_of
 
 __all__ = ["TENANCIES", "Tenancy"]
 
@@ -81,7 +81,7 @@ def _tenancy(admit: Admission) -> Tenancy:
     return tenants
 
 
-TENANCIES: Registry[Tenancy] = Registry("tenants rule")
-TENANCIES.add("any", _tenancy(_any))
-TENANCIES.add("fits", _tenancy(_fits))
-TENANCIES.add("none", _no_tenants)
+TENANCIES: Registry[Tenancy] = Registry("tenants rule", "holdfast.tenancies", function_of("the view"))
+TENANCIES.add("any", _tenancy(_any), "any job that fits on the idle reserved nodes")
+TENANCIES.add("fits", _tenancy(_fits), "a job whose walltime ends before the estimated arrival")
+TENANCIES.add("none", _no_tenants, "nobody: reserved nodes stay idle")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import simpy
 
-from policies.backfilling import Easy
+from policies.backfilling import backfilling
 from policies.mechanism import Mechanism
 from policies.port import Start
 from policies.tenancy import TENANCIES
@@ -104,7 +104,7 @@ class Engine:
         self._log = log
         self.system = System(nodes, options, log, self)
         self._service = OnDemandService(self.system, mechanism, self) if mechanism is not None else None
-        self._backfill = Easy(options.backfill_length)
+        self._backfill = backfilling(options.backfilling, options.backfill_length)
         self._tenants = TENANCIES[options.tenants]
         self._timeout = to_ticks(options.timeout)
         self._pass_per_event = options.passes == "event"

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, fields
 from typing import Literal
 
+from policies.backfilling import backfilling
 from policies.order import ORDERS
 from policies.tenancy import TENANCIES
 from workloads.errors import ParameterError, UnknownNameError
@@ -20,7 +21,9 @@ class Options:
     Attributes
     ----------
     order
-        Queue order, by its registered name.
+        Queue order, by its registered name, import path or entry point (:mod:`workloads.registry`).
+    backfilling
+        Who may start before the first job that must wait; likewise.
     backfill_length
         What a backfilling candidate is judged by: its ``walltime`` (EASY), or its true ``runtime`` (CQSim).
     passes
@@ -47,6 +50,7 @@ class Options:
     """
 
     order: str = "fcfs"
+    backfilling: str = "easy"
     backfill_length: Literal["walltime", "runtime"] = "walltime"
     passes: Literal["instant", "event"] = "instant"
     tenants: str = "any"
@@ -75,7 +79,7 @@ class Options:
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
             raise ParameterError("seed", "a whole number >= 0", self.seed)
         # The registries refuse unknown names.
-        _ = ORDERS[self.order], TENANCIES[self.tenants]
+        _ = ORDERS[self.order], TENANCIES[self.tenants], backfilling(self.backfilling, self.backfill_length)
 
     @classmethod
     def of(cls, **options: object) -> Options:

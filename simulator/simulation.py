@@ -60,8 +60,8 @@ def simulate(
     plans
         Plans that are given, by the name that stochastic jobs have for them; times in seconds.
     **options
-        Fields of :class:`simulator.options.Options`: ``order``, ``backfill_length``, ``passes``, ``tenants``,
-        ``warning``, ``timeout``, ``checkpoint_variation``, ``checkpoint_mode``, ``seed``.
+        Fields of :class:`simulator.options.Options`: ``order``, ``backfilling``, ``backfill_length``, ``passes``,
+        ``tenants``, ``warning``, ``timeout``, ``checkpoint_variation``, ``checkpoint_mode``, ``seed``.
 
     Returns
     -------

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from workloads.alcf import looks_like_alcf, parse_alcf
-from workloads.errors import ParameterError, TraceError, UnknownNameError
+from workloads.errors import InputError, ParameterError, TraceError
 from workloads.files import decode_text, read_bytes, sha256_of
 from workloads.jobtable import PARQUET_MAGIC, JobTable, looks_like_job_table, parse_job_table
+from workloads.registry import Registry
 from workloads.sacct import looks_like_sacct, parse_sacct
 from workloads.swf import looks_like_swf, parse_swf
 from workloads.trace import Trace
@@ -62,13 +63,21 @@ def _parse_table(data: bytes, path: str | Path, *, lenient: bool, procs_per_node
     return parse_job_table(data, path)
 
 
+def _reader(plugin: Any) -> Reader:
+    """A plain function that parses a text is a reader, too; its format is not recognised and must be named."""
+    if isinstance(plugin, Reader):
+        return plugin
+    if not callable(plugin):
+        raise InputError("must be a Reader, or a function of a text and its path")
+    return Reader(lambda head: False, _log(plugin))
+
+
 #: The formats by name, asked in this order.
-READERS: dict[str, Reader] = {
-    "job-table": Reader(looks_like_job_table, _parse_table),
-    "alcf": Reader(looks_like_alcf, _log(parse_alcf)),
-    "sacct": Reader(looks_like_sacct, _log(parse_sacct)),
-    "swf": Reader(looks_like_swf, _log(parse_swf)),
-}
+READERS: Registry[Reader] = Registry("format", "holdfast.readers", _reader)
+READERS.add("job-table", Reader(looks_like_job_table, _parse_table), "Holdfast's own job table, CSV or Parquet")
+READERS.add("alcf", Reader(looks_like_alcf, _log(parse_alcf)), "job logs of the Argonne Leadership Computing Facility")
+READERS.add("sacct", Reader(looks_like_sacct, _log(parse_sacct)), "Slurm accounting, as sacct --parsable2 prints it")
+READERS.add("swf", Reader(looks_like_swf, _log(parse_swf)), "Standard Workload Format (Parallel Workloads Archive)")
 
 
 def read_workload(
@@ -101,11 +110,10 @@ def read_workload(
     ParameterError
         If ``procs_per_node`` makes no sense for the format.
     """
-    if format is not None and format not in READERS:
-        raise UnknownNameError("format", format, READERS)
+    named = READERS[format] if format is not None else None
     data = read_bytes(path)
-    name = format or _recognised(data, path)
-    return READERS[name].parse(data, path, lenient=lenient, procs_per_node=procs_per_node)
+    reader = named or READERS[_recognised(data, path)]
+    return reader.parse(data, path, lenient=lenient, procs_per_node=procs_per_node)
 
 
 def read_trace(
@@ -129,7 +137,11 @@ def _recognised(data: bytes, path: str | Path) -> str:
         return "job-table"
     # Cut at a line end, or a character of several bytes might be cut in two.
     head = decode_text(data[: data.find(b"\n", _HEAD) + 1 or None], path)
-    for name, reader in READERS.items():
-        if reader.recognises(head):
+    for name in READERS:
+        if READERS[name].recognises(head):
+            return name
+    # Formats of installed packages are asked last: they cannot take a file away from those that are built in.
+    for name in READERS.listing():
+        if name not in READERS and READERS[name].recognises(head):
             return name
     raise TraceError(path, None, f"is none of the formats {', '.join(READERS)}; name one if it should be read as such")

@@ -114,10 +114,12 @@ def mechanisms(raw: Any, _: Any) -> tuple[str, ...]:
 
 
 def format_name(raw: Any, _: Any) -> str:
-    known = [name for name in READERS if name != "job-table"]
-    if text(raw) not in known:
-        raise UnknownNameError("format", raw, known)
-    return str(raw)
+    name = text(raw)
+    logs = [known for known in READERS if known != "job-table"]
+    if name == "job-table" or (":" not in name and name not in READERS.listing()):
+        raise UnknownNameError("format", name, logs)
+    _ = READERS[name]
+    return name
 
 
 def vary(raw: Any, _: Any) -> str:

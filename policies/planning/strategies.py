@@ -15,9 +15,9 @@ from policies.planning.memory import mem_all_ckpt, mem_all_ckpt_v2
 from policies.planning.optimal import cheapest
 from policies.planning.periodic import all_checkpoint_periodic, no_checkpoint_periodic
 from policies.planning.plan import ReservationPlan
-from policies.registry import Registry
 from workloads.errors import ParameterError
 from workloads.laws import Law
+from workloads.registry import Registry, function_of
 
 __all__ = ["STRATEGIES", "Strategy", "all_checkpoint", "no_checkpoint", "optimal", "plans"]
 
@@ -103,7 +103,9 @@ def _cheapest(
     )
 
 
-STRATEGIES: Registry[Strategy] = Registry("planning strategy")
+STRATEGIES: Registry[Strategy] = Registry(
+    "planning strategy", "holdfast.strategies", function_of("a law or past runs, and costs")
+)
 STRATEGIES.add("optimal", optimal)
 STRATEGIES.add("all-ckpt", all_checkpoint)
 STRATEGIES.add("no-ckpt", no_checkpoint)
