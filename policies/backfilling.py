@@ -12,6 +12,7 @@ from typing import Any, Literal, cast
 
 from policies.port import TOLERANCE, Promise, Start, SystemView
 from policies.shadow import NEVER, shadow_of
+from policies.windows import easy_around_windows
 from workloads.errors import ParameterError
 from workloads.registry import Registry, function_of, parameters_of
 
@@ -39,6 +40,8 @@ class Easy:
 
     def __call__(self, view: SystemView) -> list[Start]:
         """The jobs to start now, in this order."""
+        if view.windows:
+            return easy_around_windows(view, self.length)
         queue = view.queue
         free = view.free
         now = view.now

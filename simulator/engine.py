@@ -12,6 +12,7 @@ The clock counts integer ticks, so that an instant is exact; within it events ar
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -23,10 +24,11 @@ from policies.port import Start
 from policies.tenancy import TENANCIES
 from simulator.cluster import Kind
 from simulator.eventlog import EventLog
-from simulator.holders import Reservation, Run
+from simulator.holders import Lender, Reservation, Run
 from simulator.jobstate import FixedJob, JobState
 from simulator.ondemand import OnDemandService
 from simulator.options import Options
+from simulator.outages import OutageService
 from simulator.stochastic import StochasticJob
 from simulator.system import System
 from workloads.errors import InvariantError
@@ -35,6 +37,7 @@ from workloads.units import SECOND, to_ticks
 
 if TYPE_CHECKING:
     from policies.planning.planbook import PlanBook
+    from simulator.closures import Closures
 
 __all__ = ["Engine", "Sample"]
 
@@ -46,7 +49,8 @@ Sample = tuple[int, int, int, int, int]
 _REPORT_EVERY = 200
 
 #: The order within an instant (hybrid-workloads.md, section 3). Plain integers, because each event multiplies one.
-RELEASE, REQUEUE, PLAN, NOTICE, ARRIVAL, PASS = range(1, 7)
+#: In each turn of an outage what ends comes before what begins.
+RELEASE, REQUEUE, OUTAGE, PLAN, NOTICE, ARRIVAL, PASS = range(1, 8)
 
 
 class Moment(simpy.Event):
@@ -81,9 +85,13 @@ class Engine:
         Told now and then how many jobs have ended.
     book
         Who plans the stochastic jobs; None: there are none.
+    closures
+        Outages; None: there are none.
 
     Attributes
     ----------
+    outages
+        Who carries them out.
     latencies
         Wall-clock seconds of each decision with its scheduling pass.
     planning_seconds
@@ -99,11 +107,13 @@ class Engine:
         log: EventLog,
         progress: Callable[[int], None] | None = None,
         book: PlanBook | None = None,
+        closures: Closures | None = None,
     ) -> None:
         self._env = simpy.Environment()
         self._log = log
         self.system = System(nodes, options, log, self)
         self._service = OnDemandService(self.system, mechanism, self) if mechanism is not None else None
+        self.outages = OutageService(self.system, self._service, closures) if closures is not None else None
         self._backfill = backfilling(options.backfilling, options.backfill_length)
         self._tenants = TENANCIES[options.tenants]
         self._timeout = to_ticks(options.timeout)
@@ -133,6 +143,8 @@ class Engine:
         self._env.process(self._feed_arrivals())
         if self._service is not None and self._notices:
             self._env.process(self._feed_notices(self._service))
+        if self.outages is not None:
+            self._env.process(self._feed_outages(self.outages))
         self._env.run(until=self._done)
         self._sample()
 
@@ -161,6 +173,19 @@ class Engine:
             yield self._moment(job.notice, NOTICE, job.rank)
             began = self._enter()
             self._leave(began, passing=service.notice(job))
+
+    def _feed_outages(self, outages: OutageService) -> Generator[simpy.Event, None, None]:
+        for closure in outages.closures.windows:
+            # One that is announced when it begins was not announced.
+            if 0 < closure.announced < closure.start:
+                self._at(closure.announced, OUTAGE, 1, partial(outages.announce, closure))
+        for closure in outages.closures:
+            yield self._moment(closure.start, OUTAGE, 1)
+            began = self._enter()
+            follows = outages.begin(closure)
+            if follows:
+                self._at(closure.end, OUTAGE, 0, partial(outages.end, closure))
+            self._leave(began, passing=follows)
 
     def _live(self, run: Run) -> Generator[simpy.Event, None, None]:
         """The life of a run: to its end, unless it is preempted; a change of its end wakes it."""
@@ -269,6 +294,8 @@ class Engine:
         """An event has happened; unless it was void, a pass follows where anything could start."""
         if not passing:
             return
+        if self.outages is not None:
+            self.outages.collect()
         spent = perf_counter() - began
         if self._pass_due:
             self._spent += spent
@@ -290,7 +317,7 @@ class Engine:
         waiting = self.system.waiting
         if not waiting.jobs:
             return False
-        free, held, _ = self.system.cluster.totals
+        free, held, _, _ = self.system.cluster.totals
         return free + held >= waiting.smallest()
 
     def _pass(self, _: Any) -> None:
@@ -298,6 +325,8 @@ class Engine:
         began = perf_counter()
         system = self.system
         self._pass_due = False
+        if self.outages is not None:
+            self.outages.start_booked()
         if system.free >= system.waiting.smallest():
             for start in self._backfill(system):
                 job = self._by_id[start.job_id]
@@ -312,11 +341,11 @@ class Engine:
         """Note the machine as the instant has left it."""
         system = self.system
         waiting = system.waiting
-        _, held, busy = system.cluster.totals
+        _, held, busy, _ = system.cluster.totals
         self.samples.append((system.now, busy, held, waiting.jobs, waiting.nodes))
 
     def _start_tenant(self, start: Start) -> None:
         system = self.system
         draws = start.draws or {}
-        lenders = {item: draws[item.job_id] for item in system.reservations if item.job_id in draws}
+        lenders: dict[Lender, int] = {item: draws[item.job_id] for item in system.reservations if item.job_id in draws}
         system.start(self._by_id[start.job_id], lenders.items(), start.cause, lenders)

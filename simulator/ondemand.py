@@ -128,9 +128,13 @@ class OnDemandService:
         missing -= taken
         if missing:
             self._make_room(job, gathering, missing)
+        self._launch_or_wait(gathering)
+
+    def _launch_or_wait(self, gathering: Gathering) -> None:
+        system = self._system
         if gathering.awaited:
             system.expect_gathering(gathering)
-            system.log(system.now, "gather", job.job_id, 0, gathering.nodes, "waits for nodes under warning")
+            system.log(system.now, "gather", gathering.job.job_id, 0, gathering.nodes, "waits for nodes under warning")
         else:
             self.launch(gathering)
 
@@ -143,6 +147,33 @@ class OnDemandService:
             )
         system.forget(gathering.release)
         system.start(gathering.job, [(gathering, gathering.nodes)], "arrival")
+
+    def replace(self, gathering: Gathering) -> None:
+        """Nodes that an arrived job had, or was promised, have failed: find others, or let it wait with none."""
+        system, job = self._system, gathering.job
+        leaving = system.leaving.values()
+        promised = sum(count for run in leaving for other, count in run.claims if other is gathering)
+        missing = job.nodes - gathering.nodes - promised
+        lacking = missing - system.free
+        system.forget(gathering.release)
+        gathering.release = None
+        if lacking > 0 and self._on_arrival.room(system, job) < lacking:
+            system.log(system.now, "wait", job.job_id, 0, 0, "not enough nodes could be freed")
+            if not job.waiting:
+                system.submit(job, urgent=True)
+            for run in leaving:
+                if any(other is gathering for other, _ in run.claims):
+                    run.claims = [claim for claim in run.claims if claim[0] is not gathering]
+                    system.expect(run)
+            system.release(gathering)
+            return
+        if job.waiting:
+            system.waiting.remove(job)
+        taken = min(missing, system.free)
+        system.cluster.move(system.cluster.pool, gathering, taken, system.now)
+        if missing > taken:
+            self._make_room(job, gathering, missing - taken)
+        self._launch_or_wait(gathering)
 
     def complete(self, run: Run) -> None:
         """An on-demand job ends: its nodes go back to the lenders, in the order of lending."""

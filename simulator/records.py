@@ -11,6 +11,7 @@ from simulator.eventlog import Entry
 from simulator.options import Options
 from simulator.stochastic import ReservationRecord
 from workloads.job import JobType
+from workloads.outages import Outage
 
 if TYPE_CHECKING:
     from policies.planning.planbook import Planned
@@ -87,6 +88,8 @@ class Accounting(NamedTuple):
         Reserved, or waiting for a warned victim.
     idle
         Neither occupied nor held.
+    down
+        Taken away by maintenance or failures.
     """
 
     compute: int
@@ -96,6 +99,7 @@ class Accounting(NamedTuple):
     warning: int
     held: int
     idle: int
+    down: int = 0
 
 
 @dataclass(frozen=True)
@@ -130,6 +134,10 @@ class Records:
         Wall-clock seconds of planning, which are not in ``engine_seconds`` nor in ``latencies``.
     stochastic
         One for each stochastic job, in the order of the job table.
+    outages
+        Those that were given, and those that were drawn until the end; the event log tells of them by their place here.
+    down
+        (time, nodes that are down) from each change on; nothing where there are no outages.
     """
 
     mechanism: str
@@ -145,3 +153,5 @@ class Records:
     origin: int
     planning_seconds: float = 0.0
     stochastic: Sequence[StochasticRecord] = ()
+    outages: Sequence[Outage] = ()
+    down: Sequence[tuple[int, int]] = ()
