@@ -88,6 +88,30 @@ class Recording:
         """The records by job id."""
         return {record.job_id: record for record in self.records}
 
+    @cached_property
+    def down(self) -> list[tuple[int, int]]:
+        """(time, nodes that are down) from each change on; nothing where there are no outages."""
+        of_outage: dict[int, int] = {}
+        course: list[tuple[int, int]] = []
+        for entry in self.entries:
+            if entry.event in ("down", "up"):
+                of_outage[entry.job_id] = entry.after
+                if course and course[-1][0] == entry.time:
+                    course.pop()
+                course.append((entry.time, sum(of_outage.values())))
+        return course
+
+    @cached_property
+    def _reservations(self) -> dict[int, list[ReservationRecord]]:
+        of_job: dict[int, list[ReservationRecord]] = {}
+        for item in self.reservations:
+            of_job.setdefault(item.job_id, []).append(item)
+        return of_job
+
+    def reservations_of(self, job_id: int) -> Sequence[ReservationRecord]:
+        """Those of a stochastic job, in the order of their submits; of other jobs none."""
+        return self._reservations.get(job_id, ())
+
     def walltime(self, job: Job) -> int:
         """What a job asks for at its requested size [ticks]; under the baseline that of the trace."""
         as_traced = self.mechanism == BASELINE and job.type is not JobType.STOCHASTIC

@@ -10,9 +10,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from experiments.noderanges import Ranges, common, first_fit, highest, joined, lowest, ranges_of, size, text_of, without
-from experiments.placement import HELD, RUN, WARNED, Span, place_nodes
+from experiments.placement import DOWN, HELD, RUN, WARNED, Span, place_nodes
 from policies.mechanism import BASELINE, MECHANISMS
 from simulator import Result, simulate
+from tests.outage_strategies import outages_for
 from tests.strategies import HYBRID, Table, job_tables
 from tests.support import malleable, on_demand, rigid
 from workloads.errors import InputError, InvariantError
@@ -73,16 +74,28 @@ def test_everyone_has_nodes_of_their_own(table: Table, mechanism: str, tenants: 
     result = simulate(table.jobs, table.nodes, mechanism, tenants=tenants, passes=passes)
     assume(result.entries)
     spans = place_nodes(result)
+    holds(result, spans)
+    # A run ends once, as the log says; one that lasted no time has no span.
+    ends = [(entry.time, entry.job_id, entry.event) for entry in result.entries if entry.event in ENDS]
+    told = [(span.end, span.job_id, span.ending) for span in spans if span.ending]
+    assert set(told) <= set(ends)
+    assert len(told) == len({(span.job_id, span.number) for span in spans if span.kind != HELD})
+    assert {span.kind for span in spans} <= {RUN, WARNED, HELD}
+    assert all((span.number == 0) == (span.kind == HELD) for span in spans)
+
+
+def holds(result: Result, spans: list[Span]) -> None:
+    """The promises of the placement, whatever happened."""
     assert [span.end for span in spans] == sorted(span.end for span in spans)
     assert all(span.start < span.end and span.nodes == ranges_of(numbers(span.nodes)) for span in spans)
     for node, taken in cells(spans).items():
-        assert 0 <= node < table.nodes
+        assert 0 <= node < result.nodes
         taken.sort()
         assert all(before[1] <= after[0] for before, after in pairwise(taken))
     # Runs have as many nodes as the log says, always.
     steps: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
     for span in spans:
-        if span.kind != HELD:
+        if span.kind in (RUN, WARNED):
             steps[span.job_id].append((span.start, span.end, size(span.nodes)))
     assert merged(steps) == counted(result)
     # As many are held as the engine counted, between any two instants.
@@ -91,15 +104,22 @@ def test_everyone_has_nodes_of_their_own(table: Table, mechanism: str, tenants: 
             here = [span for span in spans if span.start <= before[0] < span.end]
             assert all(span.end >= after[0] for span in here)
             assert sum(size(span.nodes) for span in here if span.kind == HELD) == before[2]
-            assert sum(size(span.nodes) for span in here if span.kind != HELD) == before[1]
-    # A run ends once, as the log says; one that lasted no time has no span.
-    ends = [(entry.time, entry.job_id, entry.event) for entry in result.entries if entry.event in ENDS]
-    told = [(span.end, span.job_id, span.ending) for span in spans if span.ending]
-    assert set(told) <= set(ends)
-    lasting = {(span.job_id, span.number) for span in spans if span.kind != HELD}
-    assert len(told) == len(lasting)
-    assert {span.kind for span in spans} <= {RUN, WARNED, HELD}
-    assert all((span.number == 0) == (span.kind == HELD) for span in spans)
+            assert sum(size(span.nodes) for span in here if span.kind in (RUN, WARNED)) == before[1]
+
+
+@given(data=st.data(), table=job_tables(max_jobs=16), mechanism=st.sampled_from(NAMES))
+@settings(max_examples=200, deadline=None)
+def test_outages_have_nodes_of_their_own(data: st.DataObject, table: Table, mechanism: str) -> None:
+    outages = data.draw(outages_for(table.jobs, table.nodes))
+    result = simulate(table.jobs, table.nodes, mechanism, outages=outages)
+    assume(result.entries)
+    spans = place_nodes(result)
+    holds(result, spans)
+    ends = [*(time for time, _ in result.down[1:]), result.entries[-1].time]
+    for (start, down), end in zip(result.down, ends, strict=True):
+        if start < end:
+            here = [span for span in spans if span.kind == DOWN and span.start <= start < span.end]
+            assert sum(size(span.nodes) for span in here) == down
 
 
 def by_hand(result: Result) -> dict[tuple[int, int, int], list[int]]:
