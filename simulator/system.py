@@ -13,6 +13,7 @@ from operator import attrgetter
 from typing import Protocol
 
 from policies.order import ORDERS
+from policies.port import Window
 from simulator.cluster import Account, Cluster
 from simulator.eventlog import EventLog
 from simulator.fairshare import UsageLedger
@@ -67,6 +68,7 @@ class System:
         self.runs: dict[int, Run] = {}
         self.reservations: list[Reservation] = []
         self.releases: list[tuple[int, int, int]] = []
+        self.windows: Sequence[Window] = ()
         self.usage = Usage()
         self.log = log
         self._warning = to_ticks(options.warning)
