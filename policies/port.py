@@ -58,6 +58,14 @@ class WaitingJob(Protocol):
     def walltime(self) -> int:
         """``limit(nodes)``, the least that it can be: at hand, because a pass looks at that of every job."""
 
+    @property
+    def user(self) -> str:
+        """Whose it is; empty where unknown."""
+
+    @property
+    def project(self) -> str:
+        """What it is charged to; empty where unknown."""
+
     def limit(self, nodes: int) -> int:
         """Walltime of its next run at that size."""
 
@@ -203,6 +211,10 @@ class SystemView(Protocol):
     @property
     def reservations(self) -> Sequence[Reservation]:
         """Open reservations, earliest notice first."""
+
+    def group_usage(self, group: str | None) -> float:
+        """Node-ticks that a project (the user where there is none) has used until now, older ones counting less; None:
+        of all. 0 unless the queue order has a ``half_life``."""
 
     @property
     def releases(self) -> Sequence[tuple[int, int, int]]:

@@ -11,6 +11,7 @@ from typing import Protocol
 from policies.lending import give_back
 from policies.mechanism import Mechanism
 from policies.port import Expand, Expect, Hold, Preempt, Shrink
+from simulator.answers import hold_problem, listed, plan_problem, refused, room_problem
 from simulator.holders import Gathering, Loan, Reservation, Run
 from simulator.jobstate import FixedJob
 from simulator.run import MalleableRun
@@ -47,6 +48,8 @@ class OnDemandService:
         self._system = system
         self._on_notice = mechanism.on_notice
         self._on_arrival = mechanism.on_arrival
+        # What they are called where they fail.
+        self._noticing, self._arriving = f"notice strategy {mechanism.notice}", f"arrival strategy {mechanism.arrival}"
         self._timers = timers
         self._reservations: dict[int, Reservation] = {}
         self._loans: dict[int, list[Loan]] = {}
@@ -54,18 +57,29 @@ class OnDemandService:
     def notice(self, job: FixedJob) -> bool:
         """A notice comes; returns whether anything follows from it."""
         system = self._system
-        actions = self._on_notice(system, job)
-        held = [action.nodes for action in actions if isinstance(action, Hold)]
+        actions = listed(self._noticing, self._on_notice(system, job))
+        held = [action for action in actions if isinstance(action, Hold)]
         if not held:
+            if actions:
+                raise refused(
+                    self._noticing, actions[0], "a plan needs a reservation: a Hold must be among the answers"
+                )
             return False
         reservation = Reservation(job)
+        count = sum(action.nodes for action in held)
+        problem = hold_problem(count, system.free, reservation)
+        if problem:
+            raise refused(self._noticing, Hold(count), problem)
         self._reservations[job.job_id] = reservation
         self._loans[job.job_id] = []
         system.log(system.now, "notice", job.job_id, 0, 0)
-        system.open(reservation, sum(held))
+        system.open(reservation, count)
         for action in actions:
-            if isinstance(action, Expect | Preempt):
-                run = system.runs[action.job_id]
+            run = system.runs.get(getattr(action, "job_id", -1))
+            problem = plan_problem(action, run, system.now)
+            if problem:
+                raise refused(self._noticing, action, problem)
+            if run is not None and isinstance(action, Expect | Preempt):
                 run.plan = reservation
                 reservation.planned.append(run)
                 if isinstance(action, Preempt):
@@ -206,18 +220,18 @@ class OnDemandService:
         system = self._system
         loans = self._loans.setdefault(job.job_id, [])
         cause = f"for {job.job_id}"
-        for action in self._on_arrival.make_room(system, job, missing):
-            run = system.runs[action.job_id]
-            if isinstance(action, Shrink):
-                if not isinstance(run, MalleableRun) or run.nodes - action.nodes < run.min_nodes:
-                    raise InvariantError(f"job {action.job_id} cannot give up {action.nodes} of {run.nodes} nodes")
+        needed = missing
+        for action in listed(self._arriving, self._on_arrival.make_room(system, job, missing)):
+            run = system.runs.get(getattr(action, "job_id", -1))
+            problem = room_problem(action, run, missing)
+            if run is None or problem:
+                raise refused(self._arriving, action, problem)
+            if isinstance(action, Shrink) and isinstance(run, MalleableRun):
                 run.job.shrinks += 1
                 loans.append(Loan(run, action.nodes, was_shrunk=True))
                 system.resize(run, gathering, -action.nodes, cause)
                 missing -= action.nodes
             else:
-                if not system.is_preemptible(run):
-                    raise InvariantError(f"job {action.job_id} may not be preempted")
                 count = min(run.nodes - run.borrowed, missing)
                 # A tenant is no lender.
                 if not run.borrowed:
@@ -225,7 +239,10 @@ class OnDemandService:
                 system.preempt(run, cause, claim=(gathering, count))
                 missing -= count
         if missing > 0:
-            raise InvariantError(f"the arrival strategy left job {job.job_id} without {missing} of its nodes")
+            raise InvariantError(
+                f"the {self._arriving} found {needed - missing} of the {needed} nodes that job {job.job_id} misses, "
+                f"but had said that there was room"
+            )
 
     def _forget(self, reservation: Reservation) -> None:
         """No reservation any more, and the loans made for it are void."""
