@@ -117,7 +117,7 @@ class Easy:
         for job in view.queue:
             if job.min_nodes > free:
                 at = shadow_of(view, job, free, sorted(started)).time
-                return [Promise(job.job_id, at)] if at < NEVER else []
+                return [Promise(job.job_id, at, job.min_nodes)] if at < NEVER else []
             size = min(job.nodes, free)
             started.append((view.now + job.limit(size), job.job_id, size))
             free -= size

@@ -119,6 +119,10 @@ class Profile:
                     return at, size
         return NEVER, job.min_nodes
 
+    def least(self, end: int, enough: int) -> int:
+        """The fewest nodes from now until before ``end``; any number below ``enough`` if they are not enough."""
+        return self._least(0, end, enough)
+
     def _largest(self, job: WaitingJob, size: int, place: int, *, by_runtime: bool = False) -> int:
         start = self.times[place]
         size = min(size, self.levels[place])

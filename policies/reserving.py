@@ -16,7 +16,7 @@ from policies.profile import Profile
 from policies.shadow import NEVER, arriving
 from workloads.job import JobType
 
-__all__ = ["Outlook", "in_order", "plan_queue"]
+__all__ = ["Outlook", "in_order", "plan_queue", "profile_of"]
 
 
 class Outlook(NamedTuple):
@@ -42,7 +42,7 @@ def in_order(view: SystemView) -> list[Start]:
     """The jobs that start before any has to wait."""
     starts: list[Start] = []
     free = view.free
-    profile = _profile(view, (), view.queue[0]) if view.windows and view.queue else None
+    profile = profile_of(view) if view.windows and view.queue else None
     for job in view.queue:
         size = job.nodes if job.nodes < free else free
         if profile is not None:
@@ -82,10 +82,10 @@ def plan_queue(view: SystemView, outlook: Outlook, promises: list[Promise] | Non
     started = [
         (now + job.limit(start.nodes), job.job_id, start.nodes) for job, start in zip(queue, starts, strict=False)
     ]
-    profile = _profile(view, started, queue[heads])
+    profile = profile_of(view, started, queue[heads])
     by_runtime = outlook.by_runtime
     # Windows look at no runtimes: this one knows neither runtimes nor reservations.
-    bare = _profile(view, started, queue[heads]) if by_runtime and view.windows else None
+    bare = profile_of(view, started, queue[heads]) if by_runtime and view.windows else None
 
     def fitting(job: WaitingJob) -> int:
         if job.min_nodes > free:
@@ -111,9 +111,9 @@ def plan_queue(view: SystemView, outlook: Outlook, promises: list[Promise] | Non
             free -= size
         elif left:
             left -= 1
-            at = _reserve(profile, job, largest=outlook.largest)
-            if promises is not None and at < NEVER:
-                promises.append(Promise(job.job_id, at))
+            promise = _reserve(profile, job, largest=outlook.largest)
+            if promises is not None and promise.at < NEVER:
+                promises.append(promise)
         else:
             continue
         if promises is None:
@@ -124,8 +124,8 @@ def plan_queue(view: SystemView, outlook: Outlook, promises: list[Promise] | Non
     return starts
 
 
-def _reserve(profile: Profile, job: WaitingJob, *, largest: bool) -> int:
-    """Give a job the earliest time at which it can run through; returns it."""
+def _reserve(profile: Profile, job: WaitingJob, *, largest: bool) -> Promise:
+    """Give a job the earliest time at which it can run through, if there is any."""
     if largest:
         at, size = profile.earliest_and_largest(job)
     else:
@@ -133,11 +133,23 @@ def _reserve(profile: Profile, job: WaitingJob, *, largest: bool) -> int:
         at = profile.earliest(size, job.limit(size))
     if at < NEVER:
         profile.reserve(at, job.limit(size), size)
-    return at
+    return Promise(job.job_id, at, size)
 
 
-def _profile(view: SystemView, started: Sequence[tuple[int, int, int]], head: WaitingJob) -> Profile:
-    """The future once these, (expected end, tie-break, nodes) each, have started and that job is the first to wait."""
+def profile_of(
+    view: SystemView, started: Sequence[tuple[int, int, int]] = (), head: WaitingJob | None = None
+) -> Profile:
+    """The future of a machine, nothing reserved for waiting jobs.
+
+    Parameters
+    ----------
+    view
+        The machine as it was when the pass began.
+    started
+        (expected end, tie-break, nodes) of the jobs that have been started since.
+    head
+        The first job that then waits; None: the first in the queue.
+    """
     releases = view.releases
     free = view.free
     if started:
@@ -146,6 +158,8 @@ def _profile(view: SystemView, started: Sequence[tuple[int, int, int]], head: Wa
             insort(merged, release)
             free -= release[2]
         releases = merged
+    if head is None and view.queue:
+        head = view.queue[0]
     # An open reservation collects nothing while an on-demand job waits, which then stands first.
-    releases = arriving(view, releases, collecting=head.type is not JobType.ON_DEMAND)
-    return Profile(view.now, free, releases, view.windows)
+    collecting = head is None or head.type is not JobType.ON_DEMAND
+    return Profile(view.now, free, arriving(view, releases, collecting=collecting), view.windows)

@@ -61,7 +61,7 @@ def simulate(
         Plans that are given, by the name that stochastic jobs have for them; times in seconds.
     **options
         Fields of :class:`simulator.options.Options`: ``order``, ``backfilling``, ``backfill_length``, ``passes``,
-        ``tenants``, ``warning``, ``timeout``, ``checkpoint_variation``, ``checkpoint_mode``, ``seed``.
+        ``tenants``, ``expansion``, ``warning``, ``timeout``, ``checkpoint_variation``, ``checkpoint_mode``, ``seed``.
 
     Returns
     -------

@@ -271,14 +271,14 @@ class TestMalleable:
         view: Any = View(2, queue, releases=[(20, 9, 6)])
         assert starts(Easy()(view)) == [(2, 2)]
         assert starts(Conservative()(view)) == []
-        assert Conservative().promises(view) == [Promise(1, 20), Promise(2, 31)]
+        assert Conservative().promises(view) == [Promise(1, 20, 8), Promise(2, 31, 2)]
 
     def test_a_larger_size_may_fit_into_an_earlier_gap(self) -> None:
         """Job 2 needs 40 ticks at 2 nodes and 10 at 8; eight are free from 20 to 31."""
         queue = [Waiting(1, 16, 10), Waiting(2, 8, 10, least=2, type=JobType.MALLEABLE)]
         view: Any = View(1, queue, releases=[(20, 8, 7), (31, 9, 8)])
-        assert Conservative().promises(view) == [Promise(1, 31), Promise(2, 20)]
-        assert Easy(depth=2).promises(view) == [Promise(1, 31), Promise(2, 41)]
+        assert Conservative().promises(view) == [Promise(1, 31, 16), Promise(2, 20, 8)]
+        assert Easy(depth=2).promises(view) == [Promise(1, 31, 16), Promise(2, 41, 2)]
 
 
 class TestWindows:
@@ -290,9 +290,9 @@ class TestWindows:
         # Job 1 would need 4 of the 2 nodes that stay: it waits until 40. Job 2 ends as the window begins, job 3 fits.
         for asked in (Easy(), Easy(depth=3), Conservative()):
             assert starts(asked(view)) == [(2, 4), (3, 2)]
-            assert asked.promises(view) == [Promise(1, 40)]
+            assert asked.promises(view) == [Promise(1, 40, 4)]
         assert starts(Strict()(view)) == []
-        assert Strict().promises(view) == [Promise(1, 40)]
+        assert Strict().promises(view) == [Promise(1, 40, 4)]
 
     def test_one_tick_more_is_the_same_time(self) -> None:
         for asked in (Easy(), Conservative(), Strict()):
