@@ -240,10 +240,13 @@ class Promise:
         The job.
     at
         When it will start at the latest, by what is known now [ticks].
+    nodes
+        How many nodes are reserved for its walltime; 0: not said, which means its minimum.
     """
 
     job_id: int
     at: int
+    nodes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,7 +306,7 @@ class Shrink:
 
 @dataclass(frozen=True, slots=True)
 class Expand:
-    """Give nodes back to a running malleable job."""
+    """Give nodes to a running malleable job: what it lent, or nodes that nobody else can use."""
 
     job_id: int
     nodes: int
