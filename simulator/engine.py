@@ -22,6 +22,7 @@ from policies.mechanism import Mechanism
 from policies.port import Start
 from policies.tenancy import TENANCIES
 from simulator.cluster import Kind
+from simulator.decisions import Decisions
 from simulator.eventlog import EventLog
 from simulator.holders import Reservation, Run
 from simulator.jobstate import FixedJob, JobState
@@ -81,6 +82,8 @@ class Engine:
         Told now and then how many jobs have ended.
     book
         Who plans the stochastic jobs; None: there are none.
+    decisions
+        Where the reasons go; None: nobody wants them.
 
     Attributes
     ----------
@@ -99,12 +102,15 @@ class Engine:
         log: EventLog,
         progress: Callable[[int], None] | None = None,
         book: PlanBook | None = None,
+        decisions: Decisions | None = None,
     ) -> None:
         self._env = simpy.Environment()
         self._log = log
-        self.system = System(nodes, options, log, self)
+        self.system = System(nodes, options, log, self, decisions)
+        self._decisions = self.system.decisions
         self._service = OnDemandService(self.system, mechanism, self) if mechanism is not None else None
         self._backfill = backfilling(options.backfilling, options.backfill_length)
+        self._decisions.ask(self._backfill)
         self._tenants = TENANCIES[options.tenants]
         self._timeout = to_ticks(options.timeout)
         self._pass_per_event = options.passes == "event"
@@ -302,6 +308,8 @@ class Engine:
             for start in self._backfill(system):
                 job = self._by_id[start.job_id]
                 system.start(job, ((system.cluster.pool, start.nodes),), start.cause)
+                if start.reason:
+                    self._decisions.reason(system.now, start.job_id, start)
         # Without held nodes no reservation has any to lend.
         if system.reservations and system.cluster.totals[Kind.HELD] and system.waiting.jobs:
             for start in self._tenants(system):
@@ -314,9 +322,12 @@ class Engine:
         waiting = system.waiting
         _, held, busy = system.cluster.totals
         self.samples.append((system.now, busy, held, waiting.jobs, waiting.nodes))
+        if self._decisions.enabled:
+            self._decisions.instant_over(system, held, lambda job_id: self._by_id[job_id].waiting)
 
     def _start_tenant(self, start: Start) -> None:
         system = self.system
         draws = start.draws or {}
         lenders = {item: draws[item.job_id] for item in system.reservations if item.job_id in draws}
         system.start(self._by_id[start.job_id], lenders.items(), start.cause, lenders)
+        self._decisions.drawn(system.now, start, draws)

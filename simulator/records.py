@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from simulator.decisions import Decision
 from simulator.engine import Sample
 from simulator.eventlog import Entry
 from simulator.options import Options
 from simulator.stochastic import ReservationRecord
-from workloads.job import JobType
+from workloads.job import Job, JobType
 
 if TYPE_CHECKING:
     from policies.planning.planbook import Planned
@@ -130,6 +131,10 @@ class Records:
         Wall-clock seconds of planning, which are not in ``engine_seconds`` nor in ``latencies``.
     stochastic
         One for each stochastic job, in the order of the job table.
+    table
+        The job table that was simulated.
+    decisions
+        What the event log does not tell, in order of time; None: it was not recorded.
     """
 
     mechanism: str
@@ -145,3 +150,5 @@ class Records:
     origin: int
     planning_seconds: float = 0.0
     stochastic: Sequence[StochasticRecord] = ()
+    table: Sequence[Job] = ()
+    decisions: Sequence[Decision] | None = None

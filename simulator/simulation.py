@@ -9,6 +9,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from policies.mechanism import BASELINE, Mechanism, parse_mechanism
+from simulator.decisions import Decisions
 from simulator.engine import Engine
 from simulator.eventlog import EventLog
 from simulator.jobstate import JobState
@@ -35,6 +36,7 @@ def simulate(
     mechanism: str = BASELINE,
     *,
     events: bool = True,
+    decisions: bool = False,
     progress: Callable[[int], None] | None = None,
     planner: Planner | None = None,
     plans: Mapping[str, ReservationPlan] | None = None,
@@ -53,6 +55,9 @@ def simulate(
         ``CUA&SPAA`` or ``CUA-SPAA``.
     events
         Whether the event log is kept.
+    decisions
+        Whether what the log does not tell is recorded beside it, as :mod:`experiments.stories` wants it: promises,
+        overheads of victims, loans, reasons of policies.
     progress
         Told now and then how many jobs have ended.
     planner
@@ -95,7 +100,7 @@ def simulate(
     book = _book(table, planner, plans)
 
     with _collector_paused():
-        return _simulated(table, nodes, served_by, settings, EventLog(events), progress, book)
+        return _simulated(table, nodes, served_by, settings, EventLog(events), progress, book, Decisions(decisions))
 
 
 @contextmanager
@@ -118,6 +123,7 @@ def _simulated(
     log: EventLog,
     progress: Callable[[int], None] | None,
     book: PlanBook | None,
+    decisions: Decisions,
 ) -> Result:
     began = perf_counter()
     origin = to_ticks(min(time for job in table for time in (job.submit, job.notice) if time is not None))
@@ -126,7 +132,7 @@ def _simulated(
     states = [
         job_state(job, row, ranks[job.job_id], origin, options, baseline=baseline) for row, job in enumerate(table)
     ]
-    engine = Engine(states, nodes, served_by, options, log, progress, book)
+    engine = Engine(states, nodes, served_by, options, log, progress, book, decisions)
     engine.run()
     accounting = _account(engine, states)
     return Result(
@@ -143,6 +149,8 @@ def _simulated(
         origin=origin,
         planning_seconds=engine.planning_seconds,
         stochastic=[_course(state) for state in states if isinstance(state, StochasticJob)],
+        table=table,
+        decisions=decisions.entries if decisions.enabled else None,
     )
 
 

@@ -15,6 +15,7 @@ from typing import Protocol
 from policies.order import ORDERS
 from policies.port import Window
 from simulator.cluster import Account, Cluster
+from simulator.decisions import Decisions
 from simulator.eventlog import EventLog
 from simulator.holders import Gathering, Reservation, Run
 from simulator.jobstate import JobState
@@ -56,9 +57,13 @@ class System:
         Where events go.
     timing
         Who drives it.
+    decisions
+        Where the reasons go.
     """
 
-    def __init__(self, nodes: int, options: Options, log: EventLog, timing: Timing) -> None:
+    def __init__(
+        self, nodes: int, options: Options, log: EventLog, timing: Timing, decisions: Decisions | None = None
+    ) -> None:
         self.now = 0
         self.cluster = Cluster(nodes)
         self.waiting = Queue(ORDERS[options.order])
@@ -68,6 +73,7 @@ class System:
         self.windows: Sequence[Window] = ()
         self.usage = Usage()
         self.log = log
+        self.decisions = decisions or Decisions()
         self._warning = to_ticks(options.warning)
         self._timing = timing
 
