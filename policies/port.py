@@ -265,6 +265,8 @@ class Start:
         Nodes taken from reservations, by the id of their on-demand job: the job becomes their tenant.
     returned
         Nodes taken from what a completed on-demand job returns; only in answer to a completion.
+    reason
+        As any action may have it: why, in the words of the policy, for who asks for an explanation.
     """
 
     job_id: int
@@ -272,6 +274,7 @@ class Start:
     cause: str = "in order"
     draws: Mapping[int, int] | None = None
     returned: int = 0
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,6 +282,7 @@ class Hold:
     """Open a reservation for the on-demand job that gave notice, with that many free nodes to begin with."""
 
     nodes: int
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,6 +290,7 @@ class Expect:
     """Put a running job into the plan of the reservation: its release is counted on."""
 
     job_id: int
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,6 +299,7 @@ class Preempt:
 
     job_id: int
     at: int | None = None
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,6 +308,7 @@ class Shrink:
 
     job_id: int
     nodes: int
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,6 +317,7 @@ class Expand:
 
     job_id: int
     nodes: int
+    reason: str = ""
 
 
 Action = Start | Hold | Expect | Preempt | Shrink | Expand

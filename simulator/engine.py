@@ -24,6 +24,7 @@ from policies.port import Start
 from policies.tenancy import TENANCIES
 from simulator.answers import listed, refused, start_problem, tenant_problem
 from simulator.cluster import Kind
+from simulator.decisions import Decisions
 from simulator.eventlog import EventLog
 from simulator.growth import Growth
 from simulator.holders import Lender, Reservation, Run
@@ -89,6 +90,8 @@ class Engine:
         Who plans the stochastic jobs; None: there are none.
     closures
         Outages; None: there are none.
+    decisions
+        Where the reasons go; None: nobody wants them.
 
     Attributes
     ----------
@@ -110,13 +113,16 @@ class Engine:
         progress: Callable[[int], None] | None = None,
         book: PlanBook | None = None,
         closures: Closures | None = None,
+        decisions: Decisions | None = None,
     ) -> None:
         self._env = simpy.Environment()
         self._log = log
-        self.system = System(nodes, options, log, self)
+        self.system = System(nodes, options, log, self, decisions)
+        self._decisions = self.system.decisions
         self._service = OnDemandService(self.system, mechanism, self) if mechanism is not None else None
         self.outages = OutageService(self.system, self._service, closures) if closures is not None else None
         self._backfill = backfilling(options.backfilling, options.backfill_length)
+        self._decisions.ask(self._backfill)
         self._tenants = TENANCIES[options.tenants]
         # What they are called where they fail.
         self._rule, self._tenancy = f"backfilling rule {options.backfilling}", f"tenants rule {options.tenants}"
@@ -340,6 +346,8 @@ class Engine:
             for start in listed(self._rule, self._backfill(system)):
                 job = self._known(start, pool.nodes, self._rule)
                 system.start(job, ((pool, start.nodes),), start.cause)
+                if start.reason:
+                    self._decisions.reason(system.now, start.job_id, start)
         # Without held nodes no reservation has any to lend.
         if system.reservations and system.cluster.totals[Kind.HELD] and system.waiting.jobs:
             for start in listed(self._tenancy, self._tenants(system)):
@@ -354,6 +362,8 @@ class Engine:
         waiting = system.waiting
         _, held, busy, _ = system.cluster.totals
         self.samples.append((system.now, busy, held, waiting.jobs, waiting.nodes))
+        if self._decisions.enabled:
+            self._decisions.instant_over(system, held, lambda job_id: self._by_id[job_id].waiting)
 
     def _start_tenant(self, start: Start) -> None:
         system = self.system
@@ -364,6 +374,7 @@ class Engine:
         draws = start.draws or {}
         lenders: dict[Lender, int] = {item: draws[item.job_id] for item in system.reservations if item.job_id in draws}
         system.start(job, lenders.items(), start.cause, lenders)
+        self._decisions.drawn(system.now, start, draws)
 
     def _known(self, start: Start, free: int, policy: str) -> JobState:
         """The job that a policy starts, if it can be started on so many free nodes."""

@@ -15,6 +15,7 @@ from typing import Protocol
 from policies.order import ORDERS
 from policies.port import Window
 from simulator.cluster import Account, Cluster
+from simulator.decisions import Decisions
 from simulator.eventlog import EventLog
 from simulator.fairshare import UsageLedger
 from simulator.holders import Gathering, Lender, Reservation, Run
@@ -57,9 +58,13 @@ class System:
         Where events go.
     timing
         Who drives it.
+    decisions
+        Where the reasons go.
     """
 
-    def __init__(self, nodes: int, options: Options, log: EventLog, timing: Timing) -> None:
+    def __init__(
+        self, nodes: int, options: Options, log: EventLog, timing: Timing, decisions: Decisions | None = None
+    ) -> None:
         self.now = 0
         self.cluster = Cluster(nodes)
         order = ORDERS[options.order]
@@ -73,6 +78,7 @@ class System:
         self.usage = Usage()
         self.log = log
         self.warning = to_ticks(options.warning)
+        self.decisions = decisions or Decisions()
         self._timing = timing
 
     # What policies see.
