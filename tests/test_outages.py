@@ -259,7 +259,7 @@ def test_an_on_demand_job_that_finds_no_nodes_waits_at_the_front() -> None:
 
 
 def test_a_node_promised_by_a_job_under_warning_fails() -> None:
-    """The on-demand job waits for four nodes of the malleable one until 220; at 150 one of them fails, and job 2 goes."""
+    """The on-demand job waits for four nodes of the malleable one until 220; at 150 one fails, and job 2 goes."""
     jobs = [malleable(1, 0, 6, 1000, min_nodes=4, setup=0), rigid(2, 0, 2, 1000), on_demand(3, 100, 6, 50)]
     result = simulate(jobs, 8, "N-PAA", outages=[Outage(FAILURE, 150, 10_000, 1, place=0.0)])
     # Two of job 2 (which loses 200 node-seconds; job 1 loses nothing, and goes first) are not needed at 100.
