@@ -64,13 +64,13 @@ class Recording:
             raise InputError("the job table must hold the jobs that were simulated, in the same order")
 
     @classmethod
-    def of(cls, result: Records, jobs: Sequence[Job]) -> Recording:
-        """That of a result in memory, and of the job table that was simulated."""
+    def of(cls, result: Records, jobs: Sequence[Job] | None = None) -> Recording:
+        """That of a result in memory; ``jobs`` is the job table that was simulated, by default the result's own."""
         return cls(
             mechanism=result.mechanism,
             nodes=result.nodes,
             options=result.options,
-            jobs=jobs,
+            jobs=result.table if jobs is None else jobs,
             records=result.records,
             entries=result.entries,
             samples=result.samples if result.entries else [],

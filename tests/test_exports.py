@@ -6,6 +6,7 @@ import csv
 import gzip
 import json
 from collections import Counter, defaultdict
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,7 @@ from tests.strategies import Table, job_tables
 from tests.support import malleable, on_demand, rigid, stochastic
 from workloads.assignment import Assignment, assign
 from workloads.errors import InputError
-from workloads.job import Job, JobType
+from workloads.job import JobType
 from workloads.jobtable import write_job_table
 from workloads.swf import read_swf
 from workloads.units import SECOND, to_ticks
@@ -82,7 +83,7 @@ def fields_of(path: Path) -> list[list[str]]:
 
 
 def test_swf_is_read_back(result: Result, tmp_path: Path) -> None:
-    told = export_result(result, JOBS, tmp_path / "out.swf")
+    told = export_result(result, tmp_path / "out.swf")
     assert told == "7 jobs"
     trace = read_swf(tmp_path / "out.swf")
     assert trace.nodes == 16
@@ -114,7 +115,7 @@ def test_partial_executions_tell_when_a_job_ran(tmp_path: Path, table: Table, me
     if not result.entries:
         return
     path = tmp_path / "out.swf"
-    export_result(result, table.jobs, path, "swf partial=true")
+    export_result(result, path, "swf partial=true")
     lines = fields_of(path)
     assert all(len(line) == 18 for line in lines)
     header = [line for line in path.read_text().splitlines() if line.startswith(";")]
@@ -155,7 +156,7 @@ def test_a_reservation_is_a_partial_execution(tmp_path: Path) -> None:
     plan = ReservationPlan([20, 40], [True, False], CostModel(checkpoint=7, restart=5))
     jobs = [stochastic(1, 0, 2, 30.0, "p"), rigid(2, 0, 2, 10, 15)]
     result = simulate(jobs, 2, plans={"p": plan})
-    export_result(result, jobs, tmp_path / "out.swf", "swf partial=true")
+    export_result(result, tmp_path / "out.swf", "swf partial=true")
     summary, first, second, other = fields_of(tmp_path / "out.swf")
     # It asks for 20 + 7 s, waits for the other job, and asks for 5 + 20 s, of which it needs 15.
     assert summary[:5] == ["1", "0", "0", "42", "2"]
@@ -194,7 +195,7 @@ def test_batsim_lines_are_what_batsim_says_of_them(
     if not result.entries:
         return
     path = tmp_path / "out_jobs.csv"
-    export_result(result, table.jobs, path)
+    export_result(result, path)
     assert path.read_text().partition("\n")[0] == ",".join(COLUMNS)
     rows = rows_of(path)
     ticks = [{key: to_ticks(float(row[key])) for key in COLUMNS if key.endswith("_time")} for row in rows]
@@ -242,7 +243,7 @@ def test_batsim_lines_are_what_batsim_says_of_them(
 
 def test_batsim_states(tmp_path: Path) -> None:
     jobs = [rigid(1, 0, 4, 60, killed=True), rigid(2, 0, 4, 60, 90), on_demand(3, 70, 4, 10)]
-    export_result(simulate(jobs, 4, "N-PAA"), jobs, tmp_path / "jobs.csv")
+    export_result(simulate(jobs, 4, "N-PAA"), tmp_path / "jobs.csv")
     told = [
         (row["job_id"], row["success"], row["final_state"], row["requested_time"])
         for row in rows_of(tmp_path / "jobs.csv")
@@ -261,7 +262,7 @@ def test_evalys_agrees(result: Result, tmp_path: Path) -> None:
     from evalys.jobset import JobSet
     from evalys.visu import core, gantt
 
-    export_result(result, JOBS, tmp_path / "jobs.csv")
+    export_result(result, tmp_path / "jobs.csv")
     jobs = JobSet.from_csv(tmp_path / "jobs.csv", resource_bounds=(0, 15))
     assert jobs.MaxProcs == 16
     # Utilisation: the load of evalys after each instant is the number of busy nodes.
@@ -415,7 +416,7 @@ def test_perfetto_traces_are_legal_and_complete(
     result = simulate(table.jobs, table.nodes, mechanism, outages=outages)
     if not result.entries:
         return
-    export_result(result, table.jobs, tmp_path / "trace.json")
+    export_result(result, tmp_path / "trace.json")
     document = json.loads((tmp_path / "trace.json").read_text())
     assert faults_of(document) == []
     events = document["traceEvents"]
@@ -471,7 +472,7 @@ def test_perfetto_traces_are_legal_and_complete(
 
 def test_a_resized_and_warned_run_tells_of_it(tmp_path: Path) -> None:
     jobs = [malleable(1, 0, 8, 600, min_nodes=4), on_demand(2, 60, 3, 60), on_demand(3, 200, 8, 60)]
-    export_result(simulate(jobs, 8, "N-SPAA"), jobs, tmp_path / "trace.json")
+    export_result(simulate(jobs, 8, "N-SPAA"), tmp_path / "trace.json")
     events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
     told = [(event["name"], event["ts"] // SECOND, event["dur"] // SECOND) for event in events if event["ph"] == "X"]
     assert told[:6] == [
@@ -494,7 +495,7 @@ def test_a_resized_and_warned_run_tells_of_it(tmp_path: Path) -> None:
 def test_parquet_tables_are_those_of_the_result(result: Result, tmp_path: Path) -> None:
     pd = pytest.importorskip("pandas")
     pytest.importorskip("pyarrow", reason="pyarrow is not installed (pip install 'holdfast[parquet]')")
-    told = export_result(result, JOBS, tmp_path / "out", "parquet")
+    told = export_result(result, tmp_path / "out", "parquet")
     tables = {
         name: pd.read_parquet(tmp_path / "out" / f"{name}.parquet") for name in ("jobs", "events", "timeline", "nodes")
     }
@@ -528,7 +529,7 @@ def test_parquet_tables_are_those_of_the_result(result: Result, tmp_path: Path) 
 def test_parquet_needs_pyarrow(result: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
     with pytest.raises(InputError, match=r"where pyarrow is installed \(pip install 'holdfast\[parquet\]'\)"):
-        export_result(result, JOBS, tmp_path / "out", "parquet")
+        export_result(result, tmp_path / "out", "parquet")
     assert not (tmp_path / "out").exists()
 
 
@@ -539,7 +540,7 @@ def test_parquet_needs_pyarrow(result: Result, tmp_path: Path, monkeypatch: pyte
 def test_same_result_same_bytes(name: str, result: Result, tmp_path: Path) -> None:
     paths = [tmp_path / "one", tmp_path / "other"]
     for path in paths:
-        export_result(simulate(JOBS, 16, result.mechanism), JOBS, path, name)
+        export_result(simulate(JOBS, 16, result.mechanism), path, name)
     files = [sorted(path.rglob("*")) if path.is_dir() else [path] for path in paths]
     assert [file.read_bytes() for file in files[0]] == [file.read_bytes() for file in files[1]]
 
@@ -547,7 +548,7 @@ def test_same_result_same_bytes(name: str, result: Result, tmp_path: Path) -> No
 @pytest.mark.parametrize("name", list(EXPORTS))
 def test_an_event_log_is_needed(name: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no event log"):
-        export_result(simulate(JOBS, 16, events=False), JOBS, tmp_path / "out", name)
+        export_result(simulate(JOBS, 16, events=False), tmp_path / "out", name)
     assert not list(tmp_path.iterdir())
 
 
@@ -561,7 +562,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert f"of CUP-SPAA written to {tmp_path / 't.json.gz'}" in capsys.readouterr().out
     document = json.loads(gzip.decompress((tmp_path / "t.json.gz").read_bytes()))
     assert document["otherData"]["mechanism"] == "CUP-SPAA"
-    export_recording(Recording.of(simulate(JOBS, 16, "CUP-SPAA"), JOBS), tmp_path / "same.json")
+    export_recording(Recording.of(simulate(JOBS, 16, "CUP-SPAA")), tmp_path / "same.json")
     assert json.loads((tmp_path / "same.json").read_text()) == document
 
     def refused(*words: str) -> str:
@@ -588,21 +589,19 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 
 
 @pytest.fixture(scope="module")
-def week() -> tuple[list[Job], Result]:
+def week() -> Result:
     """The first week of Theta 2022, under the mechanism that uses everything."""
     trace = read_swf(trace_file("theta_2022.swf.gz")).on_machine(4392)
     first = min(job.submit for job in trace.jobs)
     kept = tuple(job for job in trace.jobs if job.submit < first + 7 * 86400)
-    from dataclasses import replace
-
     jobs = list(assign(replace(trace, jobs=kept), Assignment(group_by="campaign"), seed=1))
-    return jobs, simulate(jobs, 4392, "CUP-SPAA")
+    return simulate(jobs, 4392, "CUP-SPAA")
 
 
-def test_a_week_of_theta(week: tuple[list[Job], Result], tmp_path: Path) -> None:
-    jobs, result = week
+def test_a_week_of_theta(week: Result, tmp_path: Path) -> None:
+    result = week
     for name, path in (("swf", "week.swf"), ("batsim", "week.csv"), ("perfetto", "week.json")):
-        export_result(result, jobs, tmp_path / path, name)
+        export_result(result, tmp_path / path, name)
     came = [record for record in result.records if record.submit is not None]
     assert len(read_swf(tmp_path / "week.swf").jobs) == len(came) > 300
     assert faults_of(json.loads((tmp_path / "week.json").read_text())) == []

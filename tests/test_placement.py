@@ -67,11 +67,13 @@ def merged(steps: dict[int, list[tuple[int, int, int]]]) -> dict[int, list[tuple
 
 @given(
     job_tables(max_jobs=20), st.sampled_from(NAMES), st.sampled_from(["any", "fits", "none"]),
-    st.sampled_from(["instant", "event"]),
+    st.sampled_from(["instant", "event"]), st.sampled_from(["none", "greedy", "even"]),
 )  # fmt: skip
 @settings(max_examples=150, deadline=None)
-def test_everyone_has_nodes_of_their_own(table: Table, mechanism: str, tenants: str, passes: str) -> None:
-    result = simulate(table.jobs, table.nodes, mechanism, tenants=tenants, passes=passes)
+def test_everyone_has_nodes_of_their_own(
+    table: Table, mechanism: str, tenants: str, passes: str, expansion: str
+) -> None:
+    result = simulate(table.jobs, table.nodes, mechanism, tenants=tenants, passes=passes, expansion=expansion)
     assume(result.entries)
     spans = place_nodes(result)
     holds(result, spans)
@@ -157,10 +159,10 @@ def by_hand(result: Result) -> dict[tuple[int, int, int], list[int]]:
     return found
 
 
-@given(job_tables(max_jobs=20), st.sampled_from([BASELINE, "N-PAA", "N-SPAA"]))
+@given(job_tables(max_jobs=20), st.sampled_from([BASELINE, "N-PAA", "N-SPAA"]), st.sampled_from(["none", "even"]))
 @settings(max_examples=150, deadline=None)
-def test_first_fit_is_that_of_single_nodes(table: Table, mechanism: str) -> None:
-    result = simulate(table.jobs, table.nodes, mechanism)
+def test_first_fit_is_that_of_single_nodes(table: Table, mechanism: str, expansion: str) -> None:
+    result = simulate(table.jobs, table.nodes, mechanism, expansion=expansion)
     assume(result.entries)
     spans = place_nodes(result)
     assume(not any(span.kind == HELD for span in spans))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 from experiments.exports.batsim import export_batsim
@@ -12,7 +12,6 @@ from experiments.exports.tables import export_parquet
 from experiments.recording import Recording
 from simulator.records import Records
 from workloads.errors import InputError
-from workloads.job import Job
 from workloads.registry import Registry, function_of
 
 __all__ = ["EXPORTS", "Export", "export_recording", "export_result", "format_of"]
@@ -74,6 +73,6 @@ def export_recording(recording: Recording, path: str | Path, format: str | None 
     return EXPORTS[format or format_of(path)](recording, Path(path))
 
 
-def export_result(result: Records, jobs: Sequence[Job], path: str | Path, format: str | None = None) -> str:
-    """Export a result in memory, with the job table that was simulated; see :func:`export_recording`."""
-    return export_recording(Recording.of(result, jobs), path, format)
+def export_result(result: Records, path: str | Path, format: str | None = None) -> str:
+    """Export a result in memory; parameters, value and errors are those of :func:`export_recording`."""
+    return export_recording(Recording.of(result), path, format)
