@@ -18,6 +18,7 @@ from tests.strategies import HYBRID, Table, job_tables
 from tests.support import malleable, on_demand, rigid
 from workloads.errors import InputError, InvariantError
 from workloads.job import JobType
+from workloads.outages import Outage, OutageKind
 from workloads.units import SECOND
 
 NAMES = [BASELINE, *(mechanism.slug for mechanism in MECHANISMS)]
@@ -221,6 +222,35 @@ def test_a_shrunk_run_gives_up_its_highest_nodes_and_gets_nodes_back() -> None:
         (1, 1, 60, 120, ((0, 5),)),
     ]
     assert (spans[3].job_id, spans[3].nodes, spans[3].ending) == (1, ((0, 8),), "complete")
+
+
+def test_a_booked_job_runs_on_the_nodes_that_are_set_aside() -> None:
+    outages = [
+        Outage(OutageKind.RESERVATION, 100, 400, 4, jobs=(2,), name="tests"),
+        Outage(OutageKind.MAINTENANCE, 300, 500, 2),
+    ]
+    result = simulate([rigid(1, 0, 3, 1000), rigid(2, 50, 3, 200)], 10, outages=outages)
+    told = [
+        (span.kind, span.job_id, span.start // SECOND, span.end // SECOND, span.nodes) for span in place_nodes(result)
+    ]
+    assert told == [
+        (RUN, 2, 50, 250, ((3, 6),)),
+        (HELD, -1, 100, 400, ((6, 10),)),
+        (DOWN, -2, 300, 500, ((4, 6),)),
+        (RUN, 1, 0, 1000, ((0, 3),)),
+    ]
+    # Nothing else is free for job 2.
+    result = simulate([rigid(1, 0, 3, 1000), rigid(4, 0, 4, 100), rigid(2, 50, 3, 200)], 7, outages=outages[:1])
+    told = [
+        (span.kind, span.job_id, span.start // SECOND, span.end // SECOND, span.nodes) for span in place_nodes(result)
+    ]
+    assert told == [
+        (RUN, 4, 0, 100, ((3, 7),)),
+        (RUN, 2, 100, 300, ((3, 6),)),
+        (HELD, -1, 100, 300, ((6, 7),)),
+        (HELD, -1, 300, 400, ((3, 7),)),
+        (RUN, 1, 0, 1000, ((0, 3),)),
+    ]
 
 
 def test_a_log_is_needed() -> None:
