@@ -113,14 +113,15 @@ _Key = tuple[str, int]
 
 
 class _Holder:
-    """Who has nodes now: which, since when, and since when it has had any."""
+    """Who has nodes now: which, since when, since when it has had any, and where its last span stands."""
 
-    __slots__ = ("first", "kind", "nodes", "number", "since")
+    __slots__ = ("first", "kind", "last", "nodes", "number", "since")
 
     def __init__(self, kind: str, number: int, now: int) -> None:
         self.kind = kind
         self.number = number
         self.first = self.since = now
+        self.last: int | None = None
         self.nodes: Ranges = ()
 
 
@@ -225,7 +226,11 @@ class _Machine:
 
     def _close(self, key: _Key, holder: _Holder, now: int, ending: str = "") -> None:
         if now > holder.since and holder.nodes:
+            holder.last = len(self.spans)
             self.spans.append(Span(holder.kind, key[1], holder.number, holder.since, now, holder.nodes, ending))
+        elif ending and holder.last is not None:
+            # It was resized in the instant in which it ended.
+            self.spans[holder.last] = self.spans[holder.last]._replace(ending=ending)
         holder.since = now
 
 

@@ -304,6 +304,47 @@ def test_evalys_agrees(result: Result, tmp_path: Path) -> None:
     plt.close("all")
 
 
+def test_what_a_grid_makes_nothing_of_is_left_out(tmp_path: Path) -> None:
+    jobs = [malleable(1, 0, 4, 10, min_nodes=2), on_demand(2, 5, 2, 0.004), rigid(3, 0.01, 2, 7)]
+    export_result(simulate(jobs, 6, "N-SPAA"), tmp_path / "exact.csv", "batsim")
+    export_result(simulate(jobs, 6, "N-SPAA"), tmp_path / "jobs.csv", "batsim grid=1")
+    columns = ("job_id", "submission_time", "starting_time", "finish_time", "final_state", "allocated_resources")
+    exact, rounded = (
+        [tuple(row[column] for column in columns) for row in rows_of(tmp_path / name)]
+        for name in ("exact.csv", "jobs.csv")
+    )
+    assert exact == [
+        ("1", "0", "0", "5", "COMPLETED_KILLED", "0-3"),
+        ("1#1", "5", "5", "5.004", "COMPLETED_KILLED", "0-1"),
+        ("1#2", "5.004", "5.004", "10.002", "COMPLETED_SUCCESSFULLY", "0-3"),
+        ("2", "5", "5", "5.004", "COMPLETED_SUCCESSFULLY", "2-3"),
+        ("3", "0.01", "0.01", "7.01", "COMPLETED_SUCCESSFULLY", "4-5"),
+    ]
+    assert rounded == [
+        ("1", "0", "0", "5", "COMPLETED_KILLED", "0-3"),
+        ("1#1", "5", "5", "10", "COMPLETED_SUCCESSFULLY", "0-3"),
+        ("3", "0", "0", "7", "COMPLETED_SUCCESSFULLY", "4-5"),
+    ]
+    with pytest.raises(InputError, match="grid must be 0 or a power of two up to 64, not 3"):
+        EXPORTS["batsim grid=3"]
+
+
+@pytest.mark.filterwarnings("ignore")  # likewise
+def test_on_a_grid_of_times_evalys_needs_no_rounding(week: Result, tmp_path: Path) -> None:
+    pytest.importorskip("evalys", reason="evalys is not installed (pip install 'holdfast[dev]')")
+    from evalys.jobset import JobSet
+
+    export_result(week, tmp_path / "jobs.csv", "batsim grid=64")
+    export_result(week, tmp_path / "exact.csv", "batsim")
+    jobs = JobSet.from_csv(tmp_path / "jobs.csv", resource_bounds=(0, week.nodes - 1))
+    assert jobs.utilisation["load"].max() == max(sample[1] for sample in week.samples)
+    for column in ("starting_time", "finish_time"):
+        exact = [float(row[column]) for row in rows_of(tmp_path / "exact.csv")]
+        assert jobs.df[column].tolist() == [round(time * 64) / 64 for time in exact]
+    # What happened in one instant happens in one instant: no more of them than there were.
+    assert len(jobs.utilisation) <= len({sample[0] for sample in week.samples})
+
+
 def joined_up(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """Ascending, and those that touch made one."""
     found: list[tuple[int, int]] = []

@@ -27,6 +27,13 @@ CHANGES = ("start", "shrink", "expand")
 ENDS = ("preempt", "expire", "complete", "kill")
 
 
+def told(result: Result) -> list[tuple[str, int, int, int, Ranges]]:
+    """The spans in seconds."""
+    return [
+        (span.kind, span.job_id, span.start // SECOND, span.end // SECOND, span.nodes) for span in place_nodes(result)
+    ]
+
+
 def numbers(ranges: Ranges) -> list[int]:
     return [node for low, high in ranges for node in range(low, high)]
 
@@ -80,9 +87,9 @@ def test_everyone_has_nodes_of_their_own(
     holds(result, spans)
     # A run ends once, as the log says; one that lasted no time has no span.
     ends = [(entry.time, entry.job_id, entry.event) for entry in result.entries if entry.event in ENDS]
-    told = [(span.end, span.job_id, span.ending) for span in spans if span.ending]
-    assert set(told) <= set(ends)
-    assert len(told) == len({(span.job_id, span.number) for span in spans if span.kind != HELD})
+    ended = [(span.end, span.job_id, span.ending) for span in spans if span.ending]
+    assert set(ended) <= set(ends)
+    assert len(ended) == len({(span.job_id, span.number) for span in spans if span.kind != HELD})
     assert {span.kind for span in spans} <= {RUN, WARNED, HELD}
     assert all((span.number == 0) == (span.kind == HELD) for span in spans)
 
@@ -200,16 +207,80 @@ def test_a_tenant_runs_on_held_nodes_and_gives_them_back() -> None:
         on_demand(2, 900, 4, 300, notice=100, estimated=900),
         rigid(3, 200, 3, 120),  # nothing is free
     ]
-    result = simulate(jobs, 10, "CUA-PAA")
-    spans = place_nodes(result)
-    told = [(span.kind, span.job_id, span.start // SECOND, span.end // SECOND, span.nodes) for span in spans]
-    assert told == [
+    assert told(simulate(jobs, 10, "CUA-PAA")) == [
         (HELD, 2, 100, 200, ((6, 10),)),
         (RUN, 3, 200, 320, ((6, 9),)),
         (HELD, 2, 200, 320, ((9, 10),)),
         (RUN, 1, 0, 600, ((0, 6),)),
         (HELD, 2, 320, 900, ((6, 10),)),
         (RUN, 2, 900, 1200, ((6, 10),)),
+    ]
+
+
+def test_a_reservation_takes_the_same_nodes_back() -> None:
+    jobs = [
+        rigid(1, 0, 4, 1000),
+        on_demand(9, 0, 2, 300),  # leaves the highest nodes at 300
+        on_demand(2, 900, 4, 100, notice=100, estimated=900),
+        rigid(3, 200, 2, 120),
+    ]
+    assert told(simulate(jobs, 10, "CUA-PAA")) == [
+        (HELD, 2, 100, 200, ((4, 8),)),
+        (RUN, 9, 0, 300, ((8, 10),)),
+        (RUN, 3, 200, 320, ((4, 6),)),
+        (HELD, 2, 200, 320, ((6, 8),)),
+        (HELD, 2, 320, 900, ((4, 8),)),
+        (RUN, 1, 0, 1000, ((0, 4),)),
+        (RUN, 2, 900, 1000, ((4, 8),)),
+    ]
+
+
+def test_a_tenant_draws_from_the_latest_notice_first() -> None:
+    jobs = [
+        rigid(1, 0, 4, 1000),
+        on_demand(2, 900, 2, 100, notice=100, estimated=900),
+        on_demand(5, 900, 2, 100, notice=150, estimated=900),
+        rigid(3, 160, 2, 120),
+    ]
+    assert told(simulate(jobs, 8, "CUA-PAA")) == [
+        (HELD, 5, 150, 160, ((4, 6),)),
+        (RUN, 3, 160, 280, ((4, 6),)),
+        (HELD, 2, 100, 900, ((6, 8),)),
+        (HELD, 5, 280, 900, ((4, 6),)),
+        (RUN, 1, 0, 1000, ((0, 4),)),
+        (RUN, 2, 900, 1000, ((6, 8),)),
+        (RUN, 5, 900, 1000, ((4, 6),)),
+    ]
+
+
+def test_a_run_that_is_resized_as_it_ends_has_ended() -> None:
+    """At 100 the on-demand job ends, and the other one both gets its nodes back and completes."""
+    jobs = [malleable(2, 0, 4, 75, min_nodes=2), on_demand(1, 50, 2, 50)]
+    result = simulate(jobs, 4, "N-SPAA")
+    assert [entry.event for entry in result.entries if entry.time == 100 * SECOND] == ["complete", "expand", "complete"]
+    assert [(span.job_id, span.end // SECOND, span.nodes, span.ending) for span in place_nodes(result)] == [
+        (2, 50, ((0, 4),), ""),
+        (1, 100, ((2, 4),), "complete"),
+        (2, 100, ((0, 2),), "complete"),
+    ]
+
+
+def test_what_a_victim_gives_to_a_waiting_arrival_is_held() -> None:
+    """Job 1 is warned by the plan, job 2 at the arrival, which is early; at 400 the nodes of the first are there."""
+    jobs = [
+        malleable(1, 0, 4, 1000, min_nodes=2),
+        malleable(2, 0, 4, 385, 390, min_nodes=2),
+        on_demand(3, 340, 8, 100, notice=100, estimated=400),
+    ]
+    assert told(simulate(jobs, 8, "CUP-PAA")) == [
+        (RUN, 1, 0, 280, ((0, 4),)),
+        (RUN, 2, 0, 340, ((4, 8),)),
+        (WARNED, 1, 280, 400, ((0, 4),)),
+        (WARNED, 2, 340, 460, ((4, 8),)),
+        (HELD, 3, 400, 460, ((0, 4),)),
+        (RUN, 3, 460, 560, ((0, 8),)),
+        (RUN, 2, 560, 605, ((4, 8),)),
+        (RUN, 1, 560, 1280, ((0, 4),)),
     ]
 
 
@@ -230,10 +301,7 @@ def test_a_booked_job_runs_on_the_nodes_that_are_set_aside() -> None:
         Outage(OutageKind.MAINTENANCE, 300, 500, 2),
     ]
     result = simulate([rigid(1, 0, 3, 1000), rigid(2, 50, 3, 200)], 10, outages=outages)
-    told = [
-        (span.kind, span.job_id, span.start // SECOND, span.end // SECOND, span.nodes) for span in place_nodes(result)
-    ]
-    assert told == [
+    assert told(result) == [
         (RUN, 2, 50, 250, ((3, 6),)),
         (HELD, -1, 100, 400, ((6, 10),)),
         (DOWN, -2, 300, 500, ((4, 6),)),
@@ -241,10 +309,7 @@ def test_a_booked_job_runs_on_the_nodes_that_are_set_aside() -> None:
     ]
     # Nothing else is free for job 2.
     result = simulate([rigid(1, 0, 3, 1000), rigid(4, 0, 4, 100), rigid(2, 50, 3, 200)], 7, outages=outages[:1])
-    told = [
-        (span.kind, span.job_id, span.start // SECOND, span.end // SECOND, span.nodes) for span in place_nodes(result)
-    ]
-    assert told == [
+    assert told(result) == [
         (RUN, 4, 0, 100, ((3, 7),)),
         (RUN, 2, 100, 300, ((3, 6),)),
         (HELD, -1, 100, 300, ((6, 7),)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from experiments.exports.batsim import export_batsim
+from experiments.exports.batsim import BatsimExport
 from experiments.exports.perfetto import export_perfetto
 from experiments.exports.swf import SwfExport
 from experiments.exports.tables import export_parquet
@@ -21,7 +21,7 @@ Export = Callable[[Recording, Path], str]
 
 EXPORTS: Registry[Export] = Registry("export format", "holdfast.exports", function_of("a recording and a path"))
 EXPORTS.add("swf", SwfExport(), "Standard Workload Format, a line a job; partial=true: also one for each run")
-EXPORTS.add("batsim", export_batsim, "Batsim's jobs.csv with the nodes of each job, which evalys reads")
+EXPORTS.add("batsim", BatsimExport(), "Batsim's jobs.csv, with nodes, for evalys; grid=64: times rounded to 1/64 s")
 EXPORTS.add("perfetto", export_perfetto, "Trace Event Format (JSON), for ui.perfetto.dev and chrome://tracing")
 EXPORTS.add("parquet", export_parquet, "a directory of Parquet tables: jobs, events, timeline, nodes")
 
