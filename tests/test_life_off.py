@@ -18,7 +18,7 @@ from tests.stochastic_strategies import random_mix
 from tests.strategies import random_job_table
 
 #: What a result said then, by name, so that others may add to it.
-_RECORD = "job_id type submit start end nodes runtime preemptions shrinks status lost".split()
+_RECORD = ["job_id", "type", "submit", "start", "end", "nodes", "runtime", "preemptions", "shrinks", "status", "lost"]
 _CHOICES = ({}, {"passes": "event"}, {"tenants": "fits", "backfill_length": "runtime"})
 #: Columns of wall-clock times, and files that name the version and the options.
 _TIMES = ("decision_ms_p99", "decision_ms_max", "engine_seconds", "planning_seconds")
