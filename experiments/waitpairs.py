@@ -16,7 +16,7 @@ import numpy as np
 from experiments.traces import left_out
 from policies.mechanism import BASELINE, parse_mechanism
 from simulator.metrics import Window
-from simulator.stochastic import PREEMPTED
+from simulator.truth import PREEMPTED
 from workloads.errors import InputError, TraceError
 from workloads.fields import Columns, number, shown, whole
 from workloads.files import read_text, sha256_of

@@ -18,7 +18,7 @@ class Entry(NamedTuple):
         ``submit`` (of a stochastic job: of each reservation), ``notice``, ``reserve``, ``time-out``, ``wait`` (an
         on-demand job that cannot get its nodes), ``gather`` (one that waits for promised nodes), ``start``, ``shrink``,
         ``expand``, ``warn``, ``preempt`` (the nodes are given up), ``requeue``, ``expire`` (a reservation is over and
-        its job is not), ``complete``, ``kill``.
+        its job is not), ``complete``, ``kill``, ``cancel`` (its user withdraws it), ``withdraw`` (likewise a notice).
     job_id
         The job it happens to.
     before, after

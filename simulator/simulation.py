@@ -16,6 +16,7 @@ from simulator.kinds import job_state
 from simulator.options import Options
 from simulator.records import Accounting, JobRecord, StochasticRecord
 from simulator.result import Result
+from simulator.startingstate import starting_state_of
 from simulator.stochastic import StochasticJob
 from workloads.errors import InputError, InvariantError, ParameterError
 from workloads.job import Job, JobType
@@ -126,7 +127,8 @@ def _simulated(
     states = [
         job_state(job, row, ranks[job.job_id], origin, options, baseline=baseline) for row, job in enumerate(table)
     ]
-    engine = Engine(states, nodes, served_by, options, log, progress, book)
+    state = starting_state_of(states, origin)
+    engine = Engine(states, nodes, served_by, options, log, progress, book, state)
     engine.run()
     accounting = _account(engine, states)
     return Result(
@@ -143,6 +145,8 @@ def _simulated(
         origin=origin,
         planning_seconds=engine.planning_seconds,
         stochastic=[_course(state) for state in states if isinstance(state, StochasticJob)],
+        begin=None if state is None else state.begin + origin,
+        withdrawn=engine.system.usage.withdrawn if any(job.cancelled_at is not None for job in table) else None,
     )
 
 
@@ -181,7 +185,7 @@ def _course(state: StochasticJob) -> StochasticRecord:
 def _record(state: JobState, origin: int) -> JobRecord:
     job = state.job
     came = state.first_submit >= 0
-    if came and (state.start is None or state.end is None):
+    if came and (state.end is None or (state.start is None and not state.withdrawn)):
         raise InvariantError(f"job {job.job_id} was submitted and never ended")
     return JobRecord(
         job_id=job.job_id,
@@ -193,9 +197,17 @@ def _record(state: JobState, origin: int) -> JobRecord:
         runtime=state.undisturbed,
         preemptions=state.preemptions,
         shrinks=state.shrinks,
-        status=("killed" if job.killed else "completed") if came else "no_show",
+        status=_status(state, came),
         lost=state.lost,
     )
+
+
+def _status(state: JobState, came: bool) -> str:
+    if state.withdrawn or (not came and state.job.cancelled_at is not None):
+        return "cancelled"
+    if not came:
+        return "no_show"
+    return "killed" if state.job.killed else "completed"
 
 
 def _account(engine: Engine, states: list[JobState]) -> Accounting:
@@ -203,7 +215,7 @@ def _account(engine: Engine, states: list[JobState]) -> Accounting:
     came = [state for state in states if state.first_submit >= 0]
     if not came:
         return Accounting(0, 0, 0, 0, 0, 0, 0)
-    elapsed = max(state.end or 0 for state in came) - min(state.first_submit for state in came)
+    elapsed = max(state.end or 0 for state in came) - engine.opened
     system, usage = engine.system, engine.system.usage
     idle, held, busy = system.cluster.node_ticks(system.now)
     if usage.total() != busy or idle + held + busy != system.nodes * elapsed:

@@ -7,7 +7,7 @@ Source: hybrid-workloads.md, sections 3 to 6.
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
+from bisect import insort
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import Protocol
@@ -19,6 +19,7 @@ from simulator.holders import Gathering, Reservation, Run
 from simulator.jobstate import JobState
 from simulator.kinds import begin_run
 from simulator.options import Options
+from simulator.releases import ExpectedReleases
 from simulator.run import MalleableRun
 from simulator.stochastic import StochasticJob
 from simulator.usage import Usage
@@ -63,7 +64,8 @@ class System:
         self.waiting = Queue(ORDERS[options.order])
         self.runs: dict[int, Run] = {}
         self.reservations: list[Reservation] = []
-        self.releases: list[tuple[int, int, int]] = []
+        self.expected = ExpectedReleases()
+        self.releases = self.expected.entries
         self.usage = Usage()
         self.log = log
         self._warning = to_ticks(options.warning)
@@ -110,10 +112,19 @@ class System:
         lenders: Mapping[Reservation, int] | None = None,
     ) -> Run:
         """Start a job on nodes of these accounts; those of ``lenders`` are borrowed."""
-        now = self.now
         if job.waiting:
             self.waiting.remove(job)
-        run = begin_run(job, now)
+        return self.occupy(begin_run(job, self.now), sources, cause, lenders)
+
+    def occupy(
+        self,
+        run: Run,
+        sources: Iterable[tuple[Account, int]],
+        cause: str,
+        lenders: Mapping[Reservation, int] | None = None,
+    ) -> Run:
+        """Put a run on its nodes."""
+        job, now = run.job, self.now
         for account, count in sources:
             self.cluster.move(account, run, count, now)
         if lenders:
@@ -123,9 +134,9 @@ class System:
         run.begin()
         job.runs += 1
         if job.start is None:
-            job.start = now
+            job.start = run.start
         self.runs[job.job_id] = run
-        self._expect(run)
+        self.expected.expect(run)
         self.log(now, "start", job.job_id, 0, run.nodes, cause)
         self._timing.began(run)
         return run
@@ -134,7 +145,7 @@ class System:
         """A run reaches its end; its nodes are still to be given away. Returns whether its job is done."""
         job = run.job
         done = run.complete(self.usage)
-        self._leave(run)
+        self.leave(run)
         if done:
             job.end = self.now
             self.log(self.now, "kill" if job.job.killed else "complete", job.job_id, run.nodes, 0)
@@ -182,13 +193,13 @@ class System:
             if claim is not None:
                 self.promise(run, *claim)
             else:
-                self._expect(run)
+                self.expected.expect(run)
             self.log(now, "warn", job.job_id, run.nodes, run.nodes, cause)
         else:
             self.log(now, "preempt", job.job_id, run.nodes, 0, cause)
             if claim is not None:
                 self.cluster.move(run, *claim, now)
-            self._leave(run)
+            self.leave(run)
             self.give_away(run)
             self.requeue(job)
         self._timing.changed(run)
@@ -196,24 +207,32 @@ class System:
     def promise(self, run: Run, gathering: Gathering, count: int) -> None:
         """Promise nodes of a run under warning to an arrived job."""
         run.claims.append((gathering, count))
-        gathering.awaited += 1
+        gathering.awaited.append(run)
         gathering.ready = max(gathering.ready, run.end)
-        self._expect(run)
+        self.expected.expect(run)
 
     def vacate(self, run: Run) -> list[Gathering]:
         """A warning is over: the nodes are given up. Returns the arrived jobs that now have all of theirs."""
-        job = run.job
-        self.usage.lose_to_warning(job, run.nodes * self._warning, self.now)
-        self.log(self.now, "preempt", job.job_id, run.nodes, 0, "warning over")
+        self.lose_to_warning(run)
+        self.log(self.now, "preempt", run.job_id, run.nodes, 0, "warning over")
+        complete = self.hand_over(run)
+        self._timing.vacated(run.job)
+        return complete
+
+    def lose_to_warning(self, run: Run) -> None:
+        """Book the time that a run has been under warning."""
+        self.usage.lose_to_warning(run.job, run.nodes * (self._warning - run.end + self.now), self.now)
+
+    def hand_over(self, run: Run) -> list[Gathering]:
+        """A run under warning is over: its nodes go to whom they are promised. Returns who now has all of theirs."""
         complete = []
         for gathering, count in run.claims:
             self.cluster.move(run, gathering, count, self.now)
-            gathering.awaited -= 1
+            gathering.awaited.remove(run)
             if not gathering.awaited:
                 complete.append(gathering)
-        self._leave(run)
+        self.leave(run)
         self.give_away(run)
-        self._timing.vacated(job)
         return complete
 
     def resize(self, run: MalleableRun, other: Account, change: int, cause: str) -> None:
@@ -225,7 +244,7 @@ class System:
         else:
             self.cluster.move(other, run, change, self.now)
         run.resized(self.now)
-        self._expect(run)
+        self.expected.expect(run)
         self.log(self.now, "shrink" if change < 0 else "expand", run.job_id, before, run.nodes, cause)
         self._timing.changed(run)
 
@@ -270,23 +289,12 @@ class System:
         reservation.open = False
         for run in reservation.tenants:
             del run.lenders[reservation]
-            self._expect(run)
+            self.expected.expect(run)
         reservation.tenants.clear()
         for run in reservation.coming:
             run.beneficiary = None
         reservation.coming.clear()
         self.release(reservation)
-
-    def expect_gathering(self, gathering: Gathering) -> None:
-        """An arrived job that waits for promised nodes will release all its nodes when its walltime is over."""
-        job = gathering.job
-        gathering.release = (gathering.ready + job.walltime, job.rank, job.nodes)
-        insort(self.releases, gathering.release)
-
-    def forget(self, release: tuple[int, int, int] | None) -> None:
-        """Take an entry off the expected releases."""
-        if release is not None:
-            del self.releases[bisect_left(self.releases, release)]
 
     def _reserve(self, reservation: Reservation, source: Account, count: int) -> None:
         if count:
@@ -294,22 +302,13 @@ class System:
             self.cluster.move(source, reservation, count, self.now)
             self.log(self.now, "reserve", reservation.job_id, before, reservation.nodes + reservation.lent)
 
-    def _expect(self, run: Run) -> None:
-        """Enter, or enter anew, when a run is expected to release how many nodes."""
-        if run.release is not None:
-            self.forget(run.release)
-        nodes = run.nodes
-        if run.lenders or run.claims:
-            nodes -= run.borrowed + run.promised()
-        run.release = (run.end if run.warned else run.expected_end, run.job.rank, nodes)
-        insort(self.releases, run.release)
-
-    def _leave(self, run: Run) -> None:
+    def leave(self, run: Run) -> None:
+        """A run is over; its nodes are still to be given away."""
         run.over = True
         run.plan = None
         if not run.warned:
             del self.runs[run.job_id]
-        self.forget(run.release)
+        self.expected.forget(run.release)
         run.release = None
 
     def is_preemptible(self, run: Run) -> bool:

@@ -118,7 +118,7 @@ def place_runs(result: Result) -> list[Block]:
         elif entry.event == "warn":
             close(job_id, runs[job_id], now)
             runs[job_id].warned = True
-        elif entry.event in ("preempt", "expire", "complete", "kill"):
+        elif entry.event in ("preempt", "expire", "complete", "kill") or (entry.event == "cancel" and entry.before):
             run = runs.pop(job_id)
             close(job_id, run, now, preempted=entry.event == "preempt")
             free.update(run.nodes)
@@ -152,7 +152,7 @@ def plot_gantt(
     from matplotlib.patches import Patch
 
     blocks = place_runs(result)
-    first = min(record.submit for record in result.records if record.submit is not None) - result.origin
+    first = (result.opened or 0) - result.origin
     opens = first + to_ticks(start) if start is not None else min(entry.time for entry in result.entries)
     closes = first + to_ticks(end) if end is not None else max(entry.time for entry in result.entries)
     shown = [block for block in blocks if block.end > opens and block.start < closes]
