@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
-from policies.port import TOLERANCE, Start, SystemView
-from policies.shadow import shadow_of
+from policies.port import TOLERANCE, Promise, Start, SystemView
+from policies.shadow import NEVER, shadow_of
 from workloads.errors import ParameterError
 from workloads.registry import Registry, function_of, parameters_of
 
@@ -82,6 +82,19 @@ class Easy:
             if not free:
                 break
         return starts
+
+    def promises(self, view: SystemView) -> list[Promise]:
+        """The reservation of the head: its shadow time, once those before it have started; none if it is never."""
+        free = view.free
+        started: list[tuple[int, int, int]] = []
+        for job in view.queue:
+            if job.min_nodes > free:
+                at = shadow_of(view, job, free, sorted(started)).time
+                return [Promise(job.job_id, at)] if at < NEVER else []
+            size = min(job.nodes, free)
+            started.append((view.now + job.limit(size), job.job_id, size))
+            free -= size
+        return []
 
 
 BACKFILLING: Registry[Backfilling] = Registry("backfilling rule", "holdfast.backfilling", function_of("the view"))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from workloads.job import JobType
 
@@ -20,6 +20,7 @@ __all__ = [
     "Hold",
     "Loan",
     "Preempt",
+    "Promise",
     "Request",
     "Reservation",
     "RunningJob",
@@ -27,6 +28,7 @@ __all__ = [
     "Start",
     "SystemView",
     "WaitingJob",
+    "Window",
 ]
 
 #: Times within one microsecond are one instant, and comparisons of walltimes have that tolerance.
@@ -158,6 +160,23 @@ class Loan(Protocol):
         """The job that was preempted, while it waits and has not run since."""
 
 
+class Window(NamedTuple):
+    """Nodes that the machine will take away, or set aside: maintenance, or an advance reservation of others.
+
+    Attributes
+    ----------
+    start, end
+        Ticks: from when, and until when. Nodes that jobs give up at ``start`` are there for it, and what is given back
+        at ``end`` can be used from then on.
+    nodes
+        How many, of whichever nodes.
+    """
+
+    start: int
+    end: int
+    nodes: int
+
+
 class SystemView(Protocol):
     """The machine as a policy sees it."""
 
@@ -188,7 +207,31 @@ class SystemView(Protocol):
     @property
     def releases(self) -> Sequence[tuple[int, int, int]]:
         """(time, tie-break, nodes) in ascending order: nodes that running jobs give up when their walltime ends, and
-        jobs under warning when they vacate; borrowed nodes and those promised to an arrived job are not counted."""
+        jobs under warning when they vacate; borrowed nodes and those promised to an arrived job are not counted. Also
+        nodes that have been taken away or set aside, or have failed, when they are expected back."""
+
+    @property
+    def windows(self) -> Sequence[Window]:
+        """Windows that are announced, by their start; most machines have none. A job may only be started where its
+        walltime leaves each of them enough nodes at each of its instants. A window that has begun is none any more: its
+        nodes are gone and stand in ``releases``. Only if it still waits for some is it here with those, and its start
+        is then not after ``now``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """A reservation that a backfilling rule keeps for a waiting job.
+
+    Attributes
+    ----------
+    job_id
+        The job.
+    at
+        When it will start at the latest, by what is known now [ticks].
+    """
+
+    job_id: int
+    at: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from operator import attrgetter
 from typing import Protocol
 
 from policies.order import ORDERS
+from policies.port import Window
 from simulator.cluster import Account, Cluster
 from simulator.eventlog import EventLog
 from simulator.holders import Gathering, Reservation, Run
@@ -66,6 +67,7 @@ class System:
         self.reservations: list[Reservation] = []
         self.expected = ExpectedReleases()
         self.releases = self.expected.entries
+        self.windows: Sequence[Window] = ()
         self.usage = Usage()
         self.log = log
         self._warning = to_ticks(options.warning)

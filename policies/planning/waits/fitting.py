@@ -56,7 +56,8 @@ def fit_waits(
     Returns
     -------
     WaitModel
-        Least squares on the pairs themselves, within alpha >= :data:`LEAST_ALPHA` and gamma >= 0.
+        Least squares on the pairs themselves, within alpha >= :data:`~policies.planning.waitmodel.LEAST_ALPHA` and
+        gamma >= 0.
 
     Raises
     ------
