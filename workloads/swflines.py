@@ -40,6 +40,8 @@ class SwfJob(NamedTuple):
         As numbers; ``-1`` for unknown.
     queue
         Its number, from 1.
+    preceding, think_time
+        The job that it follows, and how long after the end of that one it was submitted.
     """
 
     job_id: int
@@ -53,13 +55,16 @@ class SwfJob(NamedTuple):
     user: str = "-1"
     group: str = "-1"
     queue: int | None = None
+    preceding: int | None = None
+    think_time: int | None = None
 
     def __str__(self) -> str:
         submit, wait, runtime, walltime = map(_time, (self.submit, self.wait, self.runtime, self.walltime))
         allocated, requested, queue = map(_count, (self.allocated, self.requested, self.queue))
+        preceding, think_time = _count(self.preceding), _time(self.think_time)
         return (
             f"{self.job_id} {submit} {wait} {runtime} {allocated} -1 -1 {requested} {walltime} -1 "
-            f"{self.status} {self.user} {self.group} -1 {queue} -1 -1 -1"
+            f"{self.status} {self.user} {self.group} -1 {queue} -1 {preceding} {think_time}"
         )
 
 
