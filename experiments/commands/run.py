@@ -49,12 +49,10 @@ def main(arguments: argparse.Namespace) -> None:
     simulation = simulation_of(arguments, mechanisms)
     if simulation.about:
         print(simulation.about)
-    submits = [job.submit for job in simulation.jobs if job.submit is not None]
-    # Jobs of a starting state are not measured.
+    submits = [to_ticks(job.submit) for job in simulation.jobs if job.submit is not None]
     begin = beginning_of(simulation.jobs)
-    measured = [to_ticks(submit) for submit in submits if begin is None or submit >= begin]
-    if measured:
-        measurement.window.bounds(measured)
+    if submits and (begin is None or max(submits) >= to_ticks(begin)):
+        measurement.window.bounds(submits, None if begin is None else to_ticks(begin))
     directory = make_directory(arguments.output)
 
     with Bar(len(submits), mechanisms) as bar:
