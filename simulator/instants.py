@@ -68,7 +68,8 @@ class Instants:
     def __init__(self, system: System, scheduler: Scheduler, *, begin: int, ranks: int, pass_per_event: bool) -> None:
         self.env = simpy.Environment(begin)
         self._system = system
-        self._scheduler = scheduler
+        self._may_start = scheduler.may_start
+        self._schedule = scheduler.pass_once
         self._ranks = ranks
         self._pass_per_event = pass_per_event
         self._pass_due = False
@@ -104,7 +105,7 @@ class Instants:
         spent = perf_counter() - began
         if self._pass_due:
             self._spent += spent
-        elif not self._scheduler.may_start():
+        elif not self._may_start():
             self.latencies.append(spent)
         else:
             self._spent = spent
@@ -125,5 +126,5 @@ class Instants:
         """One scheduling pass."""
         began = perf_counter()
         self._pass_due = False
-        self._scheduler.pass_once()
+        self._schedule()
         self.latencies.append(self._spent + perf_counter() - began)

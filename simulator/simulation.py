@@ -20,6 +20,7 @@ from simulator.startingstate import starting_state_of
 from simulator.stochastic import StochasticJob
 from workloads.errors import InputError, InvariantError, ParameterError
 from workloads.job import Job, JobType
+from workloads.joblife import has_life
 from workloads.units import to_ticks
 from workloads.validation import check_jobs
 
@@ -43,47 +44,48 @@ def simulate(
 ) -> Result:
     """Replay a job table on a machine of ``nodes`` nodes.
 
-    Parameters
-    ----------
-    jobs
-        The job table; every random choice is already made in it, so that the simulation is deterministic.
-    nodes
-        Size of the machine, >= 1.
-    mechanism
-        ``baseline`` (FCFS with EASY backfilling, every job rigid), or a notice and an arrival strategy, e.g.
-        ``CUA&SPAA`` or ``CUA-SPAA``.
-    events
-        Whether the event log is kept.
-    progress
-        Told now and then how many jobs have ended.
-    planner
-        How stochastic jobs are planned at submission (:class:`policies.planning.planbook.Planner`).
-    plans
-        Plans that are given, by the name that stochastic jobs have for them; times in seconds.
-    **options
-        Fields of :class:`simulator.options.Options`: ``order``, ``backfilling``, ``backfill_length``, ``passes``,
-        ``tenants``, ``warning``, ``timeout``, ``checkpoint_variation``, ``checkpoint_mode``, ``seed``.
+        Parameters
+        ----------
+        jobs
+            The job table; every random choice is already made in it, so that the simulation is deterministic.
+        nodes
+            Size of the machine, >= 1.
+        mechanism
+            ``baseline`` (FCFS with EASY backfilling, every job rigid), or a notice and an arrival strategy, e.g.
+            ``CUA&SPAA`` or ``CUA-SPAA``.
+        events
+            Whether the event log is kept.
+        progress
+            Told now and then how many jobs have ended.
+        planner
+            How stochastic jobs are planned at submission (:class:`policies.planning.planbook.Planner`).
+        plans
+            Plans that are given, by the name that stochastic jobs have for them; times in seconds.
+        **options
+            Fields of :class:`simulator.options.Options`: ``order``, ``backfilling``, ``backfill_length``, ``passes``,
+            ``tenants``, ``warning``, ``timeout``, ``checkpoint_variation``, ``checkpoint_mode``, ``seed``.
 
-    Returns
-    -------
-    Result
-        ``.summary()``, ``.jobs``, ``.events``, ``.timeline()``.
+        Returns
+        -------
+        Result
+            ``.summary()``, ``.jobs``, ``.events``, ``.timeline()``.
 
-    Raises
-    ------
-    InputError
-        If the table, the machine, the mechanism or an option is not legal.
+        Raises
+        ------
+        InputError
+            If the table, the machine, the mechanism or an option is not legal.
 
-    Examples
-    --------
-    >>> from workloads.job import Job, JobType
-    >>> rigid = Job(1, JobType.RIGID, submit=0, nodes=4, runtime=3600, walltime=7200)
-    >>> urgent = Job(2, JobType.ON_DEMAND, submit=600, nodes=2, runtime=600, walltime=600)
-    >>> result = simulate([rigid, urgent], nodes=4, mechanism="N&PAA")
-    >>> print(result.jobs[["job_id", "start", "end", "preemptions"]])
-       job_id  start     end  preemptions
-    0       1    0.0  4800.0            1
-    1       2  600.0  1200.0            0
+        Examples
+        --------
+        >>> from workloads.job import Job, JobType
+    from workloads.joblife import has_life
+        >>> rigid = Job(1, JobType.RIGID, submit=0, nodes=4, runtime=3600, walltime=7200)
+        >>> urgent = Job(2, JobType.ON_DEMAND, submit=600, nodes=2, runtime=600, walltime=600)
+        >>> result = simulate([rigid, urgent], nodes=4, mechanism="N&PAA")
+        >>> print(result.jobs[["job_id", "start", "end", "preemptions"]])
+           job_id  start     end  preemptions
+        0       1    0.0  4800.0            1
+        1       2  600.0  1200.0            0
     """
     settings = Options.of(**options)
     if isinstance(nodes, bool) or not isinstance(nodes, int) or nodes < 1:
@@ -127,8 +129,10 @@ def _simulated(
     states = [
         job_state(job, row, ranks[job.job_id], origin, options, baseline=baseline) for row, job in enumerate(table)
     ]
-    state = starting_state_of(states, origin)
-    engine = Engine(states, nodes, served_by, options, log, progress, book, state)
+    # Most tables say nothing of it, and then nobody has to look at each job again.
+    lively = any(map(has_life, table))
+    state = starting_state_of(states, origin) if lively else None
+    engine = Engine(states, nodes, served_by, options, log, progress, book, state, lively=lively)
     engine.run()
     accounting = _account(engine, states)
     return Result(
@@ -146,7 +150,7 @@ def _simulated(
         planning_seconds=engine.planning_seconds,
         stochastic=[_course(state) for state in states if isinstance(state, StochasticJob)],
         begin=None if state is None else state.begin + origin,
-        withdrawn=engine.system.usage.withdrawn if any(job.cancelled_at is not None for job in table) else None,
+        withdrawn=engine.withdrawn,
     )
 
 

@@ -67,6 +67,7 @@ class System:
         self.reservations: list[Reservation] = []
         self.expected = ExpectedReleases()
         self.releases = self.expected.entries
+        self._expect = self.expected.expect
         self.windows: Sequence[Window] = ()
         self.usage = Usage()
         self.log = log
@@ -112,21 +113,14 @@ class System:
         sources: Iterable[tuple[Account, int]],
         cause: str,
         lenders: Mapping[Reservation, int] | None = None,
+        run: Run | None = None,
     ) -> Run:
-        """Start a job on nodes of these accounts; those of ``lenders`` are borrowed."""
+        """Start a job on nodes of these accounts; those of ``lenders`` are borrowed. ``run``: one that has begun."""
+        now = self.now
         if job.waiting:
             self.waiting.remove(job)
-        return self.occupy(begin_run(job, self.now), sources, cause, lenders)
-
-    def occupy(
-        self,
-        run: Run,
-        sources: Iterable[tuple[Account, int]],
-        cause: str,
-        lenders: Mapping[Reservation, int] | None = None,
-    ) -> Run:
-        """Put a run on its nodes."""
-        job, now = run.job, self.now
+        if run is None:
+            run = begin_run(job, now)
         for account, count in sources:
             self.cluster.move(account, run, count, now)
         if lenders:
@@ -138,7 +132,7 @@ class System:
         if job.start is None:
             job.start = run.start
         self.runs[job.job_id] = run
-        self.expected.expect(run)
+        self._expect(run)
         self.log(now, "start", job.job_id, 0, run.nodes, cause)
         self._timing.began(run)
         return run
@@ -195,7 +189,7 @@ class System:
             if claim is not None:
                 self.promise(run, *claim)
             else:
-                self.expected.expect(run)
+                self._expect(run)
             self.log(now, "warn", job.job_id, run.nodes, run.nodes, cause)
         else:
             self.log(now, "preempt", job.job_id, run.nodes, 0, cause)
@@ -211,7 +205,7 @@ class System:
         run.claims.append((gathering, count))
         gathering.awaited.append(run)
         gathering.ready = max(gathering.ready, run.end)
-        self.expected.expect(run)
+        self._expect(run)
 
     def vacate(self, run: Run) -> list[Gathering]:
         """A warning is over: the nodes are given up. Returns the arrived jobs that now have all of theirs."""
@@ -246,7 +240,7 @@ class System:
         else:
             self.cluster.move(other, run, change, self.now)
         run.resized(self.now)
-        self.expected.expect(run)
+        self._expect(run)
         self.log(self.now, "shrink" if change < 0 else "expand", run.job_id, before, run.nodes, cause)
         self._timing.changed(run)
 
@@ -291,7 +285,7 @@ class System:
         reservation.open = False
         for run in reservation.tenants:
             del run.lenders[reservation]
-            self.expected.expect(run)
+            self._expect(run)
         reservation.tenants.clear()
         for run in reservation.coming:
             run.beneficiary = None
