@@ -13,18 +13,21 @@ a cancellation.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING
 
 import simpy
 
 from policies.mechanism import Mechanism
+from simulator.decisions import Decisions
 from simulator.eventlog import EventLog
 from simulator.holders import Reservation, Run
-from simulator.instants import ARRIVAL, CANCELLATION, NOTICE, PLAN, RELEASE, REQUEUE, Instants, Sample
+from simulator.instants import ARRIVAL, CANCELLATION, NOTICE, OUTAGE, PLAN, RELEASE, REQUEUE, Instants, Sample
 from simulator.jobstate import FixedJob, JobState
 from simulator.ondemand import OnDemandService
 from simulator.options import Options
+from simulator.outages import OutageService
 from simulator.scheduling import Scheduler
 from simulator.startingstate import StartingState
 from simulator.stochastic import StochasticJob
@@ -37,6 +40,7 @@ from workloads.units import SECOND, to_ticks
 
 if TYPE_CHECKING:
     from policies.planning.planbook import PlanBook
+    from simulator.closures import Closures
 
 __all__ = ["Engine"]
 
@@ -67,9 +71,15 @@ class Engine:
         Who runs already; None: nobody.
     lively
         Whether any job may be withdrawn, depends on another, or runs already.
+    closures
+        Outages; None: there are none.
+    decisions
+        Where the reasons go; None: nobody wants them.
 
     Attributes
     ----------
+    outages
+        Who carries them out.
     opened
         From when on time and nodes are accounted for.
     planning_seconds
@@ -86,16 +96,19 @@ class Engine:
         progress: Callable[[int], None] | None = None,
         book: PlanBook | None = None,
         state: StartingState | None = None,
+        closures: Closures | None = None,
+        decisions: Decisions | None = None,
         *,
         lively: bool = False,
     ) -> None:
         self._log = log
-        self.system = System(nodes, options, log, self)
+        self.system = System(nodes, options, log, self, decisions)
         self._service = OnDemandService(self.system, mechanism, self) if mechanism is not None else None
+        self.outages = OutageService(self.system, self._service, closures) if closures is not None else None
         # Ranks are below that number, so that a turn and a rank make one priority. At least 2: SimPy's own priorities.
         self._instants = Instants(
             self.system,
-            Scheduler(self.system, options, jobs),
+            Scheduler(self.system, options, jobs, self.outages),
             begin=0 if state is None else state.begin,
             ranks=max(2, len(jobs)),
             pass_per_event=options.passes == "event",
@@ -159,6 +172,8 @@ class Engine:
         self._env.process(self._feed_arrivals())
         if self._service is not None and self._notices:
             self._env.process(self._feed_notices(self._service))
+        if self.outages is not None:
+            self._env.process(self._feed_outages(self.outages))
         self._env.run(until=self._done)
         self._instants.sample()
 
@@ -194,6 +209,20 @@ class Engine:
             self._leave(began, passing=service.notice(job))
             if self._withdrawals is not None and job.job.submit is None:
                 self._withdrawals.expect(job)
+
+    def _feed_outages(self, outages: OutageService) -> Generator[simpy.Event, None, None]:
+        instants = self._instants
+        for closure in outages.closures.windows:
+            # One that is announced when it begins was not announced.
+            if outages.closures.begin < closure.announced < closure.start:
+                instants.at(closure.announced, OUTAGE, 1, partial(outages.announce, closure))
+        for closure in outages.closures:
+            yield instants.moment(closure.start, OUTAGE, 1)
+            began = instants.enter()
+            follows = outages.begin(closure)
+            if follows:
+                instants.at(closure.end, OUTAGE, 0, partial(outages.end, closure))
+            instants.leave(began, passing=follows)
 
     def _arrive(self, job: JobState, cause: str = "") -> None:
         """A job is submitted."""

@@ -15,11 +15,12 @@ import simpy
 from simulator.scheduling import Scheduler
 from simulator.system import System
 
-__all__ = ["ARRIVAL", "CANCELLATION", "NOTICE", "PLAN", "RELEASE", "REQUEUE", "Instants", "Sample"]
+__all__ = ["ARRIVAL", "CANCELLATION", "NOTICE", "OUTAGE", "PLAN", "RELEASE", "REQUEUE", "Instants", "Sample"]
 
 #: The order within an instant; plain integers, because each event multiplies one. A completion wins over a
 #: cancellation, and who is cancelled has been queued again before, and is gone before anything is decided.
-RELEASE, REQUEUE, CANCELLATION, PLAN, NOTICE, ARRIVAL, PASS = range(1, 8)
+#: In each turn of an outage what ends comes before what begins.
+RELEASE, REQUEUE, CANCELLATION, OUTAGE, PLAN, NOTICE, ARRIVAL, PASS = range(1, 9)
 
 #: (time, busy nodes, held nodes, waiting jobs, nodes they ask for), at the end of an instant.
 Sample = tuple[int, int, int, int, int]
@@ -68,8 +69,9 @@ class Instants:
     def __init__(self, system: System, scheduler: Scheduler, *, begin: int, ranks: int, pass_per_event: bool) -> None:
         self.env = simpy.Environment(begin)
         self._system = system
-        self._may_start = scheduler.may_start
-        self._schedule = scheduler.pass_once
+        # At hand, because a replay calls little else.
+        self._may_start, self._collect = scheduler.may_start, scheduler.collect
+        self._schedule, self._end_instant = scheduler.pass_once, scheduler.end_instant
         self._ranks = ranks
         self._pass_per_event = pass_per_event
         self._pass_due = False
@@ -102,6 +104,7 @@ class Instants:
         """An event has happened; unless it was void, a pass follows where anything could start."""
         if not passing:
             return
+        self._collect()
         spent = perf_counter() - began
         if self._pass_due:
             self._spent += spent
@@ -119,8 +122,9 @@ class Instants:
         """Note the machine as the instant has left it."""
         system = self._system
         waiting = system.waiting
-        _, held, busy = system.cluster.totals
+        _, held, busy, _ = system.cluster.totals
         self.samples.append((system.now, busy, held, waiting.jobs, waiting.nodes))
+        self._end_instant()
 
     def _pass(self, _: Any) -> None:
         """One scheduling pass."""

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from simulator.decisions import Decision
 from simulator.eventlog import Entry
 from simulator.instants import Sample
 from simulator.options import Options
 from simulator.stochastic import ReservationRecord
-from workloads.job import JobType
+from workloads.job import Job, JobType
+from workloads.outages import Outage
 
 if TYPE_CHECKING:
     from policies.planning.planbook import Planned
@@ -88,6 +90,8 @@ class Accounting(NamedTuple):
         Reserved, or waiting for a warned victim.
     idle
         Neither occupied nor held.
+    down
+        Taken away by maintenance or failures.
     """
 
     compute: int
@@ -97,6 +101,7 @@ class Accounting(NamedTuple):
     warning: int
     held: int
     idle: int
+    down: int = 0
 
 
 @dataclass(frozen=True)
@@ -131,6 +136,14 @@ class Records:
         Wall-clock seconds of planning, which are not in ``engine_seconds`` nor in ``latencies``.
     stochastic
         One for each stochastic job, in the order of the job table.
+    outages
+        Those that were given, and those that were drawn until the end; the event log tells of them by their place here.
+    down
+        (time, nodes that are down) from each change on; nothing where there are no outages.
+    table
+        The job table that was simulated.
+    decisions
+        What the event log does not tell, in order of time; None: it was not recorded.
     begin
         When a replay with a starting state began, in ticks of the table's clock; None: at the first submit.
     withdrawn
@@ -150,6 +163,10 @@ class Records:
     origin: int
     planning_seconds: float = 0.0
     stochastic: Sequence[StochasticRecord] = ()
+    outages: Sequence[Outage] = ()
+    down: Sequence[tuple[int, int]] = ()
+    table: Sequence[Job] = ()
+    decisions: Sequence[Decision] | None = None
     begin: int | None = None
     withdrawn: int | None = None
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from time import perf_counter
 from typing import TYPE_CHECKING
 
 from policies.mechanism import BASELINE, Mechanism, parse_mechanism
+from simulator.closures import Closures
+from simulator.decisions import Decisions
 from simulator.engine import Engine
 from simulator.eventlog import EventLog
 from simulator.jobstate import JobState
@@ -19,8 +21,10 @@ from simulator.result import Result
 from simulator.startingstate import starting_state_of
 from simulator.stochastic import StochasticJob
 from workloads.errors import InputError, InvariantError, ParameterError
+from workloads.failures import FailureRate
 from workloads.job import Job, JobType
 from workloads.joblife import has_life
+from workloads.outages import Outage, check_outages
 from workloads.units import to_ticks
 from workloads.validation import check_jobs
 
@@ -37,55 +41,64 @@ def simulate(
     mechanism: str = BASELINE,
     *,
     events: bool = True,
+    decisions: bool = False,
     progress: Callable[[int], None] | None = None,
     planner: Planner | None = None,
     plans: Mapping[str, ReservationPlan] | None = None,
+    outages: Sequence[Outage] = (),
+    failures: FailureRate | None = None,
     **options: object,
 ) -> Result:
     """Replay a job table on a machine of ``nodes`` nodes.
 
-        Parameters
-        ----------
-        jobs
-            The job table; every random choice is already made in it, so that the simulation is deterministic.
-        nodes
-            Size of the machine, >= 1.
-        mechanism
-            ``baseline`` (FCFS with EASY backfilling, every job rigid), or a notice and an arrival strategy, e.g.
-            ``CUA&SPAA`` or ``CUA-SPAA``.
-        events
-            Whether the event log is kept.
-        progress
-            Told now and then how many jobs have ended.
-        planner
-            How stochastic jobs are planned at submission (:class:`policies.planning.planbook.Planner`).
-        plans
-            Plans that are given, by the name that stochastic jobs have for them; times in seconds.
-        **options
-            Fields of :class:`simulator.options.Options`: ``order``, ``backfilling``, ``backfill_length``, ``passes``,
-            ``tenants``, ``warning``, ``timeout``, ``checkpoint_variation``, ``checkpoint_mode``, ``seed``.
+    Parameters
+    ----------
+    jobs
+        The job table; every random choice is already made in it, so that the simulation is deterministic.
+    nodes
+        Size of the machine, >= 1.
+    mechanism
+        ``baseline`` (FCFS with EASY backfilling, every job rigid), or a notice and an arrival strategy, e.g.
+        ``CUA&SPAA`` or ``CUA-SPAA``.
+    events
+        Whether the event log is kept.
+    decisions
+        Whether what the log does not tell is recorded beside it, as :mod:`experiments.stories` wants it: promises,
+        overheads of victims, loans, reasons of policies.
+    progress
+        Told now and then how many jobs have ended.
+    planner
+        How stochastic jobs are planned at submission (:class:`policies.planning.planbook.Planner`).
+    plans
+        Plans that are given, by the name that stochastic jobs have for them; times in seconds.
+    outages
+        Maintenance, failures and advance reservations, on the job table's clock.
+    failures
+        More failures, at a rate, from the first event of the table on.
+    **options
+        Fields of :class:`simulator.options.Options`: ``order``, ``backfilling``, ``backfill_length``, ``passes``,
+        ``tenants``, ``expansion``, ``warning``, ``timeout``, ``checkpoint_variation``, ``checkpoint_mode``, ``seed``.
 
-        Returns
-        -------
-        Result
-            ``.summary()``, ``.jobs``, ``.events``, ``.timeline()``.
+    Returns
+    -------
+    Result
+        ``.summary()``, ``.jobs``, ``.events``, ``.timeline()``.
 
-        Raises
-        ------
-        InputError
-            If the table, the machine, the mechanism or an option is not legal.
+    Raises
+    ------
+    InputError
+        If the table, the machine, the mechanism or an option is not legal.
 
-        Examples
-        --------
-        >>> from workloads.job import Job, JobType
-    from workloads.joblife import has_life
-        >>> rigid = Job(1, JobType.RIGID, submit=0, nodes=4, runtime=3600, walltime=7200)
-        >>> urgent = Job(2, JobType.ON_DEMAND, submit=600, nodes=2, runtime=600, walltime=600)
-        >>> result = simulate([rigid, urgent], nodes=4, mechanism="N&PAA")
-        >>> print(result.jobs[["job_id", "start", "end", "preemptions"]])
-           job_id  start     end  preemptions
-        0       1    0.0  4800.0            1
-        1       2  600.0  1200.0            0
+    Examples
+    --------
+    >>> from workloads.job import Job, JobType
+    >>> rigid = Job(1, JobType.RIGID, submit=0, nodes=4, runtime=3600, walltime=7200)
+    >>> urgent = Job(2, JobType.ON_DEMAND, submit=600, nodes=2, runtime=600, walltime=600)
+    >>> result = simulate([rigid, urgent], nodes=4, mechanism="N&PAA")
+    >>> print(result.jobs[["job_id", "start", "end", "preemptions"]])
+       job_id  start     end  preemptions
+    0       1    0.0  4800.0            1
+    1       2  600.0  1200.0            0
     """
     settings = Options.of(**options)
     if isinstance(nodes, bool) or not isinstance(nodes, int) or nodes < 1:
@@ -96,9 +109,12 @@ def simulate(
         raise InputError("there are no jobs to simulate")
     check_jobs(table, nodes=nodes)
     book = _book(table, planner, plans)
+    closures = _closures(table, nodes, list(outages), failures)
 
     with _collector_paused():
-        return _simulated(table, nodes, served_by, settings, EventLog(events), progress, book)
+        return _simulated(
+            table, nodes, served_by, settings, EventLog(events), progress, book, closures, Decisions(decisions)
+        )
 
 
 @contextmanager
@@ -121,9 +137,11 @@ def _simulated(
     log: EventLog,
     progress: Callable[[int], None] | None,
     book: PlanBook | None,
+    closures: Closures | None,
+    decisions: Decisions,
 ) -> Result:
     began = perf_counter()
-    origin = to_ticks(min(time for job in table for time in (job.submit, job.notice) if time is not None))
+    origin = _origin(table)
     ranks = {job_id: rank for rank, job_id in enumerate(sorted(job.job_id for job in table))}
     baseline = served_by is None
     states = [
@@ -132,7 +150,7 @@ def _simulated(
     # Most tables say nothing of it, and then nobody has to look at each job again.
     lively = any(map(has_life, table))
     state = starting_state_of(states, origin) if lively else None
-    engine = Engine(states, nodes, served_by, options, log, progress, book, state, lively=lively)
+    engine = Engine(states, nodes, served_by, options, log, progress, book, state, closures, decisions, lively=lively)
     engine.run()
     accounting = _account(engine, states)
     return Result(
@@ -149,9 +167,33 @@ def _simulated(
         origin=origin,
         planning_seconds=engine.planning_seconds,
         stochastic=[_course(state) for state in states if isinstance(state, StochasticJob)],
+        outages=closures.outages if closures is not None else (),
+        down=engine.outages.course if engine.outages is not None else (),
+        table=table,
+        decisions=decisions.entries if decisions.enabled else None,
         begin=None if state is None else state.begin + origin,
         withdrawn=engine.withdrawn,
     )
+
+
+def _origin(table: list[Job]) -> int:
+    """Ticks of the table's clock at its first event."""
+    return to_ticks(min(time for job in table for time in (job.submit, job.notice) if time is not None))
+
+
+def _closures(table: list[Job], nodes: int, outages: list[Outage], failures: FailureRate | None) -> Closures | None:
+    """The outages, if there are any; what makes no sense is refused."""
+    if not outages and failures is None:
+        return None
+    check_outages(outages, nodes)
+    known = {job.job_id for job in table}
+    for number, outage in enumerate(outages, start=1):
+        for job_id in outage.jobs:
+            if job_id not in known:
+                raise InputError(f"jobs of outage {number} must be in the job table, and there is no job {job_id}")
+    origin = _origin(table)
+    begin = max((to_ticks(job.running_since) - origin for job in table if job.running_since is not None), default=0)
+    return Closures(outages, failures, nodes, origin, begin)
 
 
 def _book(table: list[Job], planner: Planner | None, plans: Mapping[str, ReservationPlan] | None) -> PlanBook | None:
@@ -218,13 +260,13 @@ def _account(engine: Engine, states: list[JobState]) -> Accounting:
     """Where all node-ticks went; a sum that does not close is a defect."""
     came = [state for state in states if state.first_submit >= 0]
     if not came:
-        return Accounting(0, 0, 0, 0, 0, 0, 0)
+        return Accounting(0, 0, 0, 0, 0, 0, 0, 0)
     elapsed = max(state.end or 0 for state in came) - engine.opened
     system, usage = engine.system, engine.system.usage
-    idle, held, busy = system.cluster.node_ticks(system.now)
-    if usage.total() != busy or idle + held + busy != system.nodes * elapsed:
+    idle, held, busy, down = system.cluster.node_ticks(system.now)
+    if usage.total() != busy or idle + held + busy + down != system.nodes * elapsed:
         raise InvariantError(
             f"the runs account for {usage.total()} of {busy} busy node-ticks, "
-            f"and {idle + held + busy} of {system.nodes * elapsed} node-ticks are accounted for"
+            f"and {idle + held + busy + down} of {system.nodes * elapsed} node-ticks are accounted for"
         )
-    return Accounting(usage.compute, usage.setup, usage.checkpoint, usage.lost, usage.warning, held, idle)
+    return Accounting(usage.compute, usage.setup, usage.checkpoint, usage.lost, usage.warning, held, idle, down)

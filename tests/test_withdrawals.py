@@ -69,6 +69,7 @@ def test_a_running_job_is_ended_and_its_nodes_are_free() -> None:
         "warning": 0,
         "held": 0,
         "idle": 0,
+        "down": 0,
     }
     assert result.withdrawn == 126 * SECOND
 
