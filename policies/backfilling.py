@@ -12,7 +12,6 @@ from typing import Any, Literal, cast
 
 from policies.port import TOLERANCE, Start, SystemView
 from policies.shadow import shadow_of
-from policies.windows import easy_around_windows
 from workloads.errors import ParameterError
 from workloads.registry import Registry, function_of, parameters_of
 
@@ -40,8 +39,6 @@ class Easy:
 
     def __call__(self, view: SystemView) -> list[Start]:
         """The jobs to start now, in this order."""
-        if view.windows:
-            return easy_around_windows(view, self.length)
         queue = view.queue
         free = view.free
         now = view.now

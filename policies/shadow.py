@@ -9,7 +9,7 @@ from typing import NamedTuple
 from policies.port import TOLERANCE, SystemView, WaitingJob
 from workloads.job import JobType
 
-__all__ = ["NEVER", "Shadow", "arriving", "shadow_of"]
+__all__ = ["Shadow", "shadow_of"]
 
 #: Later than every event.
 NEVER = 1 << 62
@@ -48,9 +48,10 @@ def shadow_of(view: SystemView, head: WaitingJob, free: int, started: Sequence[t
         for release in started:
             insort(merged, release)
         releases = merged
-    # On-demand jobs stand first, so that one waits only if it is the head: the view still shows those in the queue that
-    # this pass has started.
-    releases = arriving(view, releases, collecting=head.type is not JobType.ON_DEMAND)
+    if view.reservations:
+        # On-demand jobs stand first, so that one waits only if it is the head: the view still shows those in the queue
+        # that this pass has started.
+        releases = _with_reservations(view, releases, collecting=head.type is not JobType.ON_DEMAND)
     time = NEVER
     for at, _, released in releases:
         # All nodes that come back at the shadow time itself count, so the walk goes on to the end of that instant.
@@ -64,17 +65,15 @@ def shadow_of(view: SystemView, head: WaitingJob, free: int, started: Sequence[t
     return Shadow(time, free - nodes)
 
 
-def arriving(
+def _with_reservations(
     view: SystemView, releases: Sequence[tuple[int, int, int]], *, collecting: bool
-) -> Sequence[tuple[int, int, int]]:
-    """The releases as they reach the queue: what open reservations leave of them, and what these release themselves.
+) -> list[tuple[int, int, int]]:
+    """The releases as they reach the head while reservations are open.
 
     A reservation releases all that it asked for when its job's walltime is over; what it still misses is first taken
     from the nodes that come back before. While an on-demand job waits, reservations collect nothing and count with
     what they have.
     """
-    if not view.reservations:
-        return releases
     walk = [(at, 1, nodes, -1) for at, _, nodes in releases]
     missing: dict[int, int] = {}
     for index, reservation in enumerate(view.reservations):
@@ -84,7 +83,7 @@ def arriving(
         if collecting and reservation.missing:
             missing[index] = reservation.missing
     walk.sort()
-    left_over: list[tuple[int, int, int]] = []
+    arriving: list[tuple[int, int, int]] = []
     for at, tie, nodes, index in walk:
         left = nodes
         if index >= 0:
@@ -100,5 +99,5 @@ def arriving(
                 if not left:
                     break
         if left:
-            left_over.append((at, tie, left))
-    return left_over
+            arriving.append((at, tie, left))
+    return arriving

@@ -124,7 +124,8 @@ def test_laws(mechanism: str, data: st.DataObject, mix: Any, chosen: dict[str, s
             at = (entry.time + result.origin, to_ticks(outage.start), to_ticks(outage.end))
             assert max(at[1], result.origin) <= at[0] <= at[2]
             assert max(entry.before, entry.after) <= outage.nodes
-            assert (entry.event in ("up", "close")) == (at[0] == at[2])
+            # The jobs of a reservation may still give their nodes back to it at its very end.
+            assert at[0] == at[2] if entry.event in ("up", "close") else entry.event == "reserve" or at[0] < at[2]
             assert (entry.event in ("reserve", "close")) == (outage.kind is RESERVATION)
 
 
@@ -259,25 +260,24 @@ def test_an_on_demand_job_that_finds_no_nodes_waits_at_the_front() -> None:
 
 
 def test_a_node_promised_by_a_job_under_warning_fails() -> None:
-    """The on-demand job waits for four nodes of the malleable one until 220; at 150 one of them fails, and job 2 goes."""
+    """Job 3 waits until 220 for six nodes of the malleable job; at 150 one of them fails, and job 2 gives one, too."""
     jobs = [malleable(1, 0, 6, 1000, min_nodes=4, setup=0), rigid(2, 0, 2, 1000), on_demand(3, 100, 6, 50)]
     result = simulate(jobs, 8, "N-PAA", outages=[Outage(FAILURE, 150, 10_000, 1, place=0.0)])
-    # Two of job 2 (which loses 200 node-seconds; job 1 loses nothing, and goes first) are not needed at 100.
-    assert (
-        told(result, "warn", "gather", "preempt", "start", "shrink", "down")[2:]
-        == [
-            (100, "warn", 1, 6, 6),
-            (100, "gather", 3, 0, 0),
-            (150, "shrink", 1, 6, 5),
-            (150, "down", -1, 0, 1),
-            (150, "preempt", 2, 2, 0),
-            (150, "gather", 3, 0, 1),
-            (220, "preempt", 1, 5, 0),
-            (220, "start", 3, 0, 6),
-            (220, "start", 2, 0, 1) if False else (270, "start", 1, 0, 5),
-        ][: len(told(result, "warn", "gather", "preempt", "start", "shrink", "down")) - 2]
-        or True
-    )
+    assert told(result, "warn", "gather", "preempt", "start", "shrink", "down")[2:] == [
+        (100, "warn", 1, 6, 6),
+        (100, "gather", 3, 0, 0),
+        (150, "shrink", 1, 6, 5),
+        (150, "down", -1, 0, 1),
+        (150, "preempt", 2, 2, 0),
+        (150, "gather", 3, 0, 1),
+        (220, "preempt", 1, 5, 0),
+        (220, "start", 3, 0, 6),
+        (270, "start", 1, 0, 6),
+        (1170, "start", 2, 0, 2),
+    ]
+    # Six nodes under warning for 50 s and five for 70 s; one held for job 3 meanwhile.
+    assert result.accounting.warning == (6 * 50 + 5 * 70) * SECOND
+    assert result.accounting.held == 70 * SECOND
 
 
 def test_a_reserved_node_fails_and_another_is_collected() -> None:
@@ -368,21 +368,17 @@ def test_an_advance_reservation_is_for_its_jobs_alone() -> None:
     booked = Outage(RESERVATION, 100, 200, 4, users=("u",), projects=("p",), name="demo")
     result = simulate(jobs, 6, outages=[booked])
     found = {record.job_id: (record.start or 0) // SECOND for record in result.records}
-    # Job 1 stands first and could not run through before 200. Jobs 4 and 6 are ordinary: at 120 two nodes are free.
-    assert found == {1: 200, 2: 0, 3: 120, 4: 120, 5: 130, 6: 210}
+    # Job 1 stands first and cannot run through before 200. Jobs 4 and 6 are ordinary: job 6 ends when job 1 may start.
+    assert found == {1: 200, 2: 0, 3: 120, 4: 120, 5: 130, 6: 130}
     assert [entry.cause for entry in result.entries if entry.event == "start" and entry.job_id in (3, 5)] == [
         "in reservation 1 (demo)"
     ] * 2
-    assert (
-        told(result, "reserve", "close")
-        == [
-            (100, "reserve", -1, 0, 4),
-            (160, "reserve", -1, 3, 4),
-            (180, "reserve", -1, 1, 4),
-            (200, "close", -1, 4, 0),
-        ]
-        or True
-    )
+    assert told(result, "reserve", "close") == [
+        (100, "reserve", -1, 0, 4),
+        (160, "reserve", -1, 3, 4),
+        (180, "reserve", -1, 1, 4),
+        (200, "close", -1, 4, 0),
+    ]
 
 
 def test_nobody_preempts_jobs_in_an_advance_reservation() -> None:
@@ -397,12 +393,12 @@ def test_nobody_preempts_jobs_in_an_advance_reservation() -> None:
 def test_what_began_before_the_first_event_begins_with_it() -> None:
     outages = [Outage(MAINTENANCE, 0, 400, 3), Outage(MAINTENANCE, 100, 200, 4), Outage(FAILURE, -50, 450, 1, place=0)]
     result = simulate([rigid(1, 300, 4, 10)], 7, outages=outages)
-    assert [(at + 300, *rest) for at, *rest in told(result, "down", "up", "start")] == [
+    assert [(300 + at, *rest) for at, *rest in told(result, "down", "up", "start")] == [
         (300, "down", -1, 0, 3),
         (300, "down", -3, 0, 1),
         (400, "up", -1, 3, 0),
         (400, "start", 1, 0, 4),
-    ] or result.records[0].start == 400 * SECOND
+    ]
 
 
 def test_failures_at_a_rate_are_the_same_under_every_mechanism_and_from_their_list() -> None:
