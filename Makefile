@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint slow bench pages clean
+.PHONY: demo test lint docs slow bench pages clean
 
 demo: $(VENV)/.installed
 	$(BIN)/holdfast demo -o out/demo
@@ -15,6 +15,12 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# The documentation site, in out/docs; a warning is an error. It needs no network.
+docs: $(VENV)/.installed-docs
+	rm -rf docs/reference/api
+	$(BIN)/python -m sphinx -b html -j auto -n -q -W --keep-going docs out/docs
+	@echo "the documentation is in out/docs/index.html"
 
 slow: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -m slow
@@ -34,10 +40,14 @@ $(VENV)/.installed-dev: $(BIN)/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	touch $@ $(VENV)/.installed
 
+$(VENV)/.installed-docs: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	touch $@ $(VENV)/.installed
+
 # The pages of docs/experiments, with the answers of all experiments at the sizes of the papers: this takes hours.
 pages: $(VENV)/.installed
 	$(BIN)/holdfast reproduce -o out/reproduction
 	$(BIN)/python -m experiments.report.pages out/reproduction
 
 clean:
-	rm -rf $(VENV) out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) out docs/reference/api build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from policies.planning.costs import CostModel
     from policies.planning.plan import ReservationPlan
     from policies.planning.planbook import Planner
-    from policies.planning.waitmodel import WaitModel
+    from policies.planning.waits.model import WaitModel
     from workloads.laws import Law
 
 __all__ = ["COLUMNS", "Loop", "Round", "check_planned", "close_loop", "waits_of"]
@@ -143,7 +143,7 @@ def close_loop(
         Largest regret of a stable round, relative.
     classes
         Largest size of each size class of the waits but the last; None: as
-        :func:`policies.planning.waits.size_classes` makes them.
+        :func:`policies.planning.waits.fitting.size_classes` makes them.
     plans
         Plans that are given; the loop does not change them.
     progress
@@ -160,7 +160,7 @@ def close_loop(
         If no job is planned by a strategy, or the waits cannot be fitted.
     """
     from policies.planning.planbook import Planner
-    from policies.planning.waits import fit_waits
+    from policies.planning.waits.fitting import fit_waits
 
     if rounds < 1:
         raise ParameterError("rounds", "a whole number of at least 1", rounds)

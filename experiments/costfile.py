@@ -14,7 +14,7 @@ from workloads.errors import InputError, TraceError
 from workloads.files import read_text
 
 if TYPE_CHECKING:
-    from policies.planning.waitmodel import WaitFit, WaitModel
+    from policies.planning.waits.model import WaitFit, WaitModel
 
 __all__ = ["Prices", "fits_table", "read_costs", "sizes_told"]
 
@@ -44,7 +44,7 @@ def read_costs(path: str | Path) -> WaitModel:
     InputError
         If it cannot be read, is no JSON, or breaks a law of such a file; says the file and the key.
     """
-    from policies.planning.waitdocument import from_document
+    from policies.planning.waits.document import from_document
 
     text = read_text(path)
     try:

@@ -5,7 +5,7 @@ they know no SimPy, keep no clock and do no input or output, so each is tested a
 """
 
 from policies.mechanism import BASELINE, MECHANISMS, Mechanism, parse_mechanism
-from policies.port import Expand, Expect, Hold, Preempt, Shrink, Start, SystemView, Window
+from policies.port import Expand, Expect, Hold, Preempt, Promise, Shrink, Start, SystemView, Window
 
 __all__ = [
     "BASELINE",
@@ -15,6 +15,7 @@ __all__ = [
     "Hold",
     "Mechanism",
     "Preempt",
+    "Promise",
     "Shrink",
     "Start",
     "SystemView",

@@ -20,6 +20,7 @@ __all__ = [
     "Hold",
     "Loan",
     "Preempt",
+    "Promise",
     "Request",
     "Reservation",
     "RunningJob",
@@ -218,6 +219,25 @@ class SystemView(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Promise:
+    """A reservation that a backfilling rule keeps for a waiting job.
+
+    Attributes
+    ----------
+    job_id
+        The job.
+    at
+        When it will start at the latest, by what is known now [ticks].
+    nodes
+        How many nodes are reserved for its walltime; 0: not said, which means its minimum.
+    """
+
+    job_id: int
+    at: int
+    nodes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Start:
     """Start a waiting job.
 
@@ -274,7 +294,7 @@ class Shrink:
 
 @dataclass(frozen=True, slots=True)
 class Expand:
-    """Give nodes back to a running malleable job."""
+    """Give nodes to a running malleable job: what it lent, or nodes that nobody else can use."""
 
     job_id: int
     nodes: int

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from policies.port import TOLERANCE, SystemView, WaitingJob
 from workloads.job import JobType
 
-__all__ = ["Shadow", "shadow_of"]
+__all__ = ["NEVER", "Shadow", "arriving", "shadow_of"]
 
 #: Later than every event.
 NEVER = 1 << 62
@@ -48,10 +48,9 @@ def shadow_of(view: SystemView, head: WaitingJob, free: int, started: Sequence[t
         for release in started:
             insort(merged, release)
         releases = merged
-    if view.reservations:
-        # On-demand jobs stand first, so that one waits only if it is the head: the view still shows those in the queue
-        # that this pass has started.
-        releases = _with_reservations(view, releases, collecting=head.type is not JobType.ON_DEMAND)
+    # On-demand jobs stand first, so that one waits only if it is the head: the view still shows those in the queue that
+    # this pass has started.
+    releases = arriving(view, releases, collecting=head.type is not JobType.ON_DEMAND)
     time = NEVER
     for at, _, released in releases:
         # All nodes that come back at the shadow time itself count, so the walk goes on to the end of that instant.
@@ -65,15 +64,17 @@ def shadow_of(view: SystemView, head: WaitingJob, free: int, started: Sequence[t
     return Shadow(time, free - nodes)
 
 
-def _with_reservations(
+def arriving(
     view: SystemView, releases: Sequence[tuple[int, int, int]], *, collecting: bool
-) -> list[tuple[int, int, int]]:
-    """The releases as they reach the head while reservations are open.
+) -> Sequence[tuple[int, int, int]]:
+    """The releases as they reach the queue: what open reservations leave of them, and what these release themselves.
 
     A reservation releases all that it asked for when its job's walltime is over; what it still misses is first taken
     from the nodes that come back before. While an on-demand job waits, reservations collect nothing and count with
     what they have.
     """
+    if not view.reservations:
+        return releases
     walk = [(at, 1, nodes, -1) for at, _, nodes in releases]
     missing: dict[int, int] = {}
     for index, reservation in enumerate(view.reservations):
@@ -83,7 +84,7 @@ def _with_reservations(
         if collecting and reservation.missing:
             missing[index] = reservation.missing
     walk.sort()
-    arriving: list[tuple[int, int, int]] = []
+    left_over: list[tuple[int, int, int]] = []
     for at, tie, nodes, index in walk:
         left = nodes
         if index >= 0:
@@ -99,5 +100,5 @@ def _with_reservations(
                 if not left:
                     break
         if left:
-            arriving.append((at, tie, left))
-    return arriving
+            left_over.append((at, tie, left))
+    return left_over

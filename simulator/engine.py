@@ -24,6 +24,7 @@ from policies.port import Start
 from policies.tenancy import TENANCIES
 from simulator.cluster import Kind
 from simulator.eventlog import EventLog
+from simulator.growth import Growth
 from simulator.holders import Lender, Reservation, Run
 from simulator.jobstate import FixedJob, JobState
 from simulator.ondemand import OnDemandService
@@ -116,6 +117,7 @@ class Engine:
         self.outages = OutageService(self.system, self._service, closures) if closures is not None else None
         self._backfill = backfilling(options.backfilling, options.backfill_length)
         self._tenants = TENANCIES[options.tenants]
+        self._growth = Growth(options.expansion, self._backfill) if options.expansion != "none" else None
         self._timeout = to_ticks(options.timeout)
         self._pass_per_event = options.passes == "event"
         # Ranks are below this, so that a turn and a rank make one priority. At least 2: SimPy's own priorities.
@@ -312,9 +314,12 @@ class Engine:
     def _may_start(self) -> bool:
         """Whether a job waits, and free or held nodes (which may be idle reserved ones) would do for the smallest.
 
-        Most instants end here: no rule need look at the queue then.
+        Most instants end here: no rule need look at the queue then. Where running jobs may be expanded, free nodes are
+        reason enough.
         """
         waiting = self.system.waiting
+        if self._growth is not None and self.system.free:
+            return True
         if not waiting.jobs:
             return False
         free, held, _, _ = self.system.cluster.totals
@@ -335,6 +340,8 @@ class Engine:
         if system.reservations and system.cluster.totals[Kind.HELD] and system.waiting.jobs:
             for start in self._tenants(system):
                 self._start_tenant(start)
+        if self._growth is not None and system.free:
+            self._growth(system)
         self.latencies.append(self._spent + perf_counter() - began)
 
     def _sample(self) -> None:

@@ -96,7 +96,8 @@ class OutageService:
     def collect(self) -> None:
         """After an event: windows that still miss nodes take what has become free."""
         for closure in self._windows:
-            if closure.missing:
+            # What ends in this instant needs no more.
+            if closure.missing and closure.end > self._system.now:
                 self._take(closure)
                 self._tell()
 

@@ -70,7 +70,7 @@ def simulate(
         More failures, at a rate, from the first event of the table on.
     **options
         Fields of :class:`simulator.options.Options`: ``order``, ``backfilling``, ``backfill_length``, ``passes``,
-        ``tenants``, ``warning``, ``timeout``, ``checkpoint_variation``, ``checkpoint_mode``, ``seed``.
+        ``tenants``, ``expansion``, ``warning``, ``timeout``, ``checkpoint_variation``, ``checkpoint_mode``, ``seed``.
 
     Returns
     -------

@@ -13,7 +13,7 @@ from experiments.closedloop import COLUMNS, Round, close_loop, waits_of
 from experiments.costfile import read_costs
 from experiments.tables import read_csv
 from policies.planning.planbook import Planner
-from policies.planning.waits import fit_waits
+from policies.planning.waits.fitting import fit_waits
 from simulator import simulate
 from tests.support import on_demand, rigid, stochastic
 from workloads.assignment import assign

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import math
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle, StepPatch
 
 import experiments.figures
-from experiments.figures.gantt import place_runs, plot_gantt
+from experiments.figures.gantt import plot_gantt
 from experiments.figures.machine import plot_accounting, plot_machine
 from experiments.figures.mechanisms import METRICS, plot_mechanisms
 from experiments.figures.steps import bin_averages, choose_bin, choose_unit
@@ -144,18 +143,6 @@ def test_accounting_is_complete(results: list[Result]) -> None:
         widths = [cast(Rectangle, bars.patches[row]).get_width() for bars in left.containers]  # type: ignore[attr-defined]
         assert sum(widths) == pytest.approx(100)
         assert widths[0] == pytest.approx(100 * result.accounting.compute / sum(result.accounting))
-
-
-def test_runs_have_nodes_of_their_own(results: list[Result]) -> None:
-    for result in results:
-        blocks = place_runs(result)
-        spans = sorted((node, block.start, block.end) for block in blocks for node in block.nodes)
-        for (node, _, end), (other, start, _) in pairwise(spans):
-            assert node != other or start >= end
-        assert {node for node, _, _ in spans} <= set(range(result.nodes))
-        accounting = result.accounting
-        occupied = sum(accounting) - accounting.idle - accounting.held
-        assert sum(end - start for _, start, end in spans) == occupied
 
 
 def test_gantt_shows_warnings_and_preemptions(results: list[Result]) -> None:

@@ -16,7 +16,7 @@ from experiments import cli
 from experiments.costfile import read_costs
 from experiments.figures.costs import plot_costs
 from experiments.waitpairs import pairs_of_results
-from policies.planning.waits import fit_waits
+from policies.planning.waits.fitting import fit_waits
 from workloads.errors import InputError
 
 GOLDEN = Path(__file__).parent / "golden"

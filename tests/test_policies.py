@@ -16,7 +16,7 @@ from policies.lending import give_back
 from policies.mechanism import MECHANISMS, Mechanism, parse_mechanism
 from policies.notice import collect, ignore, plan
 from policies.order import ORDERS, fcfs
-from policies.port import Expand, Expect, Hold, Preempt, Shrink, Start, Window
+from policies.port import Expand, Expect, Hold, Preempt, Promise, Shrink, Start, Window
 from policies.shadow import NEVER, shadow_of
 from policies.tenancy import TENANCIES
 from workloads.errors import UnknownNameError
@@ -132,6 +132,16 @@ class TestEasy:
         assert starts(Easy()(view)) == [(2, 2)]
         view = View(2, [Waiting(1, 4), Waiting(2, 2, 22)], releases=[(20, 9, 2)])
         assert starts(Easy()(view)) == []
+
+    def test_the_head_alone_holds_a_promise(self) -> None:
+        view = View(6, [Waiting(1, 8), Waiting(2, 7)], releases=[(20, 9, 4)])
+        assert Easy().promises(view) == [Promise(1, 20, 8)]
+        # Job 1 starts and comes back at 30; nothing will ever do for job 3.
+        assert Easy().promises(View(6, [Waiting(1, 5, 30), Waiting(2, 3)], releases=[(40, 9, 4)])) == [
+            Promise(2, 30, 3)
+        ]
+        assert Easy().promises(View(6, [Waiting(3, 11)], releases=[(20, 9, 4)])) == []
+        assert Easy().promises(View(6, [Waiting(1, 6)])) == []
 
     def test_candidates_may_be_judged_by_runtime(self) -> None:
         view = View(2, [Waiting(1, 4), Waiting(2, 2, 50, runtime=20)], releases=[(20, 9, 2)])

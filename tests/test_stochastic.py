@@ -822,11 +822,17 @@ def test_plans_that_were_not_given_are_refused() -> None:
 
 
 def test_reservations_are_ordered_in_the_gantt_chart() -> None:
-    from experiments.figures.gantt import place_runs
+    from experiments.noderanges import size
+    from experiments.placement import place_nodes
 
     plan = ReservationPlan([20, 40], [True, False], CostModel(checkpoint=7, restart=5))
     result = simulate([stochastic(1, 0, 2, 30.0, "p"), stochastic(2, 0, 2, 35.0, "p")], 2, plans={"p": plan})
-    blocks = place_runs(result)
-    assert [(block.job_id, len(block.nodes)) for block in blocks] == [(1, 2), (2, 2), (1, 2), (2, 2)]
-    for _, same in groupby(sorted(blocks, key=lambda block: block.start), key=lambda block: block.start):
+    spans = place_nodes(result)
+    assert [(span.job_id, span.number, size(span.nodes)) for span in spans] == [
+        (1, 1, 2),
+        (2, 1, 2),
+        (1, 2, 2),
+        (2, 2, 2),
+    ]
+    for _, same in groupby(sorted(spans, key=lambda span: span.start), key=lambda span: span.start):
         assert len(list(same)) == 1

@@ -13,12 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
-from policies.planning.affine import Line, least_squares, least_squares_above
 from policies.planning.costs import CostModel
 from policies.planning.strategies import STRATEGIES
-from policies.planning.waitdocument import from_document, to_document
-from policies.planning.waitmodel import LEAST_ALPHA, SizeClass, WaitFit, WaitModel
-from policies.planning.waits import LEAST_PAIRS, binned, fit_waits, size_classes
+from policies.planning.waits.document import from_document, to_document
+from policies.planning.waits.fitting import LEAST_PAIRS, binned, fit_waits, size_classes
+from policies.planning.waits.lines import Line, least_squares, least_squares_above
+from policies.planning.waits.model import LEAST_ALPHA, SizeClass, WaitFit, WaitModel
 from workloads.errors import InputError, ParameterError, UnknownNameError
 from workloads.laws import DiscreteLaw, lognormal_of, truncate
 

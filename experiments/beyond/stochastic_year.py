@@ -19,7 +19,7 @@ from experiments.closedloop import waits_of
 from experiments.experiment import Experiment, Outcome, Row, Tables, Verdict
 from experiments.statistics import paired
 from policies.planning.planbook import Planner, reserved_time
-from policies.planning.waits import fit_waits
+from policies.planning.waits.fitting import fit_waits
 from simulator import simulate
 from simulator.metrics import summarize
 from simulator.reservations import work_utilization

@@ -34,8 +34,8 @@ def main(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from experiments.costfile import fits_table
     from experiments.planreport import write_json
-    from policies.planning.waitdocument import to_document
-    from policies.planning.waits import fit_waits
+    from policies.planning.waits.document import to_document
+    from policies.planning.waits.fitting import fit_waits
 
     classes = classes_of(arguments.classes)
     check_outputs(arguments.output, arguments.plot)

@@ -33,7 +33,7 @@ def main(arguments: argparse.Namespace) -> None:
     from experiments.planreport import write_json
     from experiments.replay import make_directory, parse_mechanisms
     from experiments.tables import loop_table, write_csv
-    from policies.planning.waitdocument import to_document
+    from policies.planning.waits.document import to_document
     from workloads.errors import InputError, ParameterError
     from workloads.files import atomic_open
     from workloads.jobtable import write_job_table

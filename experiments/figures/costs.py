@@ -9,13 +9,13 @@ import numpy as np
 from experiments.costfile import sizes_told
 from experiments.figures.steps import Floats, TimeUnit, choose_unit
 from experiments.figures.style import FONT, INK, PAGE, STATE_COLORS, dress, new_figure, panel_letters
-from policies.planning.waits import binned
+from policies.planning.waits.fitting import binned
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from policies.planning.waitmodel import WaitFit, WaitModel
+    from policies.planning.waits.model import WaitFit, WaitModel
 
 __all__ = ["plot_costs"]
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from experiments.experiment import Experiment, Row, Tables, Verdict
-from experiments.figures.gantt import held_blocks, place_runs
 from experiments.papers.hybrid_inputs import category_of
+from experiments.placement import HELD, place_nodes
 from simulator import Result, simulate
 from workloads.checkpointing import checkpoints_of_job
 from workloads.job import Job, JobType
@@ -117,19 +117,20 @@ def _minutes(ticks: int | None) -> float | None:
 
 
 def _blocks(name: str, result: Result) -> Iterator[Row]:
-    blocks = place_runs(result)
-    for block in blocks:
-        kind = next(str(record.type) for record in result.records if record.job_id == block.job_id)
+    types = {record.job_id: str(record.type) for record in result.records}
+    spans = place_nodes(result)
+    for span in (span for span in spans if span.kind != HELD):
         yield {
-            "scenario": name, "job": block.job_id, "type": kind, "start": block.start / _MINUTE,
-            "end": block.end / _MINUTE, "low": block.nodes[0], "high": block.nodes[-1] + 1,
-            "preempted": int(block.preempted),
+            "scenario": name, "job": span.job_id, "type": types[span.job_id], "start": span.start / _MINUTE,
+            "end": span.end / _MINUTE, "low": span.nodes[0][0], "high": span.nodes[-1][1],
+            "preempted": int(span.ending == "preempt"),
         }  # fmt: skip
-    for start, end, low, high in held_blocks(result, blocks):
-        yield {
-            "scenario": name, "job": None, "type": "held", "start": start / _MINUTE, "end": end / _MINUTE, "low": low,
-            "high": high, "preempted": 0,
-        }  # fmt: skip
+    for span in sorted((span for span in spans if span.kind == HELD), key=lambda span: span.start):
+        for low, high in span.nodes:
+            yield {
+                "scenario": name, "job": None, "type": "held", "start": span.start / _MINUTE,
+                "end": span.end / _MINUTE, "low": low, "high": high, "preempted": 0,
+            }  # fmt: skip
 
 
 def _held(tables: Tables, scenario: str) -> list[Row]:

@@ -109,7 +109,7 @@ def run_sweep(
     Parameters
     ----------
     sweep
-        Of :func:`experiments.sweeps.make_sweep` or :func:`experiments.sweeps.read_sweep`.
+        Of :func:`~experiments.sweeps.structure.make_sweep` or :func:`~experiments.sweeps.structure.read_sweep`.
     directory
         Where the tables go: ``summary.csv`` (and ``.parquet`` where pyarrow is installed), to which rows are added
         while it runs, ``types.csv``, ``accounting.csv``, ``weeks.csv``, ``timings.csv``, ``sweep.json``, and

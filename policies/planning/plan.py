@@ -148,7 +148,7 @@ class ReservationPlan(ReservationSequence):
         return self.extended(float(times.max())) if times.size else self
 
     def cost_distribution(self, law: Law) -> Spending:
-        """The law of the cost, itself a :class:`~workloads.laws.Law`: quantiles, tails, samples."""
+        """The law of the cost, itself a :class:`~workloads.laws.law.Law`: quantiles, tails, samples."""
         return Spending(self, law)
 
     def omniscient_cost(self, law: Law) -> float:

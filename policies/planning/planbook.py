@@ -39,7 +39,7 @@ class Planner:
     Attributes
     ----------
     fit
-        How a law is fitted to the runs: ``auto`` or one of :data:`workloads.fits.METHODS`.
+        How a law is fitted to the runs: ``auto`` or one of :data:`workloads.fits.selection.METHODS`.
     least
         So many runs of an application must have completed; until then a job asks for its walltime.
     growth

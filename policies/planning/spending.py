@@ -13,7 +13,7 @@ from policies.planning.costs import CostModel
 if TYPE_CHECKING:
     from workloads.laws import Law
 
-__all__ = ["Spending"]
+__all__ = ["Reservations", "Spending"]
 
 Floats = NDArray[np.float64]
 
@@ -44,7 +44,7 @@ class Reservations(Protocol):
 
 @dataclass(frozen=True)
 class Spending:
-    """Law of the cost of a plan for jobs of random runtime; a :class:`~workloads.laws.Law` itself.
+    """Law of the cost of a plan for jobs of random runtime; a :class:`~workloads.laws.law.Law` itself.
 
     The cost rises with the runtime, so that quantiles carry over: a quantile of the cost is the cost of that quantile
     of the runtime.

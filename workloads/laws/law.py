@@ -19,6 +19,7 @@ from workloads.laws.checks import runtimes
 
 __all__ = ["Array", "ContinuousLaw", "DiscreteLaw", "Law", "mean_of"]
 
+#: Runtimes, probabilities: numbers in double precision.
 Array: TypeAlias = npt.NDArray[np.float64]
 
 # Quantile levels are compared with this slack, so that the third of ten equal steps is the quantile 0.3.

@@ -98,7 +98,7 @@ def truncate(law: Law, lower: float | None = None, upper: float | None = None, n
     Returns
     -------
     Law
-        The law itself where the bounds cut nothing off; a :class:`DiscreteLaw` of a discrete one.
+        The law itself where the bounds cut nothing off; a :class:`~workloads.laws.law.DiscreteLaw` of a discrete one.
 
     Raises
     ------

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from policies.planning.affine import Line, least_squares, least_squares_above
-from policies.planning.waitmodel import LEAST_ALPHA, SizeClass, WaitFit, WaitModel
+from policies.planning.waits.lines import Line, least_squares, least_squares_above
+from policies.planning.waits.model import LEAST_ALPHA, SizeClass, WaitFit, WaitModel
 from workloads.errors import InputError, ParameterError
 
 __all__ = ["LEAST_PAIRS", "Bins", "binned", "fit_waits", "size_classes"]
@@ -56,7 +56,8 @@ def fit_waits(
     Returns
     -------
     WaitModel
-        Least squares on the pairs themselves, within alpha >= :data:`LEAST_ALPHA` and gamma >= 0.
+        Least squares on the pairs themselves, within alpha >= :data:`~policies.planning.waitmodel.LEAST_ALPHA` and
+        gamma >= 0.
 
     Raises
     ------

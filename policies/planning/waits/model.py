@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from policies.planning.affine import Line
 from policies.planning.costs import CostModel
+from policies.planning.waits.lines import Line
 from workloads.errors import ParameterError
 
 __all__ = ["LEAST_ALPHA", "SizeClass", "WaitFit", "WaitModel"]
@@ -41,10 +41,10 @@ class WaitFit:
     walltime_from, walltime_to
         Shortest and longest request among them [s]; beyond, the line is an extrapolation.
     alpha_error, gamma_error [s], r_squared, spread [s]
-        As of a :class:`~policies.planning.affine.Line`.
+        As of a :class:`~policies.planning.waits.lines.Line`.
     r_squared_means
-        R^2 of the line for the mean waits of the groups of :func:`binned`, weighted by their pairs: whether the *means*
-        are on the line.
+        R^2 of the line for the mean waits of the groups of :func:`~policies.planning.waits.binned`, weighted by their
+        pairs: whether the *means* are on the line.
     unconstrained
         The line without the bounds alpha >= :data:`LEAST_ALPHA` and gamma >= 0.
     """

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from policies.planning.affine import Line
-from policies.planning.waitmodel import SizeClass, WaitFit, WaitModel
+from policies.planning.waits.lines import Line
+from policies.planning.waits.model import SizeClass, WaitFit, WaitModel
 from workloads.errors import InputError, ParameterError, UnknownNameError
 
 __all__ = ["from_document", "to_document"]
