@@ -31,6 +31,8 @@ operated = st.fixed_dictionaries(
         "tenants": st.sampled_from(["any", "any", "fits", "none"]),
         "backfill_length": st.sampled_from(["walltime", "walltime", "runtime"]),
         "passes": st.sampled_from(["instant", "instant", "event"]),
+        "expansion": st.sampled_from(["none", "none", "greedy", "even"]),
+        "backfilling": st.sampled_from(["easy", "easy", "easy depth=3"]),
     }
 )
 
