@@ -22,7 +22,9 @@ from policies.backfilling import backfilling
 from policies.mechanism import Mechanism
 from policies.port import Start
 from policies.tenancy import TENANCIES
+from simulator.answers import listed, refused, start_problem, tenant_problem
 from simulator.cluster import Kind
+from simulator.decisions import Decisions
 from simulator.eventlog import EventLog
 from simulator.growth import Growth
 from simulator.holders import Lender, Reservation, Run
@@ -88,6 +90,8 @@ class Engine:
         Who plans the stochastic jobs; None: there are none.
     closures
         Outages; None: there are none.
+    decisions
+        Where the reasons go; None: nobody wants them.
 
     Attributes
     ----------
@@ -109,14 +113,19 @@ class Engine:
         progress: Callable[[int], None] | None = None,
         book: PlanBook | None = None,
         closures: Closures | None = None,
+        decisions: Decisions | None = None,
     ) -> None:
         self._env = simpy.Environment()
         self._log = log
-        self.system = System(nodes, options, log, self)
+        self.system = System(nodes, options, log, self, decisions)
+        self._decisions = self.system.decisions
         self._service = OnDemandService(self.system, mechanism, self) if mechanism is not None else None
         self.outages = OutageService(self.system, self._service, closures) if closures is not None else None
         self._backfill = backfilling(options.backfilling, options.backfill_length)
+        self._decisions.ask(self._backfill)
         self._tenants = TENANCIES[options.tenants]
+        # What they are called where they fail.
+        self._rule, self._tenancy = f"backfilling rule {options.backfilling}", f"tenants rule {options.tenants}"
         self._growth = Growth(options.expansion, self._backfill) if options.expansion != "none" else None
         self._timeout = to_ticks(options.timeout)
         self._pass_per_event = options.passes == "event"
@@ -333,12 +342,15 @@ class Engine:
         if self.outages is not None:
             self.outages.start_booked()
         if system.free >= system.waiting.smallest():
-            for start in self._backfill(system):
-                job = self._by_id[start.job_id]
-                system.start(job, ((system.cluster.pool, start.nodes),), start.cause)
+            pool = system.cluster.pool
+            for start in listed(self._rule, self._backfill(system)):
+                job = self._known(start, pool.nodes, self._rule)
+                system.start(job, ((pool, start.nodes),), start.cause)
+                if start.reason:
+                    self._decisions.reason(system.now, start.job_id, start)
         # Without held nodes no reservation has any to lend.
         if system.reservations and system.cluster.totals[Kind.HELD] and system.waiting.jobs:
-            for start in self._tenants(system):
+            for start in listed(self._tenancy, self._tenants(system)):
                 self._start_tenant(start)
         if self._growth is not None and system.free:
             self._growth(system)
@@ -350,9 +362,23 @@ class Engine:
         waiting = system.waiting
         _, held, busy, _ = system.cluster.totals
         self.samples.append((system.now, busy, held, waiting.jobs, waiting.nodes))
+        if self._decisions.enabled:
+            self._decisions.instant_over(system, held, lambda job_id: self._by_id[job_id].waiting)
 
     def _start_tenant(self, start: Start) -> None:
         system = self.system
+        job = self._known(start, system.nodes, self._tenancy)
+        problem = tenant_problem(start, {item.job_id: item.nodes for item in system.reservations})
+        if problem:
+            raise refused(self._tenancy, start, problem)
         draws = start.draws or {}
         lenders: dict[Lender, int] = {item: draws[item.job_id] for item in system.reservations if item.job_id in draws}
-        system.start(self._by_id[start.job_id], lenders.items(), start.cause, lenders)
+        system.start(job, lenders.items(), start.cause, lenders)
+        self._decisions.drawn(system.now, start, draws)
+
+    def _known(self, start: Start, free: int, policy: str) -> JobState:
+        """The job that a policy starts, if it can be started on so many free nodes."""
+        job = self._by_id.get(start.job_id) if isinstance(start, Start) else None
+        if job is not None and job.waiting and job.min_nodes <= start.nodes <= job.nodes and start.nodes <= free:
+            return job
+        raise refused(policy, start, start_problem(start, job, job is not None and job.waiting, free))

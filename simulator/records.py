@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from simulator.decisions import Decision
 from simulator.engine import Sample
 from simulator.eventlog import Entry
 from simulator.options import Options
 from simulator.stochastic import ReservationRecord
-from workloads.job import JobType
+from workloads.job import Job, JobType
 from workloads.outages import Outage
 
 if TYPE_CHECKING:
@@ -138,6 +139,10 @@ class Records:
         Those that were given, and those that were drawn until the end; the event log tells of them by their place here.
     down
         (time, nodes that are down) from each change on; nothing where there are no outages.
+    table
+        The job table that was simulated.
+    decisions
+        What the event log does not tell, in order of time; None: it was not recorded.
     """
 
     mechanism: str
@@ -155,3 +160,5 @@ class Records:
     stochastic: Sequence[StochasticRecord] = ()
     outages: Sequence[Outage] = ()
     down: Sequence[tuple[int, int]] = ()
+    table: Sequence[Job] = ()
+    decisions: Sequence[Decision] | None = None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from policies.mechanism import BASELINE, Mechanism, parse_mechanism
 from simulator.closures import Closures
+from simulator.decisions import Decisions
 from simulator.engine import Engine
 from simulator.eventlog import EventLog
 from simulator.jobstate import JobState
@@ -38,6 +39,7 @@ def simulate(
     mechanism: str = BASELINE,
     *,
     events: bool = True,
+    decisions: bool = False,
     progress: Callable[[int], None] | None = None,
     planner: Planner | None = None,
     plans: Mapping[str, ReservationPlan] | None = None,
@@ -58,6 +60,9 @@ def simulate(
         ``CUA&SPAA`` or ``CUA-SPAA``.
     events
         Whether the event log is kept.
+    decisions
+        Whether what the log does not tell is recorded beside it, as :mod:`experiments.stories` wants it: promises,
+        overheads of victims, loans, reasons of policies.
     progress
         Told now and then how many jobs have ended.
     planner
@@ -105,7 +110,9 @@ def simulate(
     closures = _closures(table, nodes, list(outages), failures)
 
     with _collector_paused():
-        return _simulated(table, nodes, served_by, settings, EventLog(events), progress, book, closures)
+        return _simulated(
+            table, nodes, served_by, settings, EventLog(events), progress, book, closures, Decisions(decisions)
+        )
 
 
 @contextmanager
@@ -129,6 +136,7 @@ def _simulated(
     progress: Callable[[int], None] | None,
     book: PlanBook | None,
     closures: Closures | None,
+    decisions: Decisions,
 ) -> Result:
     began = perf_counter()
     origin = _origin(table)
@@ -137,7 +145,7 @@ def _simulated(
     states = [
         job_state(job, row, ranks[job.job_id], origin, options, baseline=baseline) for row, job in enumerate(table)
     ]
-    engine = Engine(states, nodes, served_by, options, log, progress, book, closures)
+    engine = Engine(states, nodes, served_by, options, log, progress, book, closures, decisions)
     engine.run()
     accounting = _account(engine, states)
     return Result(
@@ -156,6 +164,8 @@ def _simulated(
         stochastic=[_course(state) for state in states if isinstance(state, StochasticJob)],
         outages=closures.outages if closures is not None else (),
         down=engine.outages.course if engine.outages is not None else (),
+        table=table,
+        decisions=decisions.entries if decisions.enabled else None,
     )
 
 

@@ -15,7 +15,9 @@ from typing import Protocol
 from policies.order import ORDERS
 from policies.port import Window
 from simulator.cluster import Account, Cluster
+from simulator.decisions import Decisions
 from simulator.eventlog import EventLog
+from simulator.fairshare import UsageLedger
 from simulator.holders import Gathering, Lender, Reservation, Run
 from simulator.jobstate import JobState
 from simulator.kinds import begin_run
@@ -56,12 +58,18 @@ class System:
         Where events go.
     timing
         Who drives it.
+    decisions
+        Where the reasons go.
     """
 
-    def __init__(self, nodes: int, options: Options, log: EventLog, timing: Timing) -> None:
+    def __init__(
+        self, nodes: int, options: Options, log: EventLog, timing: Timing, decisions: Decisions | None = None
+    ) -> None:
         self.now = 0
         self.cluster = Cluster(nodes)
-        self.waiting = Queue(ORDERS[options.order])
+        order = ORDERS[options.order]
+        self.waiting = Queue(order, options.order)
+        self.ledger = UsageLedger(order.half_life) if order.half_life is not None else None
         self.runs: dict[int, Run] = {}
         self.leaving: dict[int, Run] = {}
         self.reservations: list[Reservation] = []
@@ -70,6 +78,7 @@ class System:
         self.usage = Usage()
         self.log = log
         self.warning = to_ticks(options.warning)
+        self.decisions = decisions or Decisions()
         self._timing = timing
 
     # What policies see.
@@ -84,7 +93,7 @@ class System:
 
     @property
     def queue(self) -> Sequence[JobState]:
-        return self.waiting.in_order(self.now)
+        return self.waiting.in_order(self)
 
     @property
     def on_demand_waits(self) -> bool:
@@ -93,6 +102,9 @@ class System:
     @property
     def running(self) -> Collection[Run]:
         return self.runs.values()
+
+    def group_usage(self, group: str | None) -> float:
+        return self.ledger.used(group, self.now) if self.ledger is not None else 0.0
 
     # Transitions.
 
@@ -128,6 +140,8 @@ class System:
         if job.start is None:
             job.start = now
         self.runs[job.job_id] = run
+        if self.ledger is not None:
+            self.ledger.hold(job, run.nodes, now)
         self.expect(run)
         self.log(now, "start", job.job_id, 0, run.nodes, cause)
         self._timing.began(run)
@@ -234,6 +248,8 @@ class System:
         else:
             self.cluster.move(other, run, change, self.now)
         run.resized(self.now)
+        if self.ledger is not None:
+            self.ledger.hold(run.job, run.nodes, self.now)
         self.expect(run)
         self.log(self.now, "shrink" if change < 0 else "expand", run.job_id, before, run.nodes, cause)
         self._timing.changed(run)
@@ -324,6 +340,8 @@ class System:
         del (self.leaving if run.warned else self.runs)[run.job_id]
         self.forget(run.release)
         run.release = None
+        if self.ledger is not None:
+            self.ledger.hold(run.job, 0, self.now)
 
     def is_preemptible(self, run: Run) -> bool:
         """Whether a run goes on, may be preempted, and is not under warning."""
