@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
+from itertools import islice
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from simulator import Result, simulate
 from tests.outage_strategies import outages_for
 from tests.reference.hybrid import MECHANISMS
 from tests.stochastic_strategies import mixes
 from tests.support import malleable, on_demand, rigid
+from workloads.checkpointing import daly_interval
 from workloads.errors import InputError
 from workloads.failures import FailureRate
 from workloads.job import Job, JobType
@@ -420,3 +425,52 @@ def test_failures_at_a_rate_are_the_same_under_every_mechanism_and_from_their_li
 def test_a_reservation_for_a_job_that_is_not_there_is_refused() -> None:
     with pytest.raises(InputError, match="jobs of outage 1 must be in the job table, and there is no job 9"):
         simulate([rigid(1, 0, 1, 10)], 4, outages=[Outage(RESERVATION, 5, 10, 1, jobs=(1, 9))])
+
+
+# Against theory.
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("factor", [0.5, 1.0, 2.0])
+def test_a_rigid_job_takes_as_long_as_daly_expects(factor: float) -> None:
+    """Daly 2006, eq. 20, exact for exponential failures: e^(R/M) M (e^(L/M) - 1) for each segment of length L.
+
+    One job of four of eight nodes, which always finds others, under failures of single nodes; its segments are as long
+    as its interval says, and the setup of its first run is one more. Mean over 40 machines, within four of its errors.
+    """
+    node_mtbf, setup, cost = 400_000.0, 600.0, 1200.0
+    mtbf = node_mtbf / 4
+    interval = factor * daly_interval(cost, mtbf)
+    segments = 200
+    compute = segments * interval
+    job = rigid(1, 0, 4, setup + compute + (segments - 1) * cost, setup=setup, interval=interval, cost=cost)
+    took, lost = [], []
+    for seed in range(40):
+        rate = FailureRate(node_mtbf, repair=60.0, seed=seed)
+        result = simulate([job], 8, "N-PAA", failures=rate, events=False)
+        assert result.records[0].preemptions > 3
+        took.append((result.records[0].end or 0) / SECOND)
+        lost.append(result.accounting.lost / 4 / SECOND)
+        # All of the job's time is compute, checkpoints, one setup, and what was lost.
+        assert took[-1] == pytest.approx(job.runtime + lost[-1])
+    lengths = [interval + cost] * (segments - 1) + [interval]
+    expected = mtbf * math.expm1(setup / mtbf)
+    expected += sum(math.exp(setup / mtbf) * mtbf * math.expm1(length / mtbf) for length in lengths)
+    error = np.std(took, ddof=1) / math.sqrt(len(took))
+    assert abs(np.mean(took) - expected) < 4 * error
+    # The error is small against what is lost, so that the test can fail.
+    assert 4 * error < 0.35 * (expected - job.runtime)
+
+
+@pytest.mark.slow
+def test_jobs_are_hit_in_proportion_to_their_nodes() -> None:
+    """Of 3,000 failures on a machine of 20 nodes that holds jobs of one, three, five and seven nodes: chi-square."""
+    sizes = [1, 3, 5, 7]
+    jobs = [rigid(number, 0, nodes, 1e9) for number, nodes in enumerate(sizes, start=1)]
+    rate = FailureRate(mtbf=2000.0, repair=1.0, seed=11)
+    hits = [0, 0, 0, 0, 0]
+    for outage in islice(rate.draw(20, 0.0), 3000):
+        struck = simulate(jobs, 20, outages=[Outage(FAILURE, 10.0, 11.0, 1, place=outage.place)], events=False)
+        places = [place for place, record in enumerate(struck.records) if record.preemptions]
+        hits[places[0] if places else 4] += 1
+    assert stats.chisquare(hits, [3000 * nodes / 20 for nodes in (*sizes, 4)]).pvalue > 0.01
