@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from simulator import Result, simulate
-from tests.outage_strategies import outages_for
+from tests.life_strategies import lively_mixes, random_lively_mix
+from tests.outage_strategies import outages_for, random_outages
 from tests.reference.hybrid import MECHANISMS
 from tests.stochastic_strategies import mixes
 from tests.support import malleable, on_demand, rigid
@@ -27,8 +28,8 @@ from workloads.units import SECOND, to_ticks
 
 MAINTENANCE, FAILURE, RESERVATION = OutageKind.MAINTENANCE, OutageKind.FAILURE, OutageKind.RESERVATION
 #: Events that change how many nodes a job occupies, or are down.
-CHANGES = ("start", "shrink", "expand", "warn", "preempt", "expire", "complete", "kill", "down", "up")
-ENDS = ("preempt", "expire", "complete", "kill")
+CHANGES = ("start", "shrink", "expand", "warn", "preempt", "expire", "complete", "kill", "cancel", "down", "up")
+ENDS = ("preempt", "expire", "complete", "kill", "cancel")
 
 every_mechanism = pytest.mark.parametrize("mechanism", ["baseline", *MECHANISMS])
 operated = st.fixed_dictionaries(
@@ -65,18 +66,8 @@ def asked_for(job: Job, *, baseline: bool) -> tuple[int, int]:
     return (ticks - setup) * job.nodes, job.nodes if job.type is JobType.MALLEABLE else 0
 
 
-@every_mechanism
-@settings(max_examples=40)
-@given(data=st.data(), mix=mixes(), chosen=operated)
-def test_laws(mechanism: str, data: st.DataObject, mix: Any, chosen: dict[str, str]) -> None:
-    outages = data.draw(outages_for(mix.jobs, mix.nodes))
-    result = simulate(mix.jobs, mix.nodes, mechanism, plans=mix.plans, outages=outages, **chosen)
-    by_id = {job.job_id: job for job in mix.jobs}
-    came = [record for record in result.records if record.submit is not None]
-    first = min((record.submit or 0 for record in came), default=0) - result.origin
-    last = max((record.end or 0 for record in came), default=0) - result.origin
-
-    # Nodes and node-time, by the event log alone.
+def assert_accounting(result: Result, nodes: int, first: int, last: int) -> dict[int, list[str]]:
+    """Nodes and node-time by the event log alone, from ``first`` to ``last``; returns the changes of each holder."""
     size: dict[int, int] = defaultdict(int)
     since: dict[int, int] = defaultdict(int)
     spent = {"busy": 0, "down": 0}
@@ -89,7 +80,7 @@ def test_laws(mechanism: str, data: st.DataObject, mix: Any, chosen: dict[str, s
         spent["down" if holder < 0 else "busy"] += count * (max(first, entry.time) - max(first, since[holder]))
         size[holder], since[holder] = entry.after, entry.time
         assert min(size.values()) >= 0
-        assert sum(size.values()) <= mix.nodes
+        assert sum(size.values()) <= nodes
         runs[holder].append(entry.event)
     for holder, count in size.items():
         assert holder < 0 or count == 0, "every job gives its nodes back"
@@ -97,9 +88,25 @@ def test_laws(mechanism: str, data: st.DataObject, mix: Any, chosen: dict[str, s
     accounting = result.accounting
     assert spent["down"] == accounting.down
     assert spent["busy"] == sum(accounting) - accounting.idle - accounting.held - accounting.down
-    assert sum(accounting) == mix.nodes * (last - first)
-    assert sum(record.lost for record in came) == accounting.lost + accounting.warning
-    assert sum(ticks for _, ticks in result.losses) == accounting.lost + accounting.warning
+    assert sum(accounting) == nodes * (last - first)
+    lost = accounting.lost + accounting.warning
+    assert sum(record.lost for record in result.records) == sum(ticks for _, ticks in result.losses) == lost
+    return runs
+
+
+@every_mechanism
+@settings(max_examples=40)
+@given(data=st.data(), mix=mixes(), chosen=operated)
+def test_laws(mechanism: str, data: st.DataObject, mix: Any, chosen: dict[str, str]) -> None:
+    outages = data.draw(outages_for(mix.jobs, mix.nodes))
+    result = simulate(mix.jobs, mix.nodes, mechanism, plans=mix.plans, outages=outages, **chosen)
+    by_id = {job.job_id: job for job in mix.jobs}
+    came = [record for record in result.records if record.submit is not None]
+    first = min((record.submit or 0 for record in came), default=0) - result.origin
+    last = max((record.end or 0 for record in came), default=0) - result.origin
+
+    runs = assert_accounting(result, mix.nodes, first, last)
+    accounting = result.accounting
 
     # Every job that came is done once, whatever became of it before.
     for record in result.records:
@@ -348,6 +355,35 @@ def test_on_demand_jobs_go_last_and_malleable_ones_with_their_warning() -> None:
     assert told(result, "start")[3:] == [(400, "start", 2, 0, 3), (400, "start", 1, 0, 3)]
 
 
+def test_an_arrived_job_that_gathers_gives_way_to_a_window() -> None:
+    """Job 2 waits for nodes under warning until 170, and has two; at 100 all four nodes are to go."""
+    jobs = [malleable(1, 0, 2, 1000, min_nodes=1), on_demand(2, 50, 4, 30), rigid(3, 0, 2, 1000)]
+    result = simulate(jobs, 4, "N-PAA", outages=[Outage(MAINTENANCE, 100, 400, 4, announced=99)])
+    assert told(result, "gather", "wait", "down", "start")[2:] == [
+        (50, "gather", 2, 0, 2),
+        (100, "wait", 2, 0, 0),
+        (100, "down", -1, 0, 2),
+        (170, "down", -1, 2, 4),
+        (400, "start", 2, 0, 4),
+        (430, "start", 1, 0, 2),
+        (430, "start", 3, 0, 2),
+    ]
+    # Where a rigid job has what the window needs, it is the one that goes.
+    jobs = [malleable(1, 0, 2, 1000, min_nodes=1), on_demand(2, 50, 4, 30), rigid(3, 0, 2, 1000)]
+    result = simulate(jobs, 6, "N-PAA", outages=[Outage(MAINTENANCE, 100, 400, 2, announced=99)])
+    assert told(result, "gather", "wait", "preempt") == [
+        (50, "gather", 2, 0, 2),
+        (100, "preempt", 3, 2, 0),
+        (170, "preempt", 1, 2, 0),
+    ]
+
+
+def test_failures_that_let_nobody_end_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("simulator.engine._MOST_FAILURES", 500)
+    with pytest.raises(InputError, match="no job has ended during 500 failures: nodes fail too often"):
+        simulate([rigid(1, 0, 2, 1000)], 2, failures=FailureRate(mtbf=20.0, repair=1.0))
+
+
 def test_nodes_that_are_repaired_during_a_whole_window_stay_away() -> None:
     jobs = [rigid(1, 0, 1, 10, 10), rigid(2, 90, 1, 10, 20)]
     outages = [Outage(FAILURE, 20, 150, 1, place=0), Outage(MAINTENANCE, 100, 300, 4)]
@@ -425,6 +461,38 @@ def test_failures_at_a_rate_are_the_same_under_every_mechanism_and_from_their_li
 def test_a_reservation_for_a_job_that_is_not_there_is_refused() -> None:
     with pytest.raises(InputError, match="jobs of outage 1 must be in the job table, and there is no job 9"):
         simulate([rigid(1, 0, 1, 10)], 4, outages=[Outage(RESERVATION, 5, 10, 1, jobs=(1, 9))])
+
+
+@every_mechanism
+@settings(max_examples=25)
+@given(data=st.data(), mix=lively_mixes(), chosen=operated)
+def test_laws_with_withdrawals_dependencies_and_a_starting_state(
+    mechanism: str, data: st.DataObject, mix: Any, chosen: dict[str, str]
+) -> None:
+    outages = data.draw(outages_for(mix.jobs, mix.nodes))
+    result = simulate(mix.jobs, mix.nodes, mechanism, plans=mix.plans, outages=outages, **chosen)
+    came = [record for record in result.records if record.submit is not None]
+    first = result.opened - result.origin if result.opened is not None else 0
+    last = max((record.end or 0 for record in came), default=first + result.origin) - result.origin
+    runs = assert_accounting(result, mix.nodes, first, last)
+    for record in came:
+        steps = runs[record.job_id]
+        if record.status == "cancelled":
+            assert not {"complete", "kill"} & set(steps)
+        else:
+            assert [event in ("complete", "kill") for event in steps] == [False] * (len(steps) - 1) + [True]
+
+
+@pytest.mark.slow
+@every_mechanism
+def test_laws_in_bulk(mechanism: str) -> None:
+    for seed in range(400):
+        mix = random_lively_mix(seed, max_jobs=24)
+        outages = random_outages(seed, mix.jobs, mix.nodes)
+        result = simulate(mix.jobs, mix.nodes, mechanism, plans=mix.plans, outages=outages)
+        if result.opened is not None:
+            last = max(record.end or 0 for record in result.records) - result.origin
+            assert_accounting(result, mix.nodes, result.opened - result.origin, last)
 
 
 # Against theory.
