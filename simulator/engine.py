@@ -34,7 +34,7 @@ from simulator.stochastic import StochasticJob
 from simulator.successors import move_submit, successors_of
 from simulator.system import System
 from simulator.withdrawals import Withdrawals
-from workloads.errors import InvariantError
+from workloads.errors import InputError, InvariantError
 from workloads.job import JobType
 from workloads.units import SECOND, to_ticks
 
@@ -46,6 +46,9 @@ __all__ = ["Engine"]
 
 #: Jobs between two reports of progress.
 _REPORT_EVERY = 200
+
+#: Failures at a rate during which some job must end.
+_MOST_FAILURES = 100_000
 
 
 class Engine:
@@ -216,7 +219,14 @@ class Engine:
             # One that is announced when it begins was not announced.
             if outages.closures.begin < closure.announced < closure.start:
                 instants.at(closure.announced, OUTAGE, 1, partial(outages.announce, closure))
+        struck, left = 0, self._left
         for closure in outages.closures:
+            # Failures at a rate do not end: one that never lets anybody come to an end would go on for ever.
+            struck, left = (0, self._left) if self._left != left else (struck + closure.drawn, left)
+            if struck > _MOST_FAILURES:
+                raise InputError(
+                    f"no job has ended during {_MOST_FAILURES:,} failures: nodes fail too often for those left"
+                )
             yield instants.moment(closure.start, OUTAGE, 1)
             began = instants.enter()
             follows = outages.begin(closure)

@@ -185,12 +185,7 @@ def _closures(table: list[Job], nodes: int, outages: list[Outage], failures: Fai
     """The outages, if there are any; what makes no sense is refused."""
     if not outages and failures is None:
         return None
-    check_outages(outages, nodes)
-    known = {job.job_id for job in table}
-    for number, outage in enumerate(outages, start=1):
-        for job_id in outage.jobs:
-            if job_id not in known:
-                raise InputError(f"jobs of outage {number} must be in the job table, and there is no job {job_id}")
+    check_outages(outages, nodes, table)
     origin = _origin(table)
     begin = max((to_ticks(job.running_since) - origin for job in table if job.running_since is not None), default=0)
     return Closures(outages, failures, nodes, origin, begin)
