@@ -58,6 +58,14 @@ class WaitingJob(Protocol):
     def walltime(self) -> int:
         """``limit(nodes)``, the least that it can be: at hand, because a pass looks at that of every job."""
 
+    @property
+    def user(self) -> str:
+        """Whose it is; empty where unknown."""
+
+    @property
+    def project(self) -> str:
+        """What it is charged to; empty where unknown."""
+
     def limit(self, nodes: int) -> int:
         """Walltime of its next run at that size."""
 
@@ -204,6 +212,10 @@ class SystemView(Protocol):
     def reservations(self) -> Sequence[Reservation]:
         """Open reservations, earliest notice first."""
 
+    def group_usage(self, group: str | None) -> float:
+        """Node-ticks that a project (the user where there is none) has used until now, older ones counting less; None:
+        of all. 0 unless the queue order has a ``half_life``."""
+
     @property
     def releases(self) -> Sequence[tuple[int, int, int]]:
         """(time, tie-break, nodes) in ascending order: nodes that running jobs give up when their walltime ends, and
@@ -253,6 +265,8 @@ class Start:
         Nodes taken from reservations, by the id of their on-demand job: the job becomes their tenant.
     returned
         Nodes taken from what a completed on-demand job returns; only in answer to a completion.
+    reason
+        As any action may have it: why, in the words of the policy, for who asks for an explanation.
     """
 
     job_id: int
@@ -260,6 +274,7 @@ class Start:
     cause: str = "in order"
     draws: Mapping[int, int] | None = None
     returned: int = 0
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,6 +282,7 @@ class Hold:
     """Open a reservation for the on-demand job that gave notice, with that many free nodes to begin with."""
 
     nodes: int
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,6 +290,7 @@ class Expect:
     """Put a running job into the plan of the reservation: its release is counted on."""
 
     job_id: int
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,6 +299,7 @@ class Preempt:
 
     job_id: int
     at: int | None = None
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,6 +308,7 @@ class Shrink:
 
     job_id: int
     nodes: int
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,6 +317,7 @@ class Expand:
 
     job_id: int
     nodes: int
+    reason: str = ""
 
 
 Action = Start | Hold | Expect | Preempt | Shrink | Expand

@@ -1,4 +1,4 @@
-"""On-demand jobs: notice, plan, time-out, arrival and completion.
+"""On-demand jobs: notice, plan, time-out, arrival, completion and withdrawal.
 
 Source: hybrid-workload-scheduling, section III-B; hybrid-workloads.md, sections 4 to 6. What is decided comes from the
 mechanism's strategies; what happens is done by the system.
@@ -11,6 +11,8 @@ from typing import Protocol
 from policies.lending import give_back
 from policies.mechanism import Mechanism
 from policies.port import Expand, Expect, Hold, Preempt, Shrink
+from simulator.answers import hold_problem, listed, plan_problem, refused, room_problem
+from simulator.cluster import Account
 from simulator.holders import Gathering, Loan, Reservation, Run
 from simulator.jobstate import FixedJob
 from simulator.run import MalleableRun
@@ -47,29 +49,44 @@ class OnDemandService:
         self._system = system
         self._on_notice = mechanism.on_notice
         self._on_arrival = mechanism.on_arrival
+        # What they are called where they fail.
+        self._noticing, self._arriving = f"notice strategy {mechanism.notice}", f"arrival strategy {mechanism.arrival}"
         self._timers = timers
         self._reservations: dict[int, Reservation] = {}
         self._loans: dict[int, list[Loan]] = {}
+        self._gatherings: dict[int, Gathering] = {}
 
     def notice(self, job: FixedJob) -> bool:
         """A notice comes; returns whether anything follows from it."""
         system = self._system
-        actions = self._on_notice(system, job)
-        held = [action.nodes for action in actions if isinstance(action, Hold)]
+        actions = listed(self._noticing, self._on_notice(system, job))
+        held = [action for action in actions if isinstance(action, Hold)]
         if not held:
+            if actions:
+                raise refused(
+                    self._noticing, actions[0], "a plan needs a reservation: a Hold must be among the answers"
+                )
             return False
         reservation = Reservation(job)
+        count = sum(action.nodes for action in held)
+        problem = hold_problem(count, system.free, reservation)
+        if problem:
+            raise refused(self._noticing, Hold(count), problem)
         self._reservations[job.job_id] = reservation
         self._loans[job.job_id] = []
         system.log(system.now, "notice", job.job_id, 0, 0)
-        system.open(reservation, sum(held))
+        system.open(reservation, count)
         for action in actions:
-            if isinstance(action, Expect | Preempt):
-                run = system.runs[action.job_id]
+            run = system.runs.get(getattr(action, "job_id", -1))
+            problem = plan_problem(action, run, system.now)
+            if problem:
+                raise refused(self._noticing, action, problem)
+            if run is not None and isinstance(action, Expect | Preempt):
                 run.plan = reservation
                 reservation.planned.append(run)
                 if isinstance(action, Preempt):
                     self._timers.plan(system.now if action.at is None else action.at, run, reservation)
+        system.decisions.planned(system.now, job.job_id, actions, system.runs)
         self._timers.time_out(reservation)
         return True
 
@@ -80,8 +97,11 @@ class OnDemandService:
         missing = reservation.missing - reservation.on_their_way
         if missing <= 0:
             run.plan = None
+            self._system.decisions.dropped(self._system.now, run.job_id, reservation.job_id)
             return False
-        self._loans[reservation.job_id].append(Loan(run, min(run.nodes, missing), was_shrunk=False))
+        self._lend(
+            self._loans[reservation.job_id], reservation.job_id, Loan(run, min(run.nodes, missing), was_shrunk=False)
+        )
         self._system.preempt(run, f"planned for {reservation.job_id}", beneficiary=reservation)
         return True
 
@@ -101,7 +121,10 @@ class OnDemandService:
         own = reservation.nodes + reservation.lent + reservation.on_their_way if reservation else 0
         # First the sum, before anything moves; the strategy is only asked where it is needed.
         lacking = job.nodes - system.free - own
-        if lacking > 0 and self._on_arrival.room(system, job) < lacking:
+        room = self._on_arrival.room(system, job) if lacking > 0 else 0
+        if lacking > 0:
+            system.decisions.lacks(system.now, job.job_id, lacking, room)
+        if room < lacking:
             system.log(system.now, "wait", job.job_id, 0, 0, "not enough nodes could be freed")
             # It waits from here on, so that what its reservation releases becomes free.
             system.submit(job, urgent=True)
@@ -128,9 +151,14 @@ class OnDemandService:
         missing -= taken
         if missing:
             self._make_room(job, gathering, missing)
+        self._launch_or_wait(gathering)
+
+    def _launch_or_wait(self, gathering: Gathering) -> None:
+        system = self._system
         if gathering.awaited:
-            system.expect_gathering(gathering)
-            system.log(system.now, "gather", job.job_id, 0, gathering.nodes, "waits for nodes under warning")
+            self._gatherings[gathering.job.job_id] = gathering
+            system.expected.expect_gathering(gathering)
+            system.log(system.now, "gather", gathering.job.job_id, 0, gathering.nodes, "waits for nodes under warning")
         else:
             self.launch(gathering)
 
@@ -141,24 +169,88 @@ class OnDemandService:
             raise InvariantError(
                 f"on-demand job {gathering.job.job_id} gathered {gathering.nodes} nodes, not {gathering.job.nodes}"
             )
-        system.forget(gathering.release)
+        system.expected.forget(gathering.release)
+        self._gatherings.pop(gathering.job.job_id, None)
         system.start(gathering.job, [(gathering, gathering.nodes)], "arrival")
+
+    def replace(self, gathering: Gathering) -> None:
+        """Nodes that an arrived job had, or was promised, have failed: find others, or let it wait with none."""
+        system, job = self._system, gathering.job
+        leaving = system.leaving.values()
+        promised = sum(count for run in leaving for other, count in run.claims if other is gathering)
+        missing = job.nodes - gathering.nodes - promised
+        lacking = missing - system.free
+        system.expected.forget(gathering.release)
+        gathering.release = None
+        self._gatherings.pop(job.job_id, None)
+        if lacking > 0 and self._on_arrival.room(system, job) < lacking:
+            system.log(system.now, "wait", job.job_id, 0, 0, "not enough nodes could be freed")
+            if not job.waiting:
+                system.submit(job, urgent=True)
+            for run in leaving:
+                if any(other is gathering for other, _ in run.claims):
+                    run.claims = [claim for claim in run.claims if claim[0] is not gathering]
+                    system.expected.expect(run)
+            system.release(gathering)
+            return
+        if job.waiting:
+            system.waiting.remove(job)
+        taken = min(missing, system.free)
+        system.cluster.move(system.cluster.pool, gathering, taken, system.now)
+        if missing > taken:
+            self._make_room(job, gathering, missing - taken)
+        self._launch_or_wait(gathering)
 
     def complete(self, run: Run) -> None:
         """An on-demand job ends: its nodes go back to the lenders, in the order of lending."""
+        self._give_back(run, run.job_id)
+
+    def is_gathering(self, job_id: int) -> bool:
+        """Whether a job has arrived and waits for nodes under warning."""
+        return job_id in self._gatherings
+
+    def dissolve(self, job_id: int) -> None:
+        """An arrived job that does not run is withdrawn: what it has gathered goes back to the lenders."""
+        gathering = self._gatherings.pop(job_id, None)
+        if gathering is None:
+            self._loans.pop(job_id, None)
+            return
         system = self._system
-        loans = self._loans.pop(run.job_id, [])
+        system.expected.forget(gathering.release)
+        for run in gathering.awaited:
+            run.claims = [claim for claim in run.claims if claim[0] is not gathering]
+            system.expected.expect(run)
+        self._give_back(gathering, job_id)
+
+    def withdraw_notice(self, job_id: int) -> bool:
+        """A job that has given notice will not come, and says so; void if its reservation is gone."""
+        reservation = self._reservations.get(job_id)
+        if reservation is None:
+            return False
+        self._system.log(self._system.now, "withdraw", job_id, reservation.nodes + reservation.lent, 0)
+        self._forget(reservation)
+        self._system.close(reservation)
+        return True
+
+    def _give_back(self, account: Account, job_id: int) -> None:
+        """The nodes of an account go to those who lent them to the job; the rest is released."""
+        system = self._system
+        loans = self._loans.pop(job_id, [])
         waiting = {job.job_id: job for loan in loans if (job := loan.preempted) is not None}
-        for action in give_back(system, loans, run.nodes) if loans else ():
+        for action in give_back(system, loans, account.nodes) if loans else ():
             if isinstance(action, Expand):
                 lender = system.runs[action.job_id]
+                back = action.nodes
                 if not isinstance(lender, MalleableRun):
                     raise InvariantError(f"job {action.job_id} is not malleable and cannot expand")
-                system.resize(lender, run, action.nodes, f"returned by {run.job_id}")
+                system.resize(lender, account, action.nodes, f"returned by {job_id}")
             else:
-                sources = [(run, action.returned), (system.cluster.pool, action.nodes - action.returned)]
-                system.start(waiting[action.job_id], sources, f"returned by {run.job_id}")
-        system.release(run)
+                back = action.returned
+                sources = [(account, back), (system.cluster.pool, action.nodes - back)]
+                system.start(waiting[action.job_id], sources, f"returned by {job_id}")
+            if back:
+                system.decisions.returned(system.now, action.job_id, job_id, back)
+        system.release(account)
 
     def _dismiss_tenants(self, reservation: Reservation) -> list[tuple[Run, int]]:
         """Preempt the tenants; returns the nodes under warning for the job, those that come first before."""
@@ -175,26 +267,35 @@ class OnDemandService:
         system = self._system
         loans = self._loans.setdefault(job.job_id, [])
         cause = f"for {job.job_id}"
-        for action in self._on_arrival.make_room(system, job, missing):
-            run = system.runs[action.job_id]
-            if isinstance(action, Shrink):
-                if not isinstance(run, MalleableRun) or run.nodes - action.nodes < run.min_nodes:
-                    raise InvariantError(f"job {action.job_id} cannot give up {action.nodes} of {run.nodes} nodes")
+        needed = missing
+        actions = listed(self._arriving, self._on_arrival.make_room(system, job, missing))
+        system.decisions.chosen(system.now, job.job_id, actions, system.runs)
+        for action in actions:
+            run = system.runs.get(getattr(action, "job_id", -1))
+            problem = room_problem(action, run, missing)
+            if run is None or problem:
+                raise refused(self._arriving, action, problem)
+            if isinstance(action, Shrink) and isinstance(run, MalleableRun):
                 run.job.shrinks += 1
-                loans.append(Loan(run, action.nodes, was_shrunk=True))
+                self._lend(loans, job.job_id, Loan(run, action.nodes, was_shrunk=True))
                 system.resize(run, gathering, -action.nodes, cause)
                 missing -= action.nodes
             else:
-                if not system.is_preemptible(run):
-                    raise InvariantError(f"job {action.job_id} may not be preempted")
                 count = min(run.nodes - run.borrowed, missing)
                 # A tenant is no lender.
                 if not run.borrowed:
-                    loans.append(Loan(run, count, was_shrunk=False))
+                    self._lend(loans, job.job_id, Loan(run, count, was_shrunk=False))
                 system.preempt(run, cause, claim=(gathering, count))
                 missing -= count
         if missing > 0:
-            raise InvariantError(f"the arrival strategy left job {job.job_id} without {missing} of its nodes")
+            raise InvariantError(
+                f"the {self._arriving} found {needed - missing} of the {needed} nodes that job {job.job_id} misses, "
+                f"but had said that there was room"
+            )
+
+    def _lend(self, loans: list[Loan], borrower: int, loan: Loan) -> None:
+        loans.append(loan)
+        self._system.decisions.lent(self._system.now, loan.job_id, borrower, loan.nodes)
 
     def _forget(self, reservation: Reservation) -> None:
         """No reservation any more, and the loans made for it are void."""

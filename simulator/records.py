@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from simulator.engine import Sample
+from simulator.decisions import Decision
 from simulator.eventlog import Entry
+from simulator.instants import Sample
 from simulator.options import Options
 from simulator.stochastic import ReservationRecord
-from workloads.job import JobType
+from workloads.job import Job, JobType
+from workloads.outages import Outage
 
 if TYPE_CHECKING:
     from policies.planning.planbook import Planned
@@ -32,7 +34,8 @@ class JobRecord(NamedTuple):
     preemptions, shrinks
         How often.
     status
-        ``completed``, ``killed`` (at its walltime) or ``no_show``.
+        ``completed``, ``killed`` (at its walltime), ``no_show``, or ``cancelled`` (withdrawn by its user: ``end`` is
+        when, and ``start`` is None if it waited).
     lost
         Node-ticks that preemptions have cost, and of a stochastic job reservations without a good end.
     """
@@ -87,6 +90,8 @@ class Accounting(NamedTuple):
         Reserved, or waiting for a warned victim.
     idle
         Neither occupied nor held.
+    down
+        Taken away by maintenance or failures.
     """
 
     compute: int
@@ -96,6 +101,7 @@ class Accounting(NamedTuple):
     warning: int
     held: int
     idle: int
+    down: int = 0
 
 
 @dataclass(frozen=True)
@@ -130,6 +136,18 @@ class Records:
         Wall-clock seconds of planning, which are not in ``engine_seconds`` nor in ``latencies``.
     stochastic
         One for each stochastic job, in the order of the job table.
+    outages
+        Those that were given, and those that were drawn until the end; the event log tells of them by their place here.
+    down
+        (time, nodes that are down) from each change on; nothing where there are no outages.
+    table
+        The job table that was simulated.
+    decisions
+        What the event log does not tell, in order of time; None: it was not recorded.
+    begin
+        When a replay with a starting state began, in ticks of the table's clock; None: at the first submit.
+    withdrawn
+        Node-ticks of the runs that their users ended; None: the table withdraws no job.
     """
 
     mechanism: str
@@ -145,3 +163,16 @@ class Records:
     origin: int
     planning_seconds: float = 0.0
     stochastic: Sequence[StochasticRecord] = ()
+    outages: Sequence[Outage] = ()
+    down: Sequence[tuple[int, int]] = ()
+    table: Sequence[Job] = ()
+    decisions: Sequence[Decision] | None = None
+    begin: int | None = None
+    withdrawn: int | None = None
+
+    @property
+    def opened(self) -> int | None:
+        """From when on time and nodes are accounted for, in ticks of the table's clock; None: no job came."""
+        if self.begin is not None:
+            return self.begin
+        return min((record.submit for record in self.records if record.submit is not None), default=None)

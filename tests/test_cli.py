@@ -13,7 +13,8 @@ from experiments import cli
 from experiments.cli import COMMANDS
 from simulator import simulate
 from simulator.metrics import JOB_COLUMNS, SUMMARY_COLUMNS
-from workloads.jobtable import COLUMNS, read_job_table
+from workloads.columns import COLUMNS
+from workloads.jobtable import read_job_table
 
 GOLDEN = Path(__file__).parent / "golden"
 #: Wall-clock times: the only columns that differ between two runs.
@@ -63,7 +64,7 @@ def test_run_writes_its_files(year: Path, tmp_path: Path, capsys: pytest.Capture
     assert sorted(path.name for path in directory.iterdir()) == sorted(
         [
             *("run.json", "summary.csv", "types.csv", "accounting.csv", "jobs.csv"),
-            *(f"{kind}-{name}.csv" for kind in ("jobs", "events") for name in ("baseline", "CUA-SPAA")),
+            *(f"{kind}-{name}.csv" for kind in ("jobs", "events", "timeline") for name in ("baseline", "CUA-SPAA")),
             "machine.csv",
             *(f"{name}.{kind}" for name in ("mechanisms", "machine", "accounting") for kind in ("png", "pdf")),
         ]
