@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from policies.port import Expand, Expect, Hold, Preempt, Shrink, Start, WaitingJob
-from simulator.holders import Reservation, Run
+from simulator.holders import Reservation
 from workloads.errors import InvariantError
 from workloads.job import JobType
 
@@ -33,6 +33,10 @@ def described(answer: object) -> str:
     if isinstance(answer, Preempt) and answer.at is None:
         return f"Preempt({answer.job_id!r})"
     return repr(answer)
+
+
+def _nodes(count: int) -> str:
+    return f"{count} node{'s' if count != 1 else ''}"
 
 
 def refused(policy: str, answer: object, why: str) -> InvariantError:
@@ -76,10 +80,10 @@ def start_problem(start: Any, job: WaitingJob | None, waits: bool, free: int) ->
     if type(start.nodes) is not int:
         return "the nodes must be a whole number"
     if not job.min_nodes <= start.nodes <= job.nodes:
-        sizes = f"{job.min_nodes} to {job.nodes} nodes" if job.min_nodes < job.nodes else f"{job.nodes} nodes"
+        sizes = f"{job.min_nodes} to {_nodes(job.nodes)}" if job.min_nodes < job.nodes else _nodes(job.nodes)
         return f"job {job.job_id} runs on {sizes}"
     if start.nodes > free:
-        return f"{free} nodes are free"
+        return f"{_nodes(free)} {'is' if free == 1 else 'are'} free"
     return ""
 
 
@@ -92,13 +96,13 @@ def tenant_problem(start: Start, idle: dict[int, int]) -> str:
         if job_id not in idle:
             return f"job {job_id!r} has no open reservation"
         if type(nodes) is not int or not 0 < nodes <= idle[job_id]:
-            return f"the reservation of job {job_id} has {idle[job_id]} idle nodes, not {nodes!r}"
+            return f"{_nodes(idle[job_id])} of the reservation of job {job_id} are idle, not {nodes!r}"
     if sum(draws.values()) != start.nodes:
-        return f"it draws {sum(draws.values())} nodes"
+        return f"it draws {_nodes(sum(draws.values()))}"
     return ""
 
 
-def plan_problem(action: Any, run: Run | None, now: int) -> str:
+def plan_problem(action: Any, run: Any, now: int) -> str:
     """Why a run cannot be planned for a reservation, now and in this way; empty if it can."""
     if not isinstance(action, Hold | Expect | Preempt):
         return "a notice strategy answers with Hold, Expect and Preempt"
@@ -116,7 +120,7 @@ def plan_problem(action: Any, run: Run | None, now: int) -> str:
     return ""
 
 
-def room_problem(action: Any, run: Run | None, missing: int) -> str:
+def room_problem(action: Any, run: Any, missing: int) -> str:
     """Why a run cannot make room in this way while so many nodes are missing; empty if it can."""
     if not isinstance(action, Preempt | Shrink):
         return "an arrival strategy answers with Preempt and Shrink"
@@ -133,9 +137,9 @@ def room_problem(action: Any, run: Run | None, missing: int) -> str:
     # What it borrows belongs to reservations.
     spare = min(run.nodes - run.min_nodes, run.nodes - run.borrowed)
     if action.nodes > spare:
-        return f"job {run.job_id} can give up {max(0, spare)} of its {run.nodes} nodes"
+        return f"job {run.job_id} can give up {max(0, spare)} of its {_nodes(run.nodes)}"
     if action.nodes > missing:
-        return f"only {missing} nodes are missing"
+        return f"only {_nodes(missing)} are missing"
     return ""
 
 
@@ -144,7 +148,7 @@ def hold_problem(held: int, free: int, reservation: Reservation) -> str:
     if type(held) is not int or held < 0:
         return "the nodes must be a whole number of at least 0"
     if held > reservation.requested:
-        return f"job {reservation.job_id} asks for {reservation.requested} nodes"
+        return f"job {reservation.job_id} asks for {_nodes(reservation.requested)}"
     if held > free:
-        return f"{free} nodes are free"
+        return f"{_nodes(free)} {'is' if free == 1 else 'are'} free"
     return ""

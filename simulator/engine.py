@@ -11,6 +11,7 @@ The clock counts integer ticks, so that an instant is exact; within it events ar
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Generator, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -136,7 +137,14 @@ class Engine:
         self._env.process(self._feed_arrivals())
         if self._service is not None and self._notices:
             self._env.process(self._feed_notices(self._service))
-        self._env.run(until=self._done)
+        try:
+            self._env.run(until=self._done)
+        except RuntimeError:
+            if self._done.triggered or self._env.peek() != math.inf:
+                raise
+            raise InvariantError(
+                f"the {self._rule} leaves {self.system.waiting.jobs} jobs in the queue of an idle machine for ever"
+            ) from None
         self._sample()
 
     # Processes.

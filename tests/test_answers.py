@@ -73,8 +73,8 @@ def test_more_than_is_free() -> None:
         (Start(9, 2, "tenant", {4: 2}), "there is no job 9"),
         (Start(6, 2, "tenant"), "must say from which reservations it draws"),
         (Start(6, 2, "tenant", {5: 2}), "job 5 has no open reservation"),
-        (Start(6, 2, "tenant", {4: 9}), "the reservation of job 4 has 3 idle nodes, not 9"),
-        (Start(6, 2, "tenant", {4: 1}), "it draws 1 nodes"),
+        (Start(6, 2, "tenant", {4: 9}), "3 nodes of the reservation of job 4 are idle, not 9"),
+        (Start(6, 2, "tenant", {4: 1}), "it draws 1 node"),
     ],
 )
 def test_a_tenants_rule(answer: Start, sentence: str) -> None:
