@@ -19,10 +19,11 @@ from simulator.records import JobRecord
 from workloads.errors import InputError
 from workloads.job import JobType
 
-__all__ = ["HELD", "RUN", "WARNED", "Recorded", "Span", "place_nodes"]
+__all__ = ["DOWN", "HELD", "RUN", "WARNED", "Recorded", "Span", "place_nodes"]
 
-#: What nodes are used for: a run, a run under warning, held for an on-demand job.
-RUN, WARNED, HELD = "run", "warned", "held"
+#: What nodes are used for: a run, a run under warning, held for an on-demand job (or an advance reservation), out of
+#: order.
+RUN, WARNED, HELD, DOWN = "run", "warned", "held", "down"
 
 
 class Recorded(Protocol):
@@ -44,18 +45,18 @@ class Span(NamedTuple):
     Attributes
     ----------
     kind
-        :data:`RUN`, :data:`WARNED` or :data:`HELD`; other holders may have kinds of their own.
+        :data:`RUN`, :data:`WARNED`, :data:`HELD` or :data:`DOWN`.
     job_id
-        Whose run it is, or for which on-demand job the nodes are held.
+        Whose run it is, or for which on-demand job the nodes are held; of an outage as the log has it.
     number
-        Which run of the job, from 1; 0 of nodes that are held.
+        Which run of the job, from 1; 0 of other nodes.
     start, end
         Ticks of the simulated clock, ``start < end``.
     nodes
         Numbers from 0, as half-open ranges, ascending.
     ending
         The event that ended the run here: ``complete``, ``kill``, ``preempt`` or ``expire``. Empty where it goes on
-        in another span, and of nodes that are held.
+        in another span, and of other nodes.
     """
 
     kind: str
@@ -103,7 +104,7 @@ def place_nodes(result: Recorded) -> list[Span]:
     return machine.spans
 
 
-#: Who has nodes: a kind (run or held) and a job.
+#: Who has nodes: a kind (run, held or down) and a job or an outage.
 _Key = tuple[str, int]
 
 
@@ -168,7 +169,8 @@ class _Machine:
 
     def fit(self, count: int, job_id: int) -> Ranges:
         """The first free nodes from the end of the machine that suits the job."""
-        return first_fit(self.free, count, from_top=self.records[job_id].type is JobType.ON_DEMAND)
+        job = self.records.get(job_id)
+        return first_fit(self.free, count, from_top=job is None or job.type is JobType.ON_DEMAND)
 
     def top_up(self, job_id: int, count: int, now: int) -> int:
         """Hold up to so many free nodes more for a job; returns how many."""
@@ -194,8 +196,9 @@ class _Machine:
         if not missing:
             return
         for _, job_id in (*((HELD, job_id) for job_id in self.gathering), *self.held()):
-            lacking = self.records[job_id].nodes - size(self.of((HELD, job_id)))
-            if missing > 0 and lacking > 0:
+            job = self.records.get(job_id)
+            lacking = job.nodes - size(self.of((HELD, job_id))) if job is not None else missing
+            if missing > 0:
                 missing -= self.top_up(job_id, min(missing, lacking), now)
         for key in reversed(self.held()):
             if missing < 0:
@@ -278,6 +281,17 @@ def _gather(machine: _Machine, entry: Entry) -> None:
     machine.top_up(entry.job_id, entry.after - size(machine.of((HELD, entry.job_id))), entry.time)
 
 
+def _down(machine: _Machine, entry: Entry) -> None:
+    """An outage takes nodes away."""
+    key = DOWN, entry.job_id
+    nodes = machine.of(key)
+    machine.hold(key, joined(nodes, machine.take(entry.after - size(nodes), entry.job_id, entry.time)), entry.time)
+
+
+def _up(machine: _Machine, entry: Entry) -> None:
+    machine.release((DOWN, entry.job_id), entry.time)
+
+
 def _give_up(machine: _Machine, entry: Entry) -> None:
     """A reservation is closed without its job."""
     machine.release((HELD, entry.job_id), entry.time)
@@ -299,4 +313,7 @@ _EVENTS: dict[str, Callable[[_Machine, Entry], None]] = {
     "gather": _gather,
     "wait": _give_up,
     "time-out": _give_up,
+    "close": _give_up,
+    "down": _down,
+    "up": _up,
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -26,7 +26,10 @@ if TYPE_CHECKING:
     from policies.planning.plan import ReservationPlan
     from policies.planning.planbook import Planner
 
-__all__ = ["Measurement", "make_directory", "parse_mechanisms", "replay", "write_replay"]
+__all__ = ["TIMELINE_COLUMNS", "Measurement", "make_directory", "parse_mechanisms", "replay", "write_replay"]
+
+#: Of the machine over time: a row for each instant, valid until the next.
+TIMELINE_COLUMNS = ("time", "busy", "held", "idle", "waiting_jobs", "waiting_nodes")
 
 #: Told after each few hundred jobs: (mechanism, jobs that have ended).
 Progress = Callable[[str, int], None]
@@ -125,9 +128,10 @@ def write_replay(
     *,
     events: bool = False,
 ) -> list[dict[str, str | int | float]]:
-    """Write ``run.json``, ``summary.csv``, ``types.csv``, ``accounting.csv``, ``jobs-*.csv`` and ``events-*.csv``.
+    """Write ``run.json``, ``summary.csv``, ``types.csv``, ``accounting.csv`` and ``jobs-*.csv``.
 
-    Where there are stochastic jobs also ``stochastic-*.csv`` (a row a job) and ``reservations-*.csv``.
+    With ``events`` also ``events-*.csv`` and ``timeline-*.csv``. Where there are stochastic jobs also
+    ``stochastic-*.csv`` (a row a job) and ``reservations-*.csv``.
 
     Returns
     -------
@@ -144,6 +148,7 @@ def write_replay(
         )
         if events:
             write_csv(directory / f"events-{result.mechanism}.csv", _event_rows(result), Entry._fields)
+            write_csv(directory / f"timeline-{result.mechanism}.csv", _timeline_rows(result), TIMELINE_COLUMNS)
         if result.stochastic:
             write_csv(
                 directory / f"stochastic-{result.mechanism}.csv",
@@ -167,3 +172,11 @@ def write_replay(
 
 def _event_rows(result: Result) -> list[dict[str, object]]:
     return [{**entry._asdict(), "time": (entry.time + result.origin) / SECOND} for entry in result.entries]
+
+
+def _timeline_rows(result: Result) -> Iterator[dict[str, object]]:
+    """As :meth:`simulator.result.Result.timeline`."""
+    for time, busy, held, waiting_jobs, waiting_nodes in result.samples:
+        idle = result.nodes - busy - held
+        values = ((time + result.origin) / SECOND, busy, held, idle, waiting_jobs, waiting_nodes)
+        yield dict(zip(TIMELINE_COLUMNS, values, strict=True))

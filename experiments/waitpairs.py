@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from experiments.archive import chosen_mechanism, read_run, simulated_jobs, table_rows
 from experiments.traces import left_out
-from policies.mechanism import BASELINE, parse_mechanism
+from policies.mechanism import BASELINE
 from simulator.metrics import Window
 from simulator.stochastic import PREEMPTED
 from workloads.errors import InputError, TraceError
-from workloads.fields import Columns, number, shown, whole
-from workloads.files import read_text, sha256_of
+from workloads.fields import number, shown, whole
+from workloads.files import sha256_of
 from workloads.intake import NO_WALLTIME
 from workloads.trace import Trace
 from workloads.units import to_ticks
-
-if TYPE_CHECKING:
-    from workloads.job import Job
 
 __all__ = ["WaitPairs", "pairs_of_results", "pairs_of_trace"]
 
@@ -136,9 +131,9 @@ def pairs_of_results(directory: str | Path, mechanism: str | None = None) -> Wai
         If the directory is no such, or its files do not belong together.
     """
     place = Path(directory)
-    told = _run_of(place)
-    name = _chosen(place, told, mechanism)
-    jobs = list(_rows(place / f"jobs-{name}.csv", _JOB, "type"))
+    told = read_run(place)
+    name = chosen_mechanism(place, told, mechanism)
+    jobs = list(table_rows(place / f"jobs-{name}.csv", _JOB, "type"))
     measured = _window(place, told, jobs)
     walltimes = _walltimes(place, told, name == BASELINE)
     without: Counter[str] = Counter()
@@ -162,7 +157,7 @@ def pairs_of_results(directory: str | Path, mechanism: str | None = None) -> Wai
             pairs.append((walltimes[row["job_id"]], row["wait"], row["nodes"]))
     reservations = place / f"reservations-{name}.csv"
     before: tuple[Any, Any] = (None, None)
-    for line, row in _rows(reservations, _RESERVATION, "ending") if reservations.exists() else ():
+    for line, row in table_rows(reservations, _RESERVATION, "ending") if reservations.exists() else ():
         again = before == (row["job_id"], PREEMPTED)
         before = (row["job_id"], row["ending"])
         if row["job_id"] not in submits:
@@ -187,39 +182,6 @@ def pairs_of_results(directory: str | Path, mechanism: str | None = None) -> Wai
     return WaitPairs.of(pairs, source=source, title=title, left_out=without)
 
 
-def _run_of(directory: Path) -> dict[str, Any]:
-    """What ``run.json`` tells."""
-    path = directory / "run.json"
-    if not path.is_file():
-        raise InputError(f"{directory}: no results of 'holdfast run' (there is no run.json)")
-    text = read_text(path)
-    try:
-        told = json.loads(text)
-        source, mechanisms = told["input"], told["mechanisms"]
-        usable = isinstance(source["path"], str) and isinstance(source["sha256"], str)
-        usable = usable and bool(mechanisms) and all(isinstance(name, str) for name in mechanisms)
-    except (ValueError, KeyError, TypeError):
-        usable = False
-    if not usable:
-        raise TraceError(path, None, "is not what 'holdfast run' writes: it must name input and mechanisms")
-    return dict(told)
-
-
-def _chosen(directory: Path, told: Mapping[str, Any], mechanism: str | None) -> str:
-    """The mechanism whose waits are wanted."""
-    there = list(told["mechanisms"])
-    if mechanism is None:
-        if len(there) > 1:
-            raise InputError(f"{directory}: holds results of {', '.join(there)}: choose one with --mechanism")
-        return str(there[0])
-    if mechanism not in there:
-        parsed = parse_mechanism(mechanism)
-        mechanism = BASELINE if parsed is None else parsed.slug
-    if mechanism not in there:
-        raise InputError(f"{directory}: holds results of {', '.join(there)}, not of {mechanism}")
-    return mechanism
-
-
 def _window(
     directory: Path, told: Mapping[str, Any], jobs: Sequence[tuple[int, dict[str, Any]]]
 ) -> Callable[[float], bool]:
@@ -238,66 +200,8 @@ def _window(
 
 def _walltimes(directory: Path, told: Mapping[str, Any], baseline: bool) -> dict[int, float]:
     """Requested walltimes [s] by job, from the jobs that were simulated."""
-    from workloads.jobtable import read_job_table
-
-    if "format" not in told["input"]:
-        jobs: Iterable[Job] = read_job_table(_input_of(directory, told)).jobs
-    elif "preparation" not in told:
-        jobs = _jobs_of_trace(directory, told)
-    elif (directory / "jobs.csv").exists():  # made from a trace, and kept beside the results
-        jobs = read_job_table(directory / "jobs.csv").jobs
-    else:
-        raise InputError(f"{directory}: has no jobs.csv, in which the requested walltimes should be: run it again")
     # As in simulator.jobstate: the baseline takes the times of the trace.
     return {
-        job.job_id: job.trace_walltime if baseline and job.trace_walltime is not None else job.walltime for job in jobs
+        job.job_id: job.trace_walltime if baseline and job.trace_walltime is not None else job.walltime
+        for job in simulated_jobs(directory, told)
     }
-
-
-def _input_of(directory: Path, told: Mapping[str, Any]) -> Path:
-    """The file that was simulated, if it is still the same."""
-    path = Path(told["input"]["path"])
-    if not path.exists():
-        raise InputError(
-            f"{directory}: the requested walltimes are in the input of the run, {path}, which is not there"
-        )
-    if sha256_of(path) != told["input"]["sha256"]:
-        raise InputError(f"{directory}: the input of the run, {path}, has changed since: run it again")
-    return path
-
-
-def _jobs_of_trace(directory: Path, told: Mapping[str, Any]) -> list[Job]:
-    """A trace as the baseline alone replays it: without a job table."""
-    from workloads.assignment import as_rigid
-    from workloads.readers import read_trace
-
-    source, path = told["input"], _input_of(directory, told)
-    try:
-        how = {name: source.get(name) for name in ("format", "procs_per_node")}
-        trace = read_trace(path, lenient=bool(source.get("lenient")), **how)
-        return as_rigid(trace.on_machine(int(told["nodes"])))
-    except (KeyError, TypeError) as error:
-        raise TraceError(directory / "run.json", None, f"does not say how the trace was read: {error}") from None
-
-
-def _rows(
-    path: Path, kinds: Mapping[str, Callable[[str, str], float]], *texts: str
-) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Line and cells of each row: numbers, None where a cell is empty, and texts."""
-    reader = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
-    line = 1
-    try:
-        columns = Columns(next(reader, []))
-        places = {name: columns.need(name) for name in (*kinds, *texts)}
-        for cells in reader:
-            line = reader.line_num
-            if len(cells) != len(columns.names):
-                raise ValueError(f"a row must have {len(columns.names)} cells like the header, not {len(cells)}")
-            row: dict[str, Any] = {name: cells[places[name]] for name in texts}
-            for name, convert in kinds.items():
-                cell = cells[places[name]]
-                # Who has no id or no size is no job; what is not known of a no-show is empty.
-                row[name] = convert(cell, name) if cell or name in ("job_id", "nodes") else None
-            yield line, row
-    except (csv.Error, ValueError) as error:
-        raise TraceError(path, line, str(error)) from None

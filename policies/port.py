@@ -240,10 +240,13 @@ class Promise:
         The job.
     at
         When it will start at the latest, by what is known now [ticks].
+    nodes
+        How many nodes are reserved for its walltime; 0: not said, which means its minimum.
     """
 
     job_id: int
     at: int
+    nodes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,6 +265,8 @@ class Start:
         Nodes taken from reservations, by the id of their on-demand job: the job becomes their tenant.
     returned
         Nodes taken from what a completed on-demand job returns; only in answer to a completion.
+    reason
+        As any action may have it: why, in the words of the policy, for who asks for an explanation.
     """
 
     job_id: int
@@ -269,6 +274,7 @@ class Start:
     cause: str = "in order"
     draws: Mapping[int, int] | None = None
     returned: int = 0
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,6 +282,7 @@ class Hold:
     """Open a reservation for the on-demand job that gave notice, with that many free nodes to begin with."""
 
     nodes: int
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,6 +290,7 @@ class Expect:
     """Put a running job into the plan of the reservation: its release is counted on."""
 
     job_id: int
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,6 +299,7 @@ class Preempt:
 
     job_id: int
     at: int | None = None
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,14 +308,16 @@ class Shrink:
 
     job_id: int
     nodes: int
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Expand:
-    """Give nodes back to a running malleable job."""
+    """Give nodes to a running malleable job: what it lent, or nodes that nobody else can use."""
 
     job_id: int
     nodes: int
+    reason: str = ""
 
 
 Action = Start | Hold | Expect | Preempt | Shrink | Expand

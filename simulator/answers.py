@@ -16,6 +16,7 @@ from workloads.job import JobType
 
 __all__ = [
     "described",
+    "growth_problem",
     "hold_problem",
     "listed",
     "plan_problem",
@@ -30,9 +31,10 @@ def described(answer: object) -> str:
     """An answer in short, e.g. ``Start(7, nodes=3)``."""
     if isinstance(answer, Start | Shrink | Expand):
         return f"{type(answer).__name__}({answer.job_id!r}, nodes={answer.nodes!r})"
-    if isinstance(answer, Preempt) and answer.at is None:
-        return f"Preempt({answer.job_id!r})"
-    return repr(answer)
+    if isinstance(answer, Expect | Preempt):
+        at = getattr(answer, "at", None)
+        return f"{type(answer).__name__}({answer.job_id!r}{'' if at is None else f', at={at!r}'})"
+    return f"Hold({answer.nodes!r})" if isinstance(answer, Hold) else repr(answer)
 
 
 def _nodes(count: int) -> str:
@@ -140,6 +142,23 @@ def room_problem(action: Any, run: Any, missing: int) -> str:
         return f"job {run.job_id} can give up {max(0, spare)} of its {_nodes(run.nodes)}"
     if action.nodes > missing:
         return f"only {_nodes(missing)} are missing"
+    return ""
+
+
+def growth_problem(action: Any, run: Any, free: int) -> str:
+    """Why a run cannot grow into so many free nodes in this way; empty if it can."""
+    if not isinstance(action, Expand):
+        return "an expansion answers with Expand"
+    if run is None:
+        return f"job {action.job_id!r} does not run"
+    if run.type is not JobType.MALLEABLE:
+        return f"job {run.job_id} is not malleable"
+    if type(action.nodes) is not int or action.nodes < 1:
+        return "the nodes must be a whole number of at least 1"
+    if action.nodes > run.max_nodes - run.nodes:
+        return f"job {run.job_id} can use {run.max_nodes - run.nodes} more than its {_nodes(run.nodes)}"
+    if action.nodes > free:
+        return f"{_nodes(free)} {'is' if free == 1 else 'are'} free"
     return ""
 
 

@@ -84,6 +84,7 @@ class OnDemandService:
                 reservation.planned.append(run)
                 if isinstance(action, Preempt):
                     self._timers.plan(system.now if action.at is None else action.at, run, reservation)
+        system.decisions.planned(system.now, job.job_id, actions, system.runs)
         self._timers.time_out(reservation)
         return True
 
@@ -94,8 +95,11 @@ class OnDemandService:
         missing = reservation.missing - reservation.on_their_way
         if missing <= 0:
             run.plan = None
+            self._system.decisions.dropped(self._system.now, run.job_id, reservation.job_id)
             return False
-        self._loans[reservation.job_id].append(Loan(run, min(run.nodes, missing), was_shrunk=False))
+        self._lend(
+            self._loans[reservation.job_id], reservation.job_id, Loan(run, min(run.nodes, missing), was_shrunk=False)
+        )
         self._system.preempt(run, f"planned for {reservation.job_id}", beneficiary=reservation)
         return True
 
@@ -115,7 +119,10 @@ class OnDemandService:
         own = reservation.nodes + reservation.lent + reservation.on_their_way if reservation else 0
         # First the sum, before anything moves; the strategy is only asked where it is needed.
         lacking = job.nodes - system.free - own
-        if lacking > 0 and self._on_arrival.room(system, job) < lacking:
+        room = self._on_arrival.room(system, job) if lacking > 0 else 0
+        if lacking > 0:
+            system.decisions.lacks(system.now, job.job_id, lacking, room)
+        if room < lacking:
             system.log(system.now, "wait", job.job_id, 0, 0, "not enough nodes could be freed")
             # It waits from here on, so that what its reservation releases becomes free.
             system.submit(job, urgent=True)
@@ -142,9 +149,13 @@ class OnDemandService:
         missing -= taken
         if missing:
             self._make_room(job, gathering, missing)
+        self._launch_or_wait(gathering)
+
+    def _launch_or_wait(self, gathering: Gathering) -> None:
+        system = self._system
         if gathering.awaited:
             system.expect_gathering(gathering)
-            system.log(system.now, "gather", job.job_id, 0, gathering.nodes, "waits for nodes under warning")
+            system.log(system.now, "gather", gathering.job.job_id, 0, gathering.nodes, "waits for nodes under warning")
         else:
             self.launch(gathering)
 
@@ -158,6 +169,33 @@ class OnDemandService:
         system.forget(gathering.release)
         system.start(gathering.job, [(gathering, gathering.nodes)], "arrival")
 
+    def replace(self, gathering: Gathering) -> None:
+        """Nodes that an arrived job had, or was promised, have failed: find others, or let it wait with none."""
+        system, job = self._system, gathering.job
+        leaving = system.leaving.values()
+        promised = sum(count for run in leaving for other, count in run.claims if other is gathering)
+        missing = job.nodes - gathering.nodes - promised
+        lacking = missing - system.free
+        system.forget(gathering.release)
+        gathering.release = None
+        if lacking > 0 and self._on_arrival.room(system, job) < lacking:
+            system.log(system.now, "wait", job.job_id, 0, 0, "not enough nodes could be freed")
+            if not job.waiting:
+                system.submit(job, urgent=True)
+            for run in leaving:
+                if any(other is gathering for other, _ in run.claims):
+                    run.claims = [claim for claim in run.claims if claim[0] is not gathering]
+                    system.expect(run)
+            system.release(gathering)
+            return
+        if job.waiting:
+            system.waiting.remove(job)
+        taken = min(missing, system.free)
+        system.cluster.move(system.cluster.pool, gathering, taken, system.now)
+        if missing > taken:
+            self._make_room(job, gathering, missing - taken)
+        self._launch_or_wait(gathering)
+
     def complete(self, run: Run) -> None:
         """An on-demand job ends: its nodes go back to the lenders, in the order of lending."""
         system = self._system
@@ -166,12 +204,16 @@ class OnDemandService:
         for action in give_back(system, loans, run.nodes) if loans else ():
             if isinstance(action, Expand):
                 lender = system.runs[action.job_id]
+                back = action.nodes
                 if not isinstance(lender, MalleableRun):
                     raise InvariantError(f"job {action.job_id} is not malleable and cannot expand")
                 system.resize(lender, run, action.nodes, f"returned by {run.job_id}")
             else:
-                sources = [(run, action.returned), (system.cluster.pool, action.nodes - action.returned)]
+                back = action.returned
+                sources = [(run, back), (system.cluster.pool, action.nodes - back)]
                 system.start(waiting[action.job_id], sources, f"returned by {run.job_id}")
+            if back:
+                system.decisions.returned(system.now, action.job_id, run.job_id, back)
         system.release(run)
 
     def _dismiss_tenants(self, reservation: Reservation) -> list[tuple[Run, int]]:
@@ -190,21 +232,23 @@ class OnDemandService:
         loans = self._loans.setdefault(job.job_id, [])
         cause = f"for {job.job_id}"
         needed = missing
-        for action in listed(self._arriving, self._on_arrival.make_room(system, job, missing)):
+        actions = listed(self._arriving, self._on_arrival.make_room(system, job, missing))
+        system.decisions.chosen(system.now, job.job_id, actions, system.runs)
+        for action in actions:
             run = system.runs.get(getattr(action, "job_id", -1))
             problem = room_problem(action, run, missing)
             if run is None or problem:
                 raise refused(self._arriving, action, problem)
             if isinstance(action, Shrink) and isinstance(run, MalleableRun):
                 run.job.shrinks += 1
-                loans.append(Loan(run, action.nodes, was_shrunk=True))
+                self._lend(loans, job.job_id, Loan(run, action.nodes, was_shrunk=True))
                 system.resize(run, gathering, -action.nodes, cause)
                 missing -= action.nodes
             else:
                 count = min(run.nodes - run.borrowed, missing)
                 # A tenant is no lender.
                 if not run.borrowed:
-                    loans.append(Loan(run, count, was_shrunk=False))
+                    self._lend(loans, job.job_id, Loan(run, count, was_shrunk=False))
                 system.preempt(run, cause, claim=(gathering, count))
                 missing -= count
         if missing > 0:
@@ -212,6 +256,10 @@ class OnDemandService:
                 f"the {self._arriving} found {needed - missing} of the {needed} nodes that job {job.job_id} misses, "
                 f"but had said that there was room"
             )
+
+    def _lend(self, loans: list[Loan], borrower: int, loan: Loan) -> None:
+        loans.append(loan)
+        self._system.decisions.lent(self._system.now, loan.job_id, borrower, loan.nodes)
 
     def _forget(self, reservation: Reservation) -> None:
         """No reservation any more, and the loans made for it are void."""

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from simulator.decisions import Decision
 from simulator.engine import Sample
 from simulator.eventlog import Entry
 from simulator.options import Options
 from simulator.stochastic import ReservationRecord
-from workloads.job import JobType
+from workloads.job import Job, JobType
+from workloads.outages import Outage
 
 if TYPE_CHECKING:
     from policies.planning.planbook import Planned
@@ -87,6 +89,8 @@ class Accounting(NamedTuple):
         Reserved, or waiting for a warned victim.
     idle
         Neither occupied nor held.
+    down
+        Taken away by maintenance or failures.
     """
 
     compute: int
@@ -96,6 +100,7 @@ class Accounting(NamedTuple):
     warning: int
     held: int
     idle: int
+    down: int = 0
 
 
 @dataclass(frozen=True)
@@ -130,6 +135,14 @@ class Records:
         Wall-clock seconds of planning, which are not in ``engine_seconds`` nor in ``latencies``.
     stochastic
         One for each stochastic job, in the order of the job table.
+    outages
+        Those that were given, and those that were drawn until the end; the event log tells of them by their place here.
+    down
+        (time, nodes that are down) from each change on; nothing where there are no outages.
+    table
+        The job table that was simulated.
+    decisions
+        What the event log does not tell, in order of time; None: it was not recorded.
     """
 
     mechanism: str
@@ -145,3 +158,7 @@ class Records:
     origin: int
     planning_seconds: float = 0.0
     stochastic: Sequence[StochasticRecord] = ()
+    outages: Sequence[Outage] = ()
+    down: Sequence[tuple[int, int]] = ()
+    table: Sequence[Job] = ()
+    decisions: Sequence[Decision] | None = None

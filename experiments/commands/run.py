@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import asdict
+from pathlib import Path
 
 from experiments.arguments import duration
 from experiments.simulation import add_simulation, simulation_of
@@ -33,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(arguments: argparse.Namespace) -> None:
     """Run the command."""
+    from experiments.archive import JOB_TABLE
     from experiments.progress import Bar
     from experiments.replay import Measurement, make_directory, parse_mechanisms, replay, write_replay
     from experiments.tables import comparison, stochastic_comparison, write_csv
@@ -64,10 +66,14 @@ def main(arguments: argparse.Namespace) -> None:
             planner=simulation.planner,
             plans=simulation.plans,
         )
-    if simulation.prepared:
-        # Beside the results, so that what was simulated can be read, diffed, and fed to another simulator.
-        write_job_table(simulation.jobs, directory / "jobs.csv")
     configuration = {**simulation.configuration, "measurement": asdict(measurement)}
+    table = directory / "jobs.csv"
+    if arguments.events:
+        configuration[JOB_TABLE] = table.name
+    # Beside the results, so that what was simulated can be read, diffed, and fed to another simulator; an input that
+    # lies there stays as it is.
+    if (simulation.prepared or arguments.events) and table.resolve() != Path(arguments.input).resolve():
+        write_job_table(simulation.jobs, table)
     summaries = write_replay(directory, results, measurement, configuration, events=arguments.events)
     print(comparison(summaries))
     if any(result.stochastic for result in results):

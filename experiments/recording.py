@@ -1,0 +1,112 @@
+"""Recordings: what is known of one simulation, of a result in memory or read back from a directory.
+
+Pictures, explanations and exports are made from a :class:`Recording`, so that they do not ask where it comes from. It
+has the fields of :class:`simulator.records.Records` that these need, under the same names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from policies.mechanism import BASELINE
+from simulator.engine import Sample
+from simulator.eventlog import Entry
+from simulator.options import Options
+from simulator.records import JobRecord, Records
+from simulator.stochastic import ReservationRecord
+from workloads.errors import InputError
+from workloads.job import Job, JobType
+from workloads.units import to_ticks
+
+__all__ = ["Recording", "origin_of"]
+
+
+@dataclass(frozen=True)
+class Recording:
+    """One simulation of a job table under a mechanism.
+
+    Attributes
+    ----------
+    mechanism, nodes, options
+        What was simulated.
+    jobs
+        The job table.
+    records
+        What became of each job, in the same order; times in ticks of the job table's clock.
+    entries, samples
+        Event log and course of the machine, in ticks of the simulated clock (:attr:`origin`); empty if the event log
+        was switched off.
+    reservations
+        Those of stochastic jobs, job by job.
+    origin
+        Ticks of the job table's clock at which the simulated clock stands at 0.
+
+    Raises
+    ------
+    InputError
+        If the jobs are not those of the records.
+    """
+
+    mechanism: str
+    nodes: int
+    options: Options
+    jobs: Sequence[Job]
+    records: Sequence[JobRecord]
+    entries: Sequence[Entry]
+    samples: Sequence[Sample]
+    reservations: Sequence[ReservationRecord] = ()
+    origin: int = 0
+
+    def __post_init__(self) -> None:
+        if [job.job_id for job in self.jobs] != [record.job_id for record in self.records]:
+            raise InputError("the job table must hold the jobs that were simulated, in the same order")
+
+    @classmethod
+    def of(cls, result: Records, jobs: Sequence[Job]) -> Recording:
+        """That of a result in memory, and of the job table that was simulated."""
+        return cls(
+            mechanism=result.mechanism,
+            nodes=result.nodes,
+            options=result.options,
+            jobs=jobs,
+            records=result.records,
+            entries=result.entries,
+            samples=result.samples if result.entries else [],
+            reservations=[item for course in result.stochastic for item in course.reservations],
+            origin=result.origin,
+        )
+
+    @cached_property
+    def job(self) -> dict[int, Job]:
+        """The job table by job id."""
+        return {job.job_id: job for job in self.jobs}
+
+    @cached_property
+    def record(self) -> dict[int, JobRecord]:
+        """The records by job id."""
+        return {record.job_id: record for record in self.records}
+
+    def walltime(self, job: Job) -> int:
+        """What a job asks for at its requested size [ticks]; under the baseline that of the trace."""
+        as_traced = self.mechanism == BASELINE and job.type is not JobType.STOCHASTIC
+        asked = job.trace_walltime if as_traced else None
+        return to_ticks(job.walltime if asked is None else asked)
+
+    def with_events(self) -> Recording:
+        """This recording.
+
+        Raises
+        ------
+        InputError
+            If it has no event log.
+        """
+        if not self.entries:
+            raise InputError("this result has no event log; simulate with events=True")
+        return self
+
+
+def origin_of(jobs: Sequence[Job]) -> int:
+    """Where the simulated clock begins: at the first submit or notice of the table [ticks of its own clock]."""
+    return to_ticks(min((time for job in jobs for time in (job.submit, job.notice) if time is not None), default=0.0))
