@@ -65,6 +65,7 @@ KINDS = {
         Kind("notice", "notice strategies", "--mechanism NAME-ARRIVAL"),
         Kind("arrival", "arrival strategies", "--mechanism NOTICE-NAME"),
         Kind("tenants", "tenants rules", "--tenants NAME"),
+        Kind("expansion", "expansions of running malleable jobs", "--expansion NAME"),
         Kind("strategy", "planning strategies", "--strategy NAME, --plan NAME"),
         Kind("reader", "readers of traces", "--format NAME"),
     )

@@ -17,11 +17,11 @@ from policies.order import Order
 from policies.planning.costs import CostModel
 from policies.planning.plan import ReservationPlan
 from policies.planning.strategies import STRATEGIES
-from policies.port import Expect, Hold, Preempt, Promise, Shrink, Start
+from policies.port import Expand, Expect, Hold, Preempt, Promise, Shrink, Start
 from policies.tenancy import TENANCIES
 from simulator import simulate
 from simulator.conformance import KINDS, BrokenPolicyError, Report, check_policy
-from simulator.conformance.generation import arrivals, job_tables, notices, scenarios
+from simulator.conformance.generation import arrivals, growths, job_tables, notices, scenarios
 from simulator.conformance.runs import REGISTRIES
 from simulator.conformance.scenario import Queued, Running, Scenario, View
 from tests.support import rigid
@@ -199,6 +199,16 @@ def _double_draws(view: Any) -> list[Start]:
     ]
 
 
+def _malleable(view: Any) -> list[Any]:
+    return [run for run in view.running if run.type is JobType.MALLEABLE]
+
+
+def _fill(view: Any) -> list[Expand]:
+    """The first grows as far as it can, whatever was promised."""
+    runs = [run for run in _malleable(view) if run.max_nodes > run.nodes]
+    return [Expand(run.job_id, min(view.free, run.max_nodes - run.nodes)) for run in runs[:1] if view.free]
+
+
 BROKEN: list[tuple[str, Any, str, str, str]] = [
     ("NaN", nan_key, "order", "key", "is nan, which is neither before nor after any other"),
     ("None", nothing, "order", "key", "is None"),
@@ -237,6 +247,11 @@ BROKEN: list[tuple[str, Any, str, str, str]] = [
     ("plans on-demand", _plans_on_demand, "notice", "plan", "is on-demand and may not be preempted"),
     ("unreserved", _unreserved, "notice", "hold", "plans without a reservation"),
     ("wrong draws", _wrong_draws, "tenants", "start", "must say from which reservations it draws"),
+    ("into a window", _greedy, "backfilling", "window", "whose walltime takes nodes that a window needs"),
+    ("grows rigid", lambda view, promises: [Expand(run.job_id, 1) for run in view.running], "expansion", "growth", ""),
+    ("grows too far", lambda view, promises: [Expand(run.job_id, 99) for run in _malleable(view)],
+     "expansion", "growth", "more than its"),
+    ("delays", lambda view, promises: _fill(view), "expansion", "promise", "to which a start was promised: from"),
     ("double draws", _double_draws, "tenants", "start", ""),
 ]  # fmt: skip
 
@@ -256,15 +271,16 @@ def test_a_broken_policy_is_caught_by_the_right_sentence(policy: Any, kind: str,
 
 
 def test_a_rule_that_does_not_claim_easy_may_delay_the_head() -> None:
-    assert check_policy(_greedy, "backfilling").ok
+    rules = [finding.rule for finding in check_policy(_greedy, "backfilling").findings]
+    assert rules == ["window"]
     report = check_policy(_greedy, "backfilling", easy=True)
-    assert [finding.rule for finding in report.findings] == ["head"]
+    assert {finding.rule for finding in report.findings} == {"window", "head"}
 
 
 def test_the_scenario_is_the_smallest() -> None:
     report = check_policy(_greedy, "backfilling", easy=True)
     # Somebody runs, the first cannot start, and another one is started before it: that is the least there can be.
-    lines = report.findings[0].scenario.splitlines()
+    lines = next(item for item in report.findings if item.rule == "head").scenario.splitlines()
     assert [line.split(":")[0] for line in lines[1:]] == ["waits", "waits", "runs"]
 
 
@@ -280,6 +296,14 @@ def test_built_in_strategies_keep_the_contract(name: str) -> None:
     report = check_policy(name, "strategy")
     assert report.ok, str(report)
     assert report.scenarios >= 12
+
+
+@pytest.mark.parametrize(
+    "name", ["easy depth=2", "easy depth=3", "easy length=runtime depth=2", "fairshare patience=9e5"]
+)
+def test_so_do_they_with_other_parameters(name: str) -> None:
+    report = check_policy(name)
+    assert report.ok, str(report)
 
 
 def test_easy_by_runtime_may_look_at_it() -> None:
@@ -340,7 +364,7 @@ class TestKinds:
 
     @pytest.mark.parametrize("policy", ["no-such-name", "", lambda view: [], 7])
     def test_what_cannot_be_guessed_is_asked_for(self, policy: Any) -> None:
-        with pytest.raises(InputError, match="order, backfilling, tenants, notice, arrival, strategy"):
+        with pytest.raises(InputError, match="order, backfilling, tenants, expansion, notice, arrival, strategy"):
             check_policy(policy)
 
     def test_an_unknown_kind(self) -> None:
@@ -374,7 +398,7 @@ class TestReports:
 
 
 class TestScenarios:
-    @pytest.mark.parametrize("make", [scenarios, notices, arrivals])
+    @pytest.mark.parametrize("make", [scenarios, growths, notices, arrivals])
     def test_they_are_machines_that_can_be(self, make: Callable[[int, int], Any]) -> None:
         made = list(make(300, 0))
         assert made == list(make(300, 0)) != list(make(300, 1))

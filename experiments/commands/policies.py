@@ -11,9 +11,8 @@ __all__ = ["add_arguments", "main"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument(
-        "--kind", metavar="KIND", help="order, backfilling, notice, arrival, tenants, strategy or reader (default all)"
-    )
+    kinds = "order, backfilling, notice, arrival, tenants, expansion, strategy or reader (default all)"
+    parser.add_argument("--kind", metavar="KIND", help=kinds)
     check = parser.add_argument_group("checking a plug-in")
     check.add_argument("--check", metavar="NAME", help="check this one, by name, import path or entry point, instead")
     check.add_argument("--easy", action="store_true", help="a backfilling rule claims never to delay the first job")

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
+from policies.port import Window
 from simulator.conformance.scenario import Queued, Reserved, Running, Scenario
 from workloads.job import Job, JobType
 from workloads.streams import stream
 from workloads.units import SECOND
 
-__all__ = ["arrivals", "job_tables", "notices", "scenarios"]
+__all__ = ["arrivals", "growths", "job_tables", "notices", "scenarios"]
 
 _MINUTE = 60 * SECOND
 #: When the scenarios are.
@@ -36,12 +38,13 @@ class _Draw:
         return (JobType.RIGID, JobType.MALLEABLE, JobType.STOCHASTIC, JobType.RIGID)[self.whole(0, 3)]
 
 
-def _scenario(draw: _Draw, size: int, *, reserve: bool) -> Scenario:
+def _scenario(draw: _Draw, size: int, *, growing: bool = False) -> Scenario:
+    """An instant; of ``growing`` ones most leave free nodes to malleable jobs that could use them."""
     machine = draw.whole(1, 4) if size < 2 else draw.whole(2, 8 * size)
     free = machine
     running: list[Running] = []
     reservations: list[Reserved] = []
-    if reserve and draw.whole(0, 1):
+    if draw.whole(0, 2 if growing else 1) == 1:
         for _ in range(draw.whole(1, 2)):
             idle = draw.whole(0, free)
             arrival = _NOW + _MINUTE * draw.whole(-5, 30)
@@ -55,11 +58,14 @@ def _scenario(draw: _Draw, size: int, *, reserve: bool) -> Scenario:
             break
         kind = JobType.ON_DEMAND if draw.whole(0, 5) == 0 else draw.kind()
         nodes = free if draw.whole(0, 4) == 0 else draw.whole(1, free)
+        if growing:
+            kind = JobType.MALLEABLE if draw.whole(0, 1) else kind
+            nodes = min(nodes, max(1, free // 2))
         least, most = nodes, nodes
         if kind is JobType.MALLEABLE:
             # At its minimum, at its maximum, or between.
             least = nodes if draw.whole(0, 2) == 0 else draw.whole(1, nodes)
-            most = min(machine, nodes + draw.whole(0, 3))
+            most = min(machine, nodes + draw.whole(0, 2 * size))
         lent: dict[int, int] = {}
         lender = next((item for item in reservations if item.idle), None)
         if lender is not None and kind is not JobType.ON_DEMAND and draw.whole(0, 2) == 0:
@@ -115,13 +121,28 @@ def scenarios(count: int, seed: int) -> Iterator[Scenario]:
     """Instants of scheduling passes: an empty machine, a full one, nobody waiting, and everything between."""
     yield Scenario(2, _NOW)
     for draw, size in _growing(count - 1, seed, "passes"):
-        yield _scenario(draw, size, reserve=True)
+        base = _scenario(draw, size)
+        if not base.reservations and draw.whole(0, 2) == 0:
+            start = _NOW + _MINUTE * draw.whole(1, 20)
+            window = Window(start, start + _MINUTE * draw.whole(1, 30), draw.whole(1, base.nodes))
+            # One that is announced so late that it must wait for its nodes is another matter.
+            if window.nodes <= base.nodes - sum(run.nodes for run in base.running if run.expected_end > start):
+                base = replace(base, windows=(window,))
+        yield base
+
+
+def growths(count: int, seed: int) -> Iterator[Scenario]:
+    """Instants whose pass is over, mostly with free nodes and jobs that could grow into them."""
+    for draw, size in _growing(count, seed, "growths"):
+        base = _scenario(draw, size, growing=True)
+        # Whoever can start has started.
+        yield replace(base, queue=tuple(job for job in base.queue if job.min_nodes > base.free))
 
 
 def notices(count: int, seed: int) -> Iterator[Scenario]:
     """Instants at which an on-demand job announces itself."""
     for draw, size in _growing(count, seed, "notices"):
-        base = _scenario(draw, size, reserve=True)
+        base = _scenario(draw, size)
         expected = _NOW + _MINUTE * draw.whole(0, 30)
         yield _about(base, _on_demand(draw, draw.whole(1, base.nodes), expected, expected))
 
@@ -129,7 +150,7 @@ def notices(count: int, seed: int) -> Iterator[Scenario]:
 def arrivals(count: int, seed: int) -> Iterator[Scenario]:
     """Instants at which an on-demand job arrives; sometimes it has a reservation of its own."""
     for draw, size in _growing(count, seed, "arrivals"):
-        base = _scenario(draw, size, reserve=True)
+        base = _scenario(draw, size)
         request = _on_demand(draw, draw.whole(1, base.nodes), _NOW, _NOW)
         if base.reservations and draw.whole(0, 1):
             own = base.reservations[0]

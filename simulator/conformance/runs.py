@@ -7,6 +7,7 @@ from typing import Any
 
 from policies.arrival import ARRIVALS
 from policies.backfilling import BACKFILLING
+from policies.expansion import EXPANSIONS
 from policies.notice import NOTICES
 from policies.order import ORDERS
 from policies.tenancy import TENANCIES
@@ -22,6 +23,7 @@ REGISTRIES: dict[str, Registry[Any]] = {
     "order": ORDERS,
     "backfilling": BACKFILLING,
     "tenants": TENANCIES,
+    "expansion": EXPANSIONS,
     "notice": NOTICES,
     "arrival": ARRIVALS,
 }
@@ -74,7 +76,7 @@ def _mechanisms(kind: str) -> tuple[str, ...]:
 
 
 def _options(kind: str) -> dict[str, Any]:
-    return {kind: _NAME} if kind in ("order", "backfilling", "tenants") else {}
+    return {kind: _NAME} if kind not in ("notice", "arrival") else {}
 
 
 def _shown(mechanism: str) -> str:

@@ -133,6 +133,8 @@ class Scenario:
         Who has nodes; the rest are free.
     request
         The on-demand job that gives notice or arrives; None where nobody is asked about one.
+    windows
+        Nodes that will be taken away.
     """
 
     nodes: int
@@ -141,6 +143,7 @@ class Scenario:
     running: tuple[Running, ...] = ()
     reservations: tuple[Reserved, ...] = ()
     request: Queued | None = None
+    windows: tuple[Window, ...] = ()
 
     @property
     def free(self) -> int:
@@ -157,6 +160,8 @@ class Scenario:
                 for item in self.reservations
             )
             yield replace(self, running=self.running[:index] + self.running[index + 1 :], reservations=kept)
+        for index in range(len(self.windows)):
+            yield replace(self, windows=self.windows[:index] + self.windows[index + 1 :])
         for index, item in enumerate(self.reservations):
             if not item.lent and all(run.plan != item.job_id for run in self.running):
                 yield replace(self, reservations=self.reservations[:index] + self.reservations[index + 1 :])
@@ -165,6 +170,9 @@ class Scenario:
         lines = [f"{_nodes(self.nodes, self.nodes)}, {self.free} of them free, at {_seconds(self.now)}"]
         for head, items in (("waits", self.queue), ("runs", self.running), ("reserved", self.reservations)):
             lines += [f"{head}: {item}" for item in items]
+        for window in self.windows:
+            times = f"from {_seconds(window.start)} to {_seconds(window.end)}"
+            lines.append(f"taken away: {_nodes(window.nodes, window.nodes)} {times}")
         if self.request is not None:
             lines.append(f"asked about: {self.request}, expected at {_seconds(self.request.estimated_arrival)}")
         return "\n".join(lines)
@@ -187,7 +195,7 @@ class View:
         self.running: Sequence[Running] = list(scenario.running)
         self.reservations: Sequence[Reserved] = list(scenario.reservations)
         self.releases = sorted((run.expected_end, run.job_id, run.nodes - run.borrowed) for run in scenario.running)
-        self.windows: Sequence[Window] = []
+        self.windows: Sequence[Window] = list(scenario.windows)
         self.nodes, self.now, self.free = scenario.nodes, scenario.now, scenario.free
         self.on_demand_waits = any(job.type is JobType.ON_DEMAND for job in scenario.queue)
         self._before = self._state()

@@ -39,7 +39,11 @@ def judge_backfilling(rule: Any, scenario: Scenario, starts: Any, claims: Claims
             return
         del left[start.job_id]
         free -= start.nodes
-    if jobs and not starts and not scenario.running and not scenario.reservations:
+    late = _into_windows(scenario, starts)
+    if late is not None:
+        yield "window", f"started job {late.job_id}, whose walltime takes nodes that a window needs"
+        return
+    if jobs and not starts and not (scenario.running or scenario.reservations or scenario.windows):
         yield "idle", "starts nobody although jobs wait and all nodes are free: a simulation would never end"
     yield from _broken_promises(rule, scenario, list(starts), claims)
 
@@ -50,7 +54,7 @@ def _broken_promises(rule: Any, scenario: Scenario, starts: list[Start], claims:
         # They collect what comes back before the queue has it: a promise beside them is not the rule's alone to keep.
         return
     after = _started(scenario, starts)
-    if claims.head:
+    if claims.head and not scenario.windows:
         sizes = {start.job_id: start.nodes for start in starts}
         heads: list[Start] = []
         for job in scenario.queue:
@@ -75,6 +79,20 @@ def _broken_promises(rule: Any, scenario: Scenario, starts: list[Start], claims:
                 times = f"at {promise.at / SECOND:g} s at the latest, and after its own starts at {at / SECOND:g} s"
                 yield "promise", f"promised job {promise.job_id} to start {times}"
                 return
+
+
+def _into_windows(scenario: Scenario, starts: Any) -> Start | None:
+    """The first start that leaves a window without its nodes at one of its instants; by brute force."""
+    for count, start in enumerate(starts, 1):
+        after = _started(scenario, list(starts[:count]))
+        ends = sorted(run.expected_end for run in after.running)
+        own = after.running[-1].expected_end
+        for window in scenario.windows:
+            for at in (window.start, *(end for end in ends if window.start < end < window.end)):
+                busy = sum(run.nodes for run in after.running if run.expected_end - TOLERANCE > at)
+                if own - TOLERANCE > at and busy + window.nodes > scenario.nodes:
+                    return start  # type: ignore[no-any-return]
+    return None
 
 
 def _started(scenario: Scenario, starts: list[Start]) -> Scenario:
