@@ -99,10 +99,13 @@ class Registry(Generic[T]):
         """
         if not name or ":" in name or len(name.split()) != 1:
             raise ParameterError("name", "a word without blanks and colons", name)
+        caller = str(sys._getframe(1).f_globals.get("__name__", ""))
+        if _is_ours(self._origins.get(name, "")) and not _is_ours(caller):
+            raise ParameterError("name", f"one that no built-in {self.kind} has", name)
         self._made(name, _instance(self.kind, name, plugin))
         self._known[name] = plugin
         self._about[name] = about or _first_line(plugin)
-        self._origins[name] = str(sys._getframe(1).f_globals.get("__name__", ""))
+        self._origins[name] = caller
         return plugin
 
     def forget(self, name: str) -> None:
