@@ -17,8 +17,8 @@ from typing import Any
 from experiments.filenames import table_path
 from experiments.recording import Recording, origin_of
 from policies.mechanism import BASELINE, parse_mechanism
-from simulator.engine import Sample
 from simulator.eventlog import Entry
+from simulator.instants import Sample
 from simulator.options import Options
 from simulator.records import JobRecord
 from simulator.stochastic import ReservationRecord
@@ -270,9 +270,8 @@ def _history(
     ]
     ends = {entry.job_id: entry.time + origin for entry in entries if entry.event in _LAST}
     if ends != {record.job_id: record.end for record in records if record.end is not None}:
-        raise TraceError(
-            events, None, f"is not the event log of jobs-{file_part(mechanism)}.csv: run it again with --events"
-        )
+        jobs = table_path(directory, "jobs", mechanism).name
+        raise TraceError(events, None, f"is not the event log of {jobs}: run it again with --events")
     samples = [
         (to_ticks(row["time"]) - origin, row["busy"], row["held"], row["waiting_jobs"], row["waiting_nodes"])
         for _, row in table_rows(course, _SAMPLE)
