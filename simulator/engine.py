@@ -111,6 +111,7 @@ class Engine:
             pass_per_event=options.passes == "event",
         )
         self._env = self._instants.env
+        self._rule = options.backfilling
         self._timeout = to_ticks(options.timeout)
         running = state.jobs if state is not None else frozenset()
         self._arrivals = sorted(
@@ -165,10 +166,11 @@ class Engine:
         try:
             self._env.run(until=self._done)
         except RuntimeError:
-            if self._done.triggered or self._env.peek() != math.inf:
+            left = self.system.waiting.jobs
+            if self._done.triggered or self._env.peek() != math.inf or not left:
                 raise
             raise InvariantError(
-                f"the {self._rule} leaves {self.system.waiting.jobs} jobs in the queue of an idle machine for ever"
+                f"the backfilling rule {self._rule} leaves {left} jobs in the queue of an idle machine for ever"
             ) from None
         self._instants.sample()
 
