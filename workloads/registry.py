@@ -153,6 +153,14 @@ class Registry(Generic[T]):
         name = text.split()[0] if text.split() else ""
         return name in self._known and not _is_ours(self._origins[name])
 
+    def module_of(self, text: str) -> str | None:
+        """The module of a plug-in that is found by import path or entry point; None: it was added under its name."""
+        name = text.split()[0] if text.split() else ""
+        if name in self._known:
+            return None
+        path = name if ":" in name else self._entry_points()[name].value if name in self._entry_points() else ""
+        return path.partition(":")[0] or None
+
     def listing(self) -> dict[str, str]:
         """All names, those of installed packages included, with one line on each.
 
