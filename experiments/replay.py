@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments.courses import accounting_rows
+from experiments.filenames import check_distinct, table_path
 from experiments.tables import write_csv
 from policies.mechanism import BASELINE, MECHANISMS, parse_mechanism
 from simulator import Result, reservations, simulate
@@ -73,6 +74,7 @@ def parse_mechanisms(text: str) -> list[str]:
             mechanism = parse_mechanism(word.strip())
             known = [BASELINE if mechanism is None else mechanism.slug]
         names += [name for name in known if name not in names]
+    check_distinct(names)
     return names
 
 
@@ -149,24 +151,15 @@ def write_replay(
         for result in results
     ]
     for result in results:
-        write_csv(
-            directory / f"jobs-{result.mechanism}.csv", job_rows(result, measurement.instant_tolerance), JOB_COLUMNS
-        )
+        path = partial(table_path, directory, mechanism=result.mechanism)
+        write_csv(path("jobs"), job_rows(result, measurement.instant_tolerance), JOB_COLUMNS)
         if events:
-            write_csv(directory / f"events-{result.mechanism}.csv", _event_rows(result), Entry._fields)
+            write_csv(path("events"), _event_rows(result), Entry._fields)
             columns = (*TIMELINE_COLUMNS, "down") if result.accounting.down else TIMELINE_COLUMNS
-            write_csv(directory / f"timeline-{result.mechanism}.csv", _timeline_rows(result), columns)
+            write_csv(path("timeline"), _timeline_rows(result), columns)
         if result.stochastic:
-            write_csv(
-                directory / f"stochastic-{result.mechanism}.csv",
-                stochastic_rows(result),
-                reservations.JOB_COLUMNS,
-            )
-            write_csv(
-                directory / f"reservations-{result.mechanism}.csv",
-                reservation_rows(result),
-                reservations.RESERVATION_COLUMNS,
-            )
+            write_csv(path("stochastic"), stochastic_rows(result), reservations.JOB_COLUMNS)
+            write_csv(path("reservations"), reservation_rows(result), reservations.RESERVATION_COLUMNS)
     write_csv(directory / "summary.csv", summaries, tuple(summaries[0]))
     types = [row for result in results for row in summarize_types(result, window=measurement.window)]
     write_csv(directory / "types.csv", types, tuple(types[0]))
