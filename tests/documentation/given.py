@@ -42,6 +42,7 @@ def sweep(path: Path) -> None:
 GIVEN: dict[str, dict[str, Callable[[Path], None]]] = {
     "README.md": {"theta.swf.gz": trace, "runtimes.txt": runs, "fig6.toml": sweep},
     "docs/commands.md": {"year.swf.gz": trace},
+    "docs/interchange.md": {"theta.swf.gz": trace},
 }
 
 

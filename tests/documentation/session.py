@@ -12,9 +12,11 @@ import subprocess
 import sys
 import tempfile
 import tomllib
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,6 +36,10 @@ SHIMS = {
     "python": '"$@"',
     "holdfast": '-c "import sys; from experiments.cli import main; sys.exit(main())" "$@"',
 }
+
+
+#: Tools that read what Holdfast writes: where they are not installed, the Python that needs them is not run.
+OPTIONAL = ("evalys",)
 
 
 class NotRun(NamedTuple):
@@ -98,9 +104,14 @@ class Session:
             return self.printed if block.follows else None
         self.printed = ""
         if block.kind == "python":
-            with captured() as out:
-                exec(compile(block.text, self.title, "exec"), self.names)
-            self.printed = out.getvalue()
+            code = compile(block.text, self.title, "exec")
+            foreign = [name for name in OPTIONAL if f"import {name}" in block.text or f"from {name}" in block.text]
+            if all(map(find_spec, foreign)):
+                with captured() as out, warnings.catch_warnings():
+                    if foreign:
+                        warnings.simplefilter("ignore")  # theirs
+                    exec(code, self.names)
+                self.printed = out.getvalue()
         elif block.kind == "console":
             assert block.text.startswith("$ "), "a console block begins with a command after '$ '"
             shown = []
