@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from tests.browser import Browser
 from tests.strategies import Table, job_tables
 from tests.support import malleable, on_demand, rigid
 from workloads.errors import InputError
+from workloads.outages import Outage, OutageKind
 
 EVIL = "</script><script>window.broken=1</script><!--"
 MORE = "<img src=x onerror=window.broken=1>&amp;\u2028'\""
@@ -357,3 +358,109 @@ def test_paper_gets_a_picture_of_it(browser: Browser, page: Path) -> None:
     browser.frames()
     assert browser.evaluate("document.querySelectorAll('.chart img').length") == 0
     assert browser.complaints == []
+
+
+def test_a_point_is_what_the_placement_says(browser: Browser, page: Path) -> None:
+    browser.open(page)
+    recording = recorded()
+    spans = place_nodes(recording)
+    times = sorted({round(span.start / 1e6) for span in spans} | {round(span.end / 1e6) for span in spans})
+    points = [((before + after) / 2, node + 0.5) for before, after in pairwise(times) for node in range(16)]
+    seen = browser.evaluate(
+        f"{json.dumps(points)}.map(([t, n]) => {{"
+        " const m = holdfast.model, r = m.at(t, n), R = m.rectangles;"
+        " return r < 0 ? null : [m.jobs.id[R.job[r]], R.kinds[R.kind[r]]]; })"
+    )
+    for (time, node), found in zip(points, seen, strict=True):
+        there = [
+            [span.job_id, span.kind]
+            for span in spans
+            if span.start / 1e6 <= time < span.end / 1e6 and any(low <= node < high for low, high in span.nodes)
+        ]
+        assert ([] if found is None else [found]) == there, (time, node)
+
+
+def test_fingers(browser: Browser, page: Path) -> None:
+    browser.open(page, width=390, height=844, touch=True)
+
+    def touch(kind: str, *points: tuple[float, float]) -> None:
+        told = [{"x": x, "y": y, "id": number} for number, (x, y) in enumerate(points)]
+        browser.call("Input.dispatchTouchEvent", type=kind, touchPoints=told)
+
+    whole = window(browser)
+    touch("touchStart", (180, 450), (220, 450))
+    for part in range(1, 9):
+        touch("touchMove", (180 - 10 * part, 450), (220 + 10 * part, 450))
+    touch("touchEnd")
+    browser.frames(3)
+    closer = window(browser)
+    # From 40 to 200 pixels apart.
+    assert closer[1] - closer[0] == pytest.approx((whole[1] - whole[0]) / 5, rel=0.01)
+    assert closer[2:] == whole[2:]
+    touch("touchStart", (200, 450))
+    for part in range(1, 6):
+        touch("touchMove", (200 - 20 * part, 450))
+    touch("touchEnd")
+    browser.frames(3)
+    assert window(browser)[0] > closer[0]
+    browser.evaluate("holdfast.show(0, 4 * 3600)")
+    browser.frames()
+    touch("touchStart", point_of(browser, 5))
+    touch("touchEnd")
+    browser.frames(4)
+    assert "Job 5, on-demand" in browser.evaluate("document.getElementById('story').innerText")
+    assert browser.complaints == []
+
+
+def test_keys_alone_suffice(browser: Browser, page: Path) -> None:
+    browser.open(page)
+    browser.evaluate("document.getElementById('chart').focus()")
+    browser.key("/")
+    assert browser.evaluate("document.activeElement.id") == "query"
+    browser.key("Escape")
+    assert browser.evaluate("document.activeElement.id") == "chart"
+    browser.evaluate("holdfast.show(0, 3600)")
+    browser.key("n")
+    first = browser.evaluate("document.querySelector('#story h2').innerText")
+    browser.key("n")
+    second = browser.evaluate("document.querySelector('#story h2').innerText")
+    browser.key("p")
+    assert browser.evaluate("document.querySelector('#story h2').innerText") == first != second
+    browser.key("Escape")
+    assert browser.evaluate("document.getElementById('story').hidden")
+    # The story of a job leads to those who disturbed it.
+    browser.evaluate("(q => { q.value = 'id:2'; q.dispatchEvent(new Event('input')); q.focus(); })"
+                     "(document.getElementById('query'))")  # fmt: skip
+    browser.key("Enter")
+    browser.frames(3)
+    browser.evaluate("document.querySelector('#story li a').click()")
+    assert browser.evaluate("document.querySelector('#story h2').innerText") in ("Job 5, on-demand", "Job 6, on-demand")
+    assert browser.complaints == []
+
+
+def test_nodes_that_are_nobodys(browser: Browser, tmp_path: Path) -> None:
+    jobs = [rigid(1, 0, 4, 3600), rigid(2, 0, 4, 1000), rigid(3, 60, 4, 3600)]
+    outage = Outage(OutageKind.MAINTENANCE, 1000, 3000, 4)
+    recording = Recording.of(simulate(jobs, 8, "N-PAA", outages=[outage]), jobs)
+    write_gantt(tmp_path / "down.html", recording)
+    browser.open(tmp_path / "down.html")
+    assert "down" in browser.evaluate("document.getElementById('legend').innerText")
+    told = browser.evaluate(
+        "(() => { const m = holdfast.model, R = m.rectangles, r = R.kind.indexOf(m.DOWN);"
+        " return [R.start[r], R.end[r], R.low[r], R.high[r]]; })()"
+    )
+    assert told == [1000, 3000, 4, 8]
+    box = browser.evaluate("(b => [b.left, b.top])(document.getElementById('over').getBoundingClientRect())")
+    layout = browser.evaluate("holdfast.layout()")
+    whole = window(browser)
+    x = box[0] + layout["left"] + 2000 / whole[1] * layout["w"]
+    browser.mouse("mouseMoved", x, box[1] + layout["nodes"] * 0.25)
+    browser.frames()
+    tip = browser.evaluate("document.getElementById('tip').innerText")
+    assert " ".join(tip.split()) == "down from day 0 00:16:40 to day 0 00:50:00 nodes 4 nodes: 4 to 7"
+    browser.mouse("mouseMoved", x, box[1] + layout["use"] + 10)
+    browser.frames()
+    tip = browser.evaluate("document.getElementById('tip').innerText").replace("\n", " ")
+    assert "compute 4 nodes (50.0 %)" in tip
+    assert "down 4 nodes (50.0 %)" in tip
+    assert "waiting 1 job, for 4 nodes" in tip

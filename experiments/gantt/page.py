@@ -105,8 +105,9 @@ def _about(columns: Mapping[str, Any]) -> str:
     told = f"{number:,} job{'' if number == 1 else 's'} on {columns['nodes']:,} nodes, "
     first, last = columns["base"], columns["base"] + columns["length"]
     if columns["dates"]:
-        days = [datetime.fromtimestamp(second, UTC) for second in (first, last)]
-        return told + " to ".join(f"{day.day} {day:%B %Y}" for day in days) + " (times are UTC)"
+        days = [datetime.fromtimestamp(second, UTC) for second in (first, last - 1)]
+        texts = dict.fromkeys(f"{day.day} {day:%B %Y}" for day in days)
+        return told + " to ".join(texts) + " (times are UTC)"
     return told + f"{columns['length'] / 86400:.1f} days"
 
 

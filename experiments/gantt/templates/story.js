@@ -1,7 +1,7 @@
 // Stories: what happened to a job, in a few facts for the pointer and event by event for the panel.
 
 const Story = (() => {
-  const { jobs, log, wait, why } = Model;
+  const { jobs, log, wait } = Model;
   const REASONS = {
     "in order": "in its turn", backfilled: "backfilled", tenant: "tenant on idle reserved nodes", arrival: "on arrival",
     "returned by #": "on nodes that came back from job #", "": "in its turn",
@@ -122,5 +122,15 @@ const Story = (() => {
     return [top, table(facts(k)), actions, element("h3", null, "What happened"), events];
   };
 
-  return { tip, panel, table, element, sizeAt, reason, why };
+  // Nodes that are nobody's: down, or kept by an advance reservation.
+  const place = (r) => {
+    const R = Model.rectangles, nodes = R.high[r] - R.low[r];
+    const numbers = nodes > 1 ? `${R.low[r]} to ${R.high[r] - 1}` : String(R.low[r]);
+    return [
+      element("h2", null, R.kinds[R.kind[r]]),
+      table([["from", Time.stamp(R.start[r])], ["to", Time.stamp(R.end[r])], ["nodes", `${count(nodes, "node", "nodes")}: ${numbers}`]]),
+    ];
+  };
+
+  return { tip, panel, place, table, element, count, sizeAt };
 })();
