@@ -28,7 +28,7 @@ class Call:
     arrival, start
         None of a no-show.
     timed_out
-        When its reservation was given up.
+        When its reservation was given up, because it did not come in time or its notice was withdrawn.
     held
         From when to when nodes were reserved for it.
     waits
@@ -91,13 +91,17 @@ def calls(recording: Recording) -> list[Call]:
             elif entry.event == "reserve":
                 reserved[entry.job_id] = entry.after
                 since.setdefault(entry.job_id, entry.time)
-            elif entry.event == "time-out":
+            elif entry.event in ("time-out", "withdraw"):
                 own.timed_out = entry.time
                 reserved.pop(entry.job_id, None)
-            if entry.job_id in since and entry.event in ("submit", "time-out"):
+            if entry.job_id in since and entry.event in ("submit", "time-out", "withdraw"):
                 own.held = (since.pop(entry.job_id), entry.time)
         _give(found, entry.event, entry.job_id, entry.before, entry.after, entry.cause)
     for call in found.values():
+        record = recording.record[call.job_id]
+        if call.arrival is None and record.submit is not None and record.start is not None:
+            # It runs when the replay begins.
+            call.arrival, call.start = record.submit - recording.origin, record.start - recording.origin
         room = call.room
         collected = reserved.get(call.job_id, 0)
         room["tenants"] = min(room["tenants"], collected)

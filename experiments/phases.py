@@ -14,20 +14,24 @@ import numpy as np
 import numpy.typing as npt
 
 from experiments.recording import Recording
+from experiments.windows import opened
 from policies.mechanism import BASELINE
 from simulator.jobstate import FixedJob, JobState, MalleableJob
 from simulator.kinds import job_state
 from simulator.records import Accounting
-from simulator.stochastic import COMPLETED, SAVED, ReservationRecord
-from workloads.errors import InputError
+from simulator.stochastic import ReservationRecord
+from simulator.truth import CANCELLED, COMPLETED, SAVED
 from workloads.job import JobType
+from workloads.units import to_ticks
 
 __all__ = ["Phase", "UseOfTime", "phases", "use_of_time"]
 
 Ints = npt.NDArray[np.int64]
 
 #: Events that are a reservation's, not a run's.
-_NO_RUN = frozenset({"submit", "notice", "reserve", "time-out", "wait", "gather", "requeue"})
+_NO_RUN = frozenset({"submit", "notice", "reserve", "time-out", "wait", "gather", "requeue", "withdraw"})
+#: Events after which all that was done counts as what it was: a withdrawal by the user loses nothing to others.
+_GOOD = frozenset({"complete", "kill", "cancel"})
 
 
 class Phase(NamedTuple):
@@ -93,7 +97,9 @@ def phases(recording: Recording) -> Iterator[Phase]:
     for entry in recording.entries:
         now, job_id = entry.time, entry.job_id
         if entry.event == "start":
-            runs[job_id] = _Run(now, entry.after)
+            since = recording.job[job_id].running_since
+            early = since is not None and job_id not in states
+            runs[job_id] = _Run(to_ticks(since) - recording.origin if since is not None and early else now, entry.after)
         elif entry.event in _NO_RUN or job_id not in runs:
             continue
         elif entry.event == "warn":
@@ -112,11 +118,11 @@ def phases(recording: Recording) -> Iterator[Phase]:
             if state is None:
                 baseline = recording.mechanism == BASELINE
                 state = states[job_id] = job_state(job, 0, 0, recording.origin, recording.options, baseline=baseline)
-            done = entry.event in ("complete", "kill")
+            good = entry.event in _GOOD
             if isinstance(state, MalleableJob):
-                yield from _malleable(run, state, done=done)
+                yield from _malleable(run, state, good=good)
             elif isinstance(state, FixedJob):
-                yield from _fixed(run, state, now, done=done)
+                yield from _fixed(run, state, now, good=good)
 
 
 def _cut(job_id: int, start: int, nodes: int, parts: Iterable[tuple[int, str]]) -> Iterator[Phase]:
@@ -126,26 +132,28 @@ def _cut(job_id: int, start: int, nodes: int, parts: Iterable[tuple[int, str]]) 
         start += length
 
 
-def _fixed(run: _Run, job: FixedJob, now: int, *, done: bool) -> Iterator[Phase]:
+def _fixed(run: _Run, job: FixedJob, now: int, *, good: bool) -> Iterator[Phase]:
     """Setup, then compute and dump in turns; what a stop leaves unsecured is lost, the setup with it."""
     elapsed = now - run.start
-    cycles = job.dumps
-    if not done:
-        inside = max(0, elapsed - job.setup)
-        cycles = min(inside // job.period, job.dumps) if job.period else 0
+    inside = max(0, elapsed - job.setup)
+    cycles = min(inside // job.period, job.dumps) if job.period else 0
     setup = min(elapsed, job.setup)
     turns = [(job.interval, "compute"), (job.cost, "checkpoint")] * cycles
     rest = elapsed - setup - cycles * job.period
+    # One that is withdrawn may be in the middle of a dump.
+    compute = min(rest, job.interval) if cycles < job.dumps else rest
     nodes = run.pieces[0][2] if run.pieces else 0
-    parts = [(setup, "setup" if done else "lost"), *turns, (rest, "compute" if done else "lost")]
+    parts = [(setup, "setup"), *turns, (compute, "compute"), (rest - compute, "checkpoint")]
+    if not good:
+        parts = [(setup, "lost"), *turns, (rest, "lost")]
     yield from _cut(job.job_id, run.start, nodes, parts)
-    if not done:
+    if not good:
         # What the next run need not do again.
         job.compute -= cycles * job.interval
         job.dumps -= cycles
 
 
-def _malleable(run: _Run, job: MalleableJob, *, done: bool) -> Iterator[Phase]:
+def _malleable(run: _Run, job: MalleableJob, *, good: bool) -> Iterator[Phase]:
     """Setup, then work at any size; under warning nothing is done, and the setup was in vain."""
     ready = run.start + job.setup
     for start, end, nodes in run.pieces:
@@ -153,14 +161,14 @@ def _malleable(run: _Run, job: MalleableJob, *, done: bool) -> Iterator[Phase]:
             parts = [(end - start, "warning")]
         else:
             setup = max(0, min(end, ready) - start)
-            parts = [(setup, "setup" if done else "lost"), (end - start - setup, "compute")]
+            parts = [(setup, "setup" if good and run.warned is None else "lost"), (end - start - setup, "compute")]
         yield from _cut(job.job_id, start, nodes, parts)
 
 
 def _reservation(run: _Run, job_id: int, record: ReservationRecord) -> Iterator[Phase]:
     """One that completes its job or saves a checkpoint is restart, work and checkpoint; any other is lost."""
     parts = [(record.restart, "setup"), (record.work, "compute"), (record.checkpoint, "checkpoint")]
-    if record.ending not in (COMPLETED, SAVED):
+    if record.ending not in (COMPLETED, SAVED, CANCELLED):
         parts = [(record.end - record.start, "lost")]
     yield from _cut(job_id, run.start, record.nodes, parts)
 
@@ -171,7 +179,8 @@ class UseOfTime(NamedTuple):
     Attributes
     ----------
     times
-        Ticks since the first submit, ascending from 0 to the last completion, shape (m + 1,).
+        Ticks since the first submit (or the begin of a replay with a starting state), ascending from 0 to the last
+        completion, shape (m + 1,).
     nodes
         By use, in the order of :class:`~simulator.records.Accounting`, nodes between two times, each of shape (m,).
     """
@@ -203,15 +212,15 @@ def use_of_time(recording: Recording) -> UseOfTime:
     InputError
         If the event log was switched off, or no job ever ran.
     """
-    submits = [record.submit for record in recording.records if record.submit is not None]
     ends = [record.end for record in recording.records if record.end is not None]
     found = list(phases(recording))
-    if not ends:
-        raise InputError("no job of this result ever ran; there is no time to draw")
-    first, last = min(submits) - recording.origin, max(ends) - recording.origin
+    # What was before the begin of a replay with a starting state is not accounted for.
+    first = opened(recording)
+    last = max(ends, default=recording.origin) - recording.origin
     changes: dict[str, list[tuple[int, int]]] = {use: [] for use in Accounting._fields}
     for phase in found:
-        changes[phase.use] += ((phase.start, phase.nodes), (phase.end, -phase.nodes))
+        if phase.end > first:
+            changes[phase.use] += ((max(first, phase.start), phase.nodes), (phase.end, -phase.nodes))
     for before, after in pairwise(recording.samples):
         # Before the first submit a notice may hold nodes; that time is not accounted for.
         start, end = max(first, before[0]), min(last, after[0])

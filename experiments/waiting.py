@@ -26,7 +26,7 @@ class Stay(NamedTuple):
     job_id
         Whose it is.
     start, end
-        Ticks of the simulated clock: submitted or queued again, and started.
+        Ticks of the simulated clock: submitted or queued again, and started or withdrawn.
     nodes
         Requested size.
     node_ticks
@@ -87,8 +87,8 @@ def stays(recording: Recording) -> list[Stay]:
                 arrived.add(job_id)
         elif entry.event == "requeue" or (entry.event == "wait" and job_id in arrived):
             begun[job_id] = now
-        elif entry.event in ("start", "gather") and job_id in begun:
-            # One that gathers nodes has left the queue.
+        elif entry.event in ("start", "gather", "cancel") and job_id in begun:
+            # One that gathers nodes or is withdrawn has left the queue.
             since = begun.pop(job_id)
             if now == since:
                 continue
@@ -98,7 +98,9 @@ def stays(recording: Recording) -> list[Stay]:
                 if length is not None
                 else recording.walltime(job) * job.nodes - done.get((job_id, now), 0)
             )
-            found.append(Stay(job_id, since, now, job.nodes, left, on_demand, submits[job_id], rows[job_id]))
+            # Who runs when the replay begins has no submit in the log.
+            submit = submits.get(job_id, (recording.record[job_id].submit or 0) - recording.origin)
+            found.append(Stay(job_id, since, now, job.nodes, left, on_demand, submit, rows[job_id]))
     return sorted(found, key=lambda stay: (stay.start, stay.row))
 
 

@@ -7,21 +7,47 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from experiments.recording import Recording
 from workloads.errors import InputError, ParameterError
+from workloads.joblife import beginning_of
 from workloads.units import SECOND, parse_duration, to_ticks
 
 if TYPE_CHECKING:
-    from experiments.recording import Recording
     from simulator.records import Records
 
-__all__ = ["Window", "add_window", "is_epoch", "window_of"]
+__all__ = ["Window", "add_window", "is_epoch", "opened", "window_of"]
 
+_NEVER = "no job of this result ever ran; there is no time to draw"
 _LEGAL = "seconds or a duration after the first submit, as 12h, or a date, as 2022-03-01T12:00"
 
 
 def is_epoch(recording: Recording | Records) -> bool:
     """Whether the job table counts its seconds from 1970, so that they are dates: then the first of them are many."""
     return recording.origin >= 100_000_000 * SECOND
+
+
+def opened(recording: Recording | Records) -> int:
+    """From when on time is accounted for: the first submit, or the begin of a replay with a starting state.
+
+    Returns
+    -------
+    int
+        Ticks of the simulated clock.
+
+    Raises
+    ------
+    InputError
+        If no job ever came.
+    """
+    if isinstance(recording, Recording):
+        submits = [record.submit for record in recording.records if record.submit is not None]
+        begin = beginning_of(recording.jobs)
+        first = min(submits, default=None) if begin is None else to_ticks(begin)
+    else:
+        first = recording.opened
+    if first is None:
+        raise InputError(_NEVER)
+    return first - recording.origin
 
 
 @dataclass(frozen=True)
@@ -47,12 +73,12 @@ class Window:
         InputError
             If one of them is no time, or the window is empty.
         """
-        submits = [record.submit for record in recording.records if record.submit is not None]
         ends = [record.end for record in recording.records if record.end is not None]
+        first = opened(recording)
         if not ends:
-            raise InputError("no job of this result ever ran; there is no time to draw")
-        first, last = min(submits) - recording.origin, max(ends) - recording.origin
-        # Notices may come before the first submit.
+            raise InputError(_NEVER)
+        last = max(ends) - recording.origin
+        # Notices may come before.
         opens = min(first, recording.entries[0].time if recording.entries else first)
         if self.start is not None:
             opens = _tick("--from", self.start, first, recording)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from experiments import cli
 from experiments.gantt.columns import KINDS, columns_of
 from experiments.gantt.page import render_gantt, write_gantt
-from experiments.placement import place_nodes
+from experiments.placement import HELD, Span, place_nodes
 from experiments.recording import Recording
 from experiments.rectangles import rectangles_of
 from experiments.windows import Window
@@ -78,6 +78,19 @@ def test_rectangles_cover_what_the_placement_covers(table: Table, mechanism: str
     assert area == sum((span.end - span.start) * sum(high - low for low, high in span.nodes) for span in spans)
     ended = sum(item.ending == "preempt" for item in rectangles)
     assert (ended > 0) == any(span.ending == "preempt" for span in spans)
+
+
+def test_a_holder_that_has_nothing_for_a_while_has_two_rectangles() -> None:
+    spans = [
+        Span(HELD, 1, 0, 0, 10, ((0, 4),)),
+        Span(HELD, 1, 0, 20, 30, ((0, 2), (3, 4))),
+        Span(HELD, 1, 0, 30, 40, ((0, 2),)),
+    ]
+    found = [(item.start, item.end, item.low, item.high) for item in rectangles_of(spans)]
+    assert found == [(0, 10, 0, 4), (20, 30, 3, 4), (20, 40, 0, 2)]
+    # The first part is no wider at the beginning than at the end.
+    again = [Span(HELD, 1, 0, 0, 10, ((0, 4),)), Span(HELD, 1, 0, 20, 30, ((0, 4),))]
+    assert [(item.start, item.end) for item in rectangles_of(again)] == [(0, 10), (20, 30)]
 
 
 def test_columns_are_the_result_in_seconds() -> None:

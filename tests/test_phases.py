@@ -17,6 +17,7 @@ from experiments.phases import phases, use_of_time
 from experiments.recording import Recording
 from experiments.tables import read_csv
 from simulator import Result, simulate
+from tests.life_strategies import lively_mixes
 from tests.outage_strategies import outages_for
 from tests.reference.hybrid import MECHANISMS
 from tests.stochastic_strategies import mixes
@@ -84,6 +85,23 @@ def test_a_malleable_job_that_shrinks_computes_on_fewer_nodes() -> None:
     ]  # fmt: skip
 
 
+def test_a_job_that_is_withdrawn_has_done_what_it_has_done() -> None:
+    job = rigid(1, 0, 2, 100, setup=10, interval=20, cost=5, cancelled_at=33)
+    assert told([job], 2, "N-PAA", 1) == [(0, 10, 2, "setup"), (10, 30, 2, "compute"), (30, 33, 2, "checkpoint")]
+    jobs = [malleable(1, 0, 4, 100, min_nodes=4, setup=20, cancelled_at=90), on_demand(2, 50, 4, 10)]
+    assert told(jobs, 4, "N-PAA", 1) == [(0, 20, 4, "lost"), (20, 50, 4, "compute"), (50, 90, 4, "warning")]
+
+
+def test_a_job_that_runs_already_counts_from_the_begin_on() -> None:
+    jobs = [rigid(1, 0, 2, 100, setup=10, interval=20, cost=5, running_since=0), rigid(2, 0, 2, 200, running_since=32)]
+    result = simulate(jobs, 4, "N-PAA")
+    use = use_of_time(Recording.of(result, jobs))
+    assert use.node_ticks() == result.accounting._asdict()
+    # The replay begins at 32 s, in the first dump of job 1, which has three seconds left.
+    assert [round(time / SECOND) for time in use.times.tolist()] == [0, 3, 23, 28, 48, 53, 68, 200]
+    assert use.nodes["checkpoint"].tolist() == [2, 0, 2, 0, 2, 0, 0]
+
+
 def agrees(result: Result, jobs: list[Job]) -> None:
     use = use_of_time(Recording.of(result, jobs))
     assert use.node_ticks() == result.accounting._asdict()
@@ -91,7 +109,7 @@ def agrees(result: Result, jobs: list[Job]) -> None:
     assert (levels >= 0).all()
     assert (levels.sum(axis=0) == result.nodes).all()
     # At every moment as many nodes are busy, and held, as the simulator has noted.
-    first = min(record.submit for record in result.records if record.submit is not None) - result.origin
+    first = (result.opened or 0) - result.origin
     busy = sum(use.nodes[name] for name in ("compute", "setup", "checkpoint", "lost", "warning"))
     for before, after in pairwise(result.samples):
         if before[0] >= first and after[0] > before[0]:
@@ -114,6 +132,15 @@ def test_the_uses_sum_up_to_the_accounting(mechanism: str, mix: Any, chosen: dic
 def test_so_they_do_with_outages(mechanism: str, data: st.DataObject, mix: Any) -> None:
     outages = data.draw(outages_for(mix.jobs, mix.nodes))
     result = simulate(mix.jobs, mix.nodes, mechanism, plans=mix.plans, outages=outages)
+    assume(any(record.end is not None for record in result.records))
+    agrees(result, mix.jobs)
+
+
+@every_mechanism
+@settings(max_examples=20)
+@given(mix=lively_mixes())
+def test_so_they_do_with_withdrawals_dependencies_and_a_starting_state(mechanism: str, mix: Any) -> None:
+    result = simulate(mix.jobs, mix.nodes, mechanism, plans=mix.plans)
     assume(any(record.end is not None for record in result.records))
     agrees(result, mix.jobs)
 

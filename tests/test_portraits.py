@@ -19,6 +19,7 @@ from experiments.figures.ondemand import plot_on_demand
 from experiments.figures.queue import plot_queue
 from experiments.figures.style import save
 from experiments.figures.uses import plot_use
+from experiments.gantt.columns import columns_of
 from experiments.portraits import PORTRAITS
 from experiments.recording import Recording
 from experiments.windows import Window
@@ -142,6 +143,13 @@ def test_who_made_room() -> None:
     assert (call.start, call.room["preempted"], call.givers) == (1020 * SECOND, 6, [2])
 
 
+def test_a_planned_victim_gives_no_more_than_is_missing() -> None:
+    jobs = [rigid(1, 0, 8, 9000), on_demand(2, 2000, 4, 600, notice=1000)]
+    call = calls(Recording.of(simulate(jobs, 8, "CUP-PAA"), jobs))[0]
+    assert call.room == {"reserved": 0, "tenants": 0, "planned": 4, "shrunk": 0, "preempted": 0}
+    assert call.givers == [1]
+
+
 def test_tenants_time_outs_and_no_shows() -> None:
     jobs = [
         rigid(1, 0, 4, 300), rigid(2, 150, 4, 3000, 4000, setup=10),
@@ -156,6 +164,18 @@ def test_tenants_time_outs_and_no_shows() -> None:
     assert call.timed_out == 1100 * SECOND
     assert call.held == (100 * SECOND, 1100 * SECOND)
     assert call.room == {"reserved": 0, "tenants": 0, "planned": 0, "shrunk": 0, "preempted": 4}
+
+
+def test_withdrawn_jobs_are_in_no_wait_and_have_a_story() -> None:
+    jobs = [rigid(1, 0, 4, 3600), rigid(2, 60, 4, 3600, cancelled_at=600), rigid(3, 90, 4, 3600)]
+    recording = Recording.of(simulate(jobs, 4), jobs)
+    shown = [text.get_text().split("\n")[1] for text in plot_wait_map(recording).axes[0].texts]
+    assert shown == ["2"]
+    columns = columns_of(recording)["jobs"]
+    assert [columns["statuses"][status] for status in columns["status"]] == ["completed", "withdrawn", "completed"]
+    assert columns["start"] == [0, 600, 3600]
+    call = calls(Recording.of(simulate(early := [on_demand(1, 0, 4, 100, running_since=10)], 4, "N-PAA"), early))[0]
+    assert (call.arrival, call.start) == (0, 10 * SECOND)
 
 
 def test_on_demand_jobs_have_a_row_each() -> None:

@@ -12,10 +12,13 @@ from hypothesis import strategies as st
 from experiments.recording import Recording
 from experiments.waiting import Stay, heads, levels, stays
 from simulator import simulate
-from tests.outage_strategies import outages_for
+from tests.life_strategies import lively_mixes
+from tests.outage_strategies import outages_for, random_outages
 from tests.reference.hybrid import MECHANISMS
 from tests.stochastic_strategies import mixes
+from tests.strategies import random_job_table
 from tests.support import malleable, on_demand, rigid
+from workloads.joblife import has_life
 from workloads.units import SECOND
 
 every_mechanism = pytest.mark.parametrize("mechanism", ["baseline", *MECHANISMS])
@@ -57,9 +60,10 @@ def test_an_on_demand_job_that_waits_stands_first() -> None:
 
 @every_mechanism
 @settings(max_examples=20)
-@given(data=st.data(), mix=mixes())
+@given(data=st.data(), mix=st.one_of(mixes(), lively_mixes()))
 def test_the_queue_is_that_of_the_simulator(mechanism: str, data: st.DataObject, mix: Any) -> None:
-    outages = data.draw(st.one_of(st.just([]), outages_for(mix.jobs, mix.nodes)))
+    lively = any(has_life(job) for job in mix.jobs)
+    outages = [] if lively else data.draw(st.one_of(st.just([]), outages_for(mix.jobs, mix.nodes)))
     result = simulate(mix.jobs, mix.nodes, mechanism, plans=mix.plans, outages=outages)
     if not result.entries:
         return
@@ -69,6 +73,18 @@ def test_the_queue_is_that_of_the_simulator(mechanism: str, data: st.DataObject,
     for now, _, _, jobs, asked in result.samples:
         place = int(np.searchsorted(times, now, side="right")) - 1
         assert (jobs, asked) == ((waiting[place], nodes[place]) if place >= 0 else (0, 0))
+
+
+def test_who_gathers_nodes_after_a_failure_waits_no_more() -> None:
+    table = random_job_table(10)
+    result = simulate(table.jobs, table.nodes, "N-PAA", outages=random_outages(10, table.jobs, table.nodes))
+    gathered = [entry for entry in result.entries if entry.event == "gather"]
+    queued = [entry for entry in result.entries if entry.event == "requeue"]
+    assert {(entry.time, entry.job_id) for entry in gathered} & {(entry.time, entry.job_id) for entry in queued}
+    times, waiting, _, _ = levels(stays(Recording.of(result, table.jobs)))
+    for now, _, _, jobs, _ in result.samples:
+        place = int(np.searchsorted(times, now, side="right")) - 1
+        assert jobs == (waiting[place] if place >= 0 else 0)
 
 
 @settings(max_examples=100)

@@ -85,7 +85,7 @@ def plot_wait_map(recording: Recording, window: Window | None = None, *, quantil
     recording
         It needs no event log.
     window
-        Jobs submitted in it count; default all.
+        Jobs submitted in it count; default all. Cancelled ones never do.
     quantile
         From 0 to 1.
 
@@ -110,6 +110,7 @@ def plot_wait_map(recording: Recording, window: Window | None = None, *, quantil
         for record in recording.records
         if record.submit is not None
         and record.start is not None
+        and record.status != "cancelled"
         and opens <= record.submit - recording.origin <= closes
     ]
     if not chosen:

@@ -10,7 +10,7 @@ import numpy as np
 from experiments.figures.steps import Floats, TimeUnit, bin_averages, choose_bin, choose_unit
 from experiments.figures.style import FONT, INK
 from experiments.recording import Recording
-from experiments.windows import Window, is_epoch
+from experiments.windows import Window, is_epoch, opened
 from simulator.records import Records
 from workloads.units import SECOND
 
@@ -53,8 +53,7 @@ class TimeAxis(NamedTuple):
         if is_epoch(recording):
             # As matplotlib counts: days since 1970.
             return cls(opens, closes, -recording.origin, TimeUnit("d", "day", _DAY), True)
-        first = min(record.submit for record in recording.records if record.submit is not None) - recording.origin
-        return cls(opens, closes, first, choose_unit((closes - opens) / SECOND), False)
+        return cls(opens, closes, opened(recording), choose_unit((closes - opens) / SECOND), False)
 
     def __call__(self, ticks: float | npt.NDArray[np.int64] | Sequence[int]) -> Floats:
         """Places on the axis."""

@@ -18,7 +18,7 @@ from experiments.figures.style import (
 from experiments.figures.timeaxis import TimeAxis
 from experiments.phases import use_of_time
 from experiments.recording import Recording
-from experiments.windows import Window
+from experiments.windows import Window, opened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,8 +55,7 @@ def plot_use(recording: Recording, window: Window | None = None) -> Figure:
     """
     axis = TimeAxis.of(recording, window)
     use = use_of_time(recording)
-    submits = [record.submit for record in recording.records if record.submit is not None]
-    times = use.times + (min(submits) - recording.origin)
+    times = use.times + opened(recording)
     inside = int(np.count_nonzero((times > axis.opens) & (times < axis.closes)))
     edges, over = axis.bins(inside)
     # After the last completion nothing is known, and nothing is drawn.

@@ -15,7 +15,7 @@ from experiments.phases import use_of_time
 from experiments.placement import DOWN, HELD, RUN, WARNED, place_nodes
 from experiments.recording import Recording
 from experiments.rectangles import Rectangle, rectangles_of
-from experiments.windows import Window, is_epoch
+from experiments.windows import Window, is_epoch, opened
 from simulator.eventlog import Entry
 from simulator.records import JobRecord
 from workloads.errors import InputError
@@ -28,6 +28,8 @@ __all__ = ["KINDS", "columns_of"]
 KINDS = (RUN, WARNED, HELD, DOWN)
 #: Runtimes below this count as this in the bounded slowdown [ticks] (hybrid-workloads.md, section 7).
 _BOUND = 10 * SECOND
+#: How jobs end; the last before they start.
+_STATUS = ("completed", "killed", "cancelled", "withdrawn")
 _NUMBER = re.compile(r"\d+")
 
 
@@ -58,7 +60,7 @@ def columns_of(recording: Recording, window: Window | None = None) -> dict[str, 
         raise InputError("no job runs in this window")
     records = [record for record in recording.records if _within(record, recording.origin, opens, closes)]
     clock = _Clock(opens)
-    first = min(record.submit for record in recording.records if record.submit is not None) - recording.origin
+    first = opened(recording)
     places = {record.job_id: place for place, record in enumerate(records)}
     return {
         "mechanism": recording.mechanism,
@@ -117,7 +119,8 @@ def _jobs(records: Sequence[JobRecord], recording: Recording, clock: _Clock) -> 
         "project": _coded([row.project for row in rows], projects),
         "user": _coded([row.user for row in rows], users),
         "submit": [clock(_known(record.submit) - origin) for record in records],
-        "start": [clock(_known(record.start) - origin) for record in records],
+        # A job that was withdrawn before it started stands at that time.
+        "start": [clock(_known(record.end if record.start is None else record.start) - origin) for record in records],
         "end": [clock(_known(record.end) - origin) for record in records],
         "nodes": [record.nodes for record in records],
         "runtime": [_seconds(record.runtime) for record in records],
@@ -127,8 +130,13 @@ def _jobs(records: Sequence[JobRecord], recording: Recording, clock: _Clock) -> 
         "lost": [_seconds(record.lost) for record in records],
         # In hundredths.
         "slowdown": [_slowdown(record) for record in records],
-        "killed": [int(record.status == "killed") for record in records],
+        "status": [_STATUS.index(_status(record)) for record in records],
+        "statuses": list(_STATUS),
     }
+
+
+def _status(record: JobRecord) -> str:
+    return "withdrawn" if record.start is None else record.status
 
 
 def _known(tick: int | None) -> int:

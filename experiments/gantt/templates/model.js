@@ -10,7 +10,7 @@ const Model = (() => {
     return out;
   };
 
-  const jobs = { count: data.jobs.id.length, types: data.jobs.types, projects: data.jobs.projects, users: data.jobs.users };
+  const jobs = { count: data.jobs.id.length, types: data.jobs.types, projects: data.jobs.projects, users: data.jobs.users, statuses: data.jobs.statuses };
   for (const [name, column] of Object.entries(data.jobs)) if (!(name in jobs)) jobs[name] = Float64Array.from(column);
   jobs.id = data.jobs.id;
   const byId = new Map(jobs.id.map((id, k) => [id, k]));

@@ -4,7 +4,7 @@ const Story = (() => {
   const { jobs, log, wait } = Model;
   const REASONS = {
     "in order": "in its turn", backfilled: "backfilled", tenant: "tenant on idle reserved nodes", arrival: "on arrival",
-    "returned by #": "on nodes that came back from job #", "": "in its turn",
+    "runs already": "before the replay began", "returned by #": "on nodes that came back from job #", "": "in its turn",
   };
   const count = (n, one, many) => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
   const reason = (cause, other) => {
@@ -22,7 +22,7 @@ const Story = (() => {
     let nodes = 0;
     for (let p = log.first[k]; p < log.first[k + 1] && log.time[p] <= time; p++) {
       const event = log.events[log.event[p]];
-      if (!["notice", "reserve", "time-out", "wait", "gather", "submit", "requeue"].includes(event)) nodes = log.after[p];
+      if (!["notice", "reserve", "time-out", "wait", "gather", "submit", "requeue", "withdraw"].includes(event)) nodes = log.after[p];
     }
     return nodes;
   };
@@ -34,12 +34,16 @@ const Story = (() => {
     say("user", jobs.users[jobs.user[k]]);
     say("submitted", Time.stamp(jobs.submit[k]));
     say("waited", Time.duration(wait[k]));
-    const p = firstStart(k);
-    say("started", `${Time.stamp(jobs.start[k])}${p >= 0 ? `, ${reason(log.cause[p], log.other[p])}` : ""}`);
-    say("ended", `${Time.stamp(jobs.end[k])}${jobs.killed[k] ? ", at its walltime" : ""}`);
+    const p = firstStart(k), status = jobs.statuses[jobs.status[k]];
+    if (status === "withdrawn") say("withdrawn", `${Time.stamp(jobs.end[k])}, before it started`);
+    else {
+      say("started", `${Time.stamp(jobs.start[k])}${p >= 0 ? `, ${reason(log.cause[p], log.other[p])}` : ""}`);
+      const how = status === "killed" ? ", at its walltime" : status === "cancelled" ? ", withdrawn" : "";
+      say("ended", `${Time.stamp(jobs.end[k])}${how}`);
+    }
     say("nodes", p >= 0 && log.after[p] !== jobs.nodes[k] ? `${jobs.nodes[k]}, started with ${log.after[p]}` : String(jobs.nodes[k]));
     say("runtime", `${Time.duration(jobs.runtime[k])} of ${Time.duration(jobs.walltime[k])} asked for`);
-    say("slowdown", `${(jobs.slowdown[k] / 100).toLocaleString("en", { maximumFractionDigits: jobs.slowdown[k] < 1000 ? 2 : 0 })} (bounded)`);
+    if (status !== "withdrawn") say("slowdown", `${(jobs.slowdown[k] / 100).toLocaleString("en", { maximumFractionDigits: jobs.slowdown[k] < 1000 ? 2 : 0 })} (bounded)`);
     const troubles = [];
     if (jobs.preemptions[k]) troubles.push(`preempted ${count(jobs.preemptions[k], "time", "times")}`);
     if (jobs.shrinks[k]) troubles.push(`shrunk ${count(jobs.shrinks[k], "time", "times")}`);
@@ -67,6 +71,8 @@ const Story = (() => {
       case "preempt": return `is preempted, gives up ${count(before, "node", "nodes")}${why}`;
       case "requeue": return "waits again";
       case "expire": return "reservation over, job not done";
+      case "cancel": return `is withdrawn${why}`;
+      case "withdraw": return "its notice is withdrawn";
       case "complete": return "is complete";
       case "kill": return "reaches its walltime";
       default: return `${event}${why}`;
