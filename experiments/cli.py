@@ -34,6 +34,8 @@ COMMANDS = {
     "loop": "plan stochastic jobs, simulate, fit the waits, and plan again until the plans are stable",
     "experiment": "reproduce a table or figure of the papers",
     "reproduce": "run all experiments of the papers and write one report of them",
+    "gantt": "make an interactive page of a simulation: which nodes each job had, and its story",
+    "picture": "draw a picture of a simulation: Gantt, use of the nodes, queue, on-demand jobs, waits",
     "plot": "draw the figures of a directory again, from its tables alone",
 }
 
