@@ -323,7 +323,7 @@ class Engine:
         _, held, busy = system.cluster.totals
         self.samples.append((system.now, busy, held, waiting.jobs, waiting.nodes))
         if self._decisions.enabled:
-            self._decisions.instant_over(system, held, lambda job_id: self._by_id[job_id].waiting)
+            self._decisions.instant_over(system, lambda job_id: self._by_id[job_id].waiting)
 
     def _start_tenant(self, start: Start) -> None:
         system = self.system
