@@ -79,6 +79,9 @@ def add_simulation(parser: argparse.ArgumentParser) -> None:
     )
     machine.add_argument("--passes", metavar="WHEN", default="instant", help="a pass per instant (default) or event")
     machine.add_argument("--tenants", metavar="WHO", default="any", help="on idle reserved nodes: any, fits, none")
+    machine.add_argument(
+        "--expansion", metavar="WHO", default="none", help="running malleable jobs into idle nodes: none, greedy, even"
+    )
     planning = parser.add_argument_group("planning stochastic jobs")
     planning.add_argument("--fit", metavar="HOW", default="kernel", help="of their laws (default kernel)")
     planning.add_argument("--known-runs", metavar="K", default="10", help="completed runs that a plan needs (10)")
@@ -113,6 +116,7 @@ def simulation_of(arguments: argparse.Namespace, mechanisms: Sequence[str]) -> S
         backfill_length=arguments.backfill_length,
         passes=arguments.passes,
         tenants=arguments.tenants,
+        expansion=arguments.expansion,
         checkpoint_variation=share(arguments.checkpoint_variation, "--checkpoint-variation"),
         checkpoint_mode=arguments.checkpoint_mode,
         seed=seed,

@@ -13,7 +13,7 @@ from workloads.errors import InputError
 from workloads.job import JobType
 from workloads.registry import Registry
 
-__all__ = ["ARRIVALS", "ArrivalStrategy", "PreemptAtArrival", "ShrinkPreemptAtArrival"]
+__all__ = ["ARRIVALS", "ArrivalStrategy", "PreemptAtArrival", "ShrinkPreemptAtArrival", "even_shares"]
 
 
 class ArrivalStrategy(Protocol):
@@ -73,10 +73,10 @@ class ShrinkPreemptAtArrival:
         }
         if sum(spare.values()) < missing:
             return self.fallback.make_room(view, request, missing)
-        return [Shrink(job_id, nodes) for job_id, nodes in _even_shares(spare, missing).items()]
+        return [Shrink(job_id, nodes) for job_id, nodes in even_shares(spare, missing).items()]
 
 
-def _even_shares(spare: dict[int, int], missing: int) -> dict[int, int]:
+def even_shares(spare: dict[int, int], missing: int) -> dict[int, int]:
     """Equal numbers of nodes from each job, capped by what it can give; the remainder one each, by id."""
     level, left, givers = 0, missing, len(spare)
     # Raise the common level from cap to cap until the next step would ask for more than is missing.

@@ -1,6 +1,6 @@
 """Backfilling: one scheduling pass over the queue.
 
-Source: easy-backfilling.md (after Mu'alem & Feitelson, IEEE TPDS 12(6), 2001); malleable jobs by hybrid-workloads.md,
+Sources: easy-backfilling.md (after Mu'alem & Feitelson, IEEE TPDS 12(6), 2001); malleable jobs by hybrid-workloads.md,
 section 3.
 """
 
@@ -11,34 +11,57 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
 from policies.port import TOLERANCE, Promise, Start, SystemView
+from policies.reserving import Outlook, in_order, plan_queue
 from policies.shadow import NEVER, shadow_of
 from workloads.errors import ParameterError
 from workloads.registry import Registry, function_of, parameters_of
 
-__all__ = ["BACKFILLING", "Backfilling", "Easy", "backfilling"]
+__all__ = ["BACKFILLING", "Backfilling", "Conservative", "Easy", "Strict", "backfilling"]
 
-#: The jobs to start now, in this order: one scheduling pass.
+#: The jobs to start now, in this order: one scheduling pass. A rule may also have a method ``promises(view)``, which
+#: returns the :class:`~policies.port.Promise` of each job that holds a reservation; no pass needs it.
 Backfilling = Callable[[SystemView], "list[Start]"]
 
 
 @dataclass(frozen=True)
+class Strict:
+    """No backfilling: nobody passes the first job that must wait."""
+
+    def __call__(self, view: SystemView) -> list[Start]:
+        """The jobs to start now, in this order."""
+        return in_order(view)
+
+    def promises(self, view: SystemView) -> list[Promise]:
+        """When the first that must wait finds its nodes."""
+        return Easy().promises(view)
+
+
+@dataclass(frozen=True)
 class Easy:
-    """EASY: the head of the queue holds the only reservation, recomputed at every pass.
+    """EASY: the first jobs that must wait hold reservations, recomputed at every pass.
 
     Attributes
     ----------
     length
         What a candidate is judged by: its walltime, or (as CQSim's public code does) its true runtime.
+    depth
+        How many waiting jobs hold a reservation. One is EASY; more as in Chiang, Arpaci-Dusseau & Vernon (JSSPP 2002)
+        and by the parameter RESERVATIONDEPTH of Maui (Jackson, Snell & Clement, JSSPP 2001).
     """
 
     length: Literal["walltime", "runtime"] = "walltime"
+    depth: int = 1
 
     def __post_init__(self) -> None:
         if self.length not in ("walltime", "runtime"):
             raise ParameterError("length", "walltime or runtime", self.length)
+        if isinstance(self.depth, bool) or not isinstance(self.depth, int) or self.depth < 1:
+            raise ParameterError("depth", "a whole number of jobs, at least 1", self.depth)
 
     def __call__(self, view: SystemView) -> list[Start]:
         """The jobs to start now, in this order."""
+        if self.depth > 1 or view.windows:
+            return plan_queue(view, self._outlook())
         queue = view.queue
         free = view.free
         now = view.now
@@ -84,21 +107,51 @@ class Easy:
         return starts
 
     def promises(self, view: SystemView) -> list[Promise]:
-        """The reservation of the head: its shadow time, once those before it have started; none if it is never."""
+        """The reservations of the first jobs that must wait, once those before them have started."""
+        if self.depth > 1 or view.windows:
+            promises: list[Promise] = []
+            plan_queue(view, self._outlook(), promises)
+            return promises
         free = view.free
         started: list[tuple[int, int, int]] = []
         for job in view.queue:
             if job.min_nodes > free:
                 at = shadow_of(view, job, free, sorted(started)).time
-                return [Promise(job.job_id, at)] if at < NEVER else []
+                return [Promise(job.job_id, at, job.min_nodes)] if at < NEVER else []
             size = min(job.nodes, free)
             started.append((view.now + job.limit(size), job.job_id, size))
             free -= size
         return []
 
+    def _outlook(self) -> Outlook:
+        return Outlook(self.depth, by_runtime=self.length == "runtime")
+
+
+@dataclass(frozen=True)
+class Conservative:
+    """Conservative backfilling: every job that must wait holds a reservation, and nobody passes who would delay one.
+
+    The queue is planned anew at each pass, in its order. Feitelson & Weil, "Utilization and predictability in
+    scheduling the IBM SP2 with backfilling", IPPS 1998; Mu'alem & Feitelson, IEEE TPDS 12(6), 2001.
+    """
+
+    def __call__(self, view: SystemView) -> list[Start]:
+        """The jobs to start now, in this order."""
+        return plan_queue(view, _CONSERVATIVE)
+
+    def promises(self, view: SystemView) -> list[Promise]:
+        """The reservations of all jobs that must wait."""
+        promises: list[Promise] = []
+        plan_queue(view, _CONSERVATIVE, promises)
+        return promises
+
+
+_CONSERVATIVE = Outlook(None, largest=True)
 
 BACKFILLING: Registry[Backfilling] = Registry("backfilling rule", "holdfast.backfilling", function_of("the view"))
-BACKFILLING.add("easy", Easy(), "EASY: whoever does not delay the first job that must wait")
+BACKFILLING.add("easy", Easy(), "EASY: whoever does not delay the first depth=1 jobs that must wait")
+BACKFILLING.add("conservative", Conservative(), "whoever delays none of the waiting jobs before")
+BACKFILLING.add("none", Strict(), "nobody passes the first job that must wait")
 
 
 def backfilling(name: str, length: str = "walltime") -> Backfilling:

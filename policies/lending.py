@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from policies.port import Expand, Loan, Start, SystemView
+from policies.windows import admitted, spare
 
 __all__ = ["give_back"]
 
@@ -31,17 +32,28 @@ def give_back(view: SystemView, loans: Iterable[Loan], nodes: int) -> list[Expan
         resumes at once if what it lent and the free nodes suffice; otherwise it gets nothing.
     """
     actions: list[Expand | Start] = []
+    # (end of the walltime, nodes) of what has been given back: windows count it.
+    given: list[tuple[int, int]] = []
     free = view.free
     for loan in loans:
         lent = min(loan.nodes, nodes)
         run, job = loan.shrunk, loan.preempted
         if run is not None:
             grown = min(lent, run.max_nodes - run.nodes)
+            if view.windows:
+                # It will end earlier with them.
+                grown = min(grown, spare(view, run.expected_end, given))
             if grown > 0:
+                given.append((run.expected_end, grown))
                 actions.append(Expand(run.job_id, grown))
                 nodes -= grown
         elif job is not None and lent + free >= job.min_nodes:
             size = min(job.nodes, lent + free)
+            if view.windows:
+                size = admitted(view, job, size, given)
+                if not size:
+                    continue
+                given.append((view.now + job.limit(size), size))
             returned = min(lent, size)
             actions.append(Start(job.job_id, size, "nodes returned", returned=returned))
             nodes -= returned

@@ -10,7 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from policies.port import WaitingJob
+from policies.orders.fairshare import FairShare
+from policies.orders.learned import f1, f2, f3, f4
+from policies.orders.requests import fcfs, largest, largest_area, longest, shortest, smallest, smallest_area
+from policies.orders.utilities import Alcf, Wfp, unicep
+from policies.port import SystemView, WaitingJob
 from workloads.errors import InputError
 from workloads.registry import Registry
 
@@ -24,29 +28,53 @@ class Order:
     Attributes
     ----------
     key
-        ``key(job, now)``: the smallest goes first.
+        ``key(job, now)``: the smallest goes first. It is called once for each waiting job and instant.
     static
         Whether a job's key never changes while it waits. The queue then stays sorted by itself; otherwise it is sorted
-        anew before each pass.
+        anew at each instant with a pass.
+    at
+        ``at(view)`` makes the key function ``key(job)`` of an instant, for orders that must see more than a job and the
+        time: the size of the machine, or what projects have used. Of the view they may look at what does not change
+        within an instant. None: ``key`` is the order.
+    half_life
+        The order asks for ``view.group_usage``, in which a node-second counts half after so many seconds; None: it does
+        not, and nobody keeps it.
     """
 
     key: Callable[[WaitingJob, int], Any]
     static: bool = field(default=False, metadata={"parameter": False})
+    at: Callable[[SystemView], Callable[[WaitingJob], Any]] | None = field(default=None, metadata={"parameter": False})
+    half_life: float | None = field(default=None, metadata={"parameter": False})
 
 
-def fcfs(job: WaitingJob, now: int) -> int:
-    """First come, first served: by first submit."""
-    return job.submit
+def _needs_view(job: WaitingJob, now: int) -> Any:
+    raise InputError("the key of this order needs the machine: it is made by at(view)")
 
 
 def _order(plugin: Any) -> Order:
     """A plain key function is an order, too; ``static`` may be an attribute of it."""
     if isinstance(plugin, Order):
         return plugin
+    if callable(getattr(plugin, "at", None)):
+        return Order(_needs_view, at=plugin.at, half_life=getattr(plugin, "half_life", None))
     if not callable(plugin):
-        raise InputError("an order is a function of a waiting job and the time")
+        raise InputError("an order is a function of a waiting job and the time, or has a method at(view)")
     return Order(plugin, static=bool(getattr(plugin, "static", False)))
 
 
 ORDERS: Registry[Order] = Registry("order", "holdfast.orders", _order)
 ORDERS.add("fcfs", Order(fcfs, static=True), "first come, first served: by first submit")
+ORDERS.add("sjf", Order(shortest, static=True), "shortest job first: by requested walltime")
+ORDERS.add("ljf", Order(longest, static=True), "longest job first: by requested walltime")
+ORDERS.add("smallest", Order(smallest, static=True), "fewest nodes first")
+ORDERS.add("largest", Order(largest, static=True), "most nodes first")
+ORDERS.add("saf", Order(smallest_area, static=True), "smallest area first: nodes x walltime")
+ORDERS.add("laf", Order(largest_area, static=True), "largest area first: nodes x walltime")
+ORDERS.add("wfp3", Wfp, "WFP3, Cobalt's utility: highest (wait / walltime)^3 x nodes first")
+ORDERS.add("unicep", unicep, "UNICEP: highest wait / (log2(nodes) x walltime) first")
+ORDERS.add("f1", Order(f1, static=True), "F1: log10(walltime) x nodes + 870 x log10(submit)")
+ORDERS.add("f2", Order(f2, static=True), "F2: sqrt(walltime) x nodes + 25,600 x log10(submit)")
+ORDERS.add("f3", Order(f3, static=True), "F3: walltime x nodes + 6,860,000 x log10(submit)")
+ORDERS.add("f4", Order(f4, static=True), "F4: walltime x sqrt(nodes) + 530,000 x log10(submit)")
+ORDERS.add("fairshare", FairShare, "the project with the least usage first, usage being halved with time")
+ORDERS.add("alcf", Alcf, "the ALCF's score: wait^2 / walltime^3 x nodes / machine")

@@ -58,6 +58,14 @@ class WaitingJob(Protocol):
     def walltime(self) -> int:
         """``limit(nodes)``, the least that it can be: at hand, because a pass looks at that of every job."""
 
+    @property
+    def user(self) -> str:
+        """Whose it is; empty where unknown."""
+
+    @property
+    def project(self) -> str:
+        """What it is charged to; empty where unknown."""
+
     def limit(self, nodes: int) -> int:
         """Walltime of its next run at that size."""
 
@@ -204,6 +212,10 @@ class SystemView(Protocol):
     def reservations(self) -> Sequence[Reservation]:
         """Open reservations, earliest notice first."""
 
+    def group_usage(self, group: str | None) -> float:
+        """Node-ticks that a project (the user where there is none) has used until now, older ones counting less; None:
+        of all. 0 unless the queue order has a ``half_life``."""
+
     @property
     def releases(self) -> Sequence[tuple[int, int, int]]:
         """(time, tie-break, nodes) in ascending order: nodes that running jobs give up when their walltime ends, and
@@ -228,10 +240,13 @@ class Promise:
         The job.
     at
         When it will start at the latest, by what is known now [ticks].
+    nodes
+        How many nodes are reserved for its walltime; 0: not said, which means its minimum.
     """
 
     job_id: int
     at: int
+    nodes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,7 +313,7 @@ class Shrink:
 
 @dataclass(frozen=True, slots=True)
 class Expand:
-    """Give nodes back to a running malleable job."""
+    """Give nodes to a running malleable job: what it lent, or nodes that nobody else can use."""
 
     job_id: int
     nodes: int

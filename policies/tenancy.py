@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from policies.port import TOLERANCE, Reservation, Start, SystemView, WaitingJob
+from policies.windows import admitted
 from workloads.job import JobType
 from workloads.registry import Registry, function_of
 
@@ -53,6 +54,7 @@ def _tenancy(admit: Admission) -> Tenancy:
         by_notice = sorted(view.reservations, key=lambda item: (-item.notice, item.job_id))
         idle = [(reservation, reservation.idle) for reservation in by_notice if reservation.idle]
         starts: list[Start] = []
+        started: list[tuple[int, int]] = []
         if not idle:
             return starts
         available = sum(nodes for _, nodes in idle)
@@ -63,6 +65,10 @@ def _tenancy(admit: Admission) -> Tenancy:
             if admission is None:
                 continue
             size, sources = admission
+            if view.windows:
+                if admitted(view, job, size, started) < size:
+                    continue
+                started.append((view.now + job.limit(size), size))
             draws: dict[int, int] = {}
             left = size
             for index in sources:

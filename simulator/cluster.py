@@ -1,9 +1,9 @@
 """The cluster: the one place where nodes change hands.
 
 Every holder of nodes is an :class:`Account`: the free pool, a reservation's idle nodes, an arrived job that still
-gathers its nodes, a running job. Nodes only ever move from one account to another, as money does in double-entry
-bookkeeping, so that their sum cannot change, and every move is checked. The cluster integrates over time how many
-nodes are free, held and busy.
+gathers its nodes, a running job, an outage. Nodes only ever move from one account to another, as money does in
+double-entry bookkeeping, so that their sum cannot change, and every move is checked. The cluster integrates over time
+how many nodes are free, held, busy and down.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ class Kind:
     FREE = 0
     HELD = 1
     BUSY = 2
+    DOWN = 3
 
 
 class Account:
@@ -44,14 +45,14 @@ class Cluster:
     pool
         The free nodes.
     totals
-        Nodes that are free, held (reserved, or waiting for a warned victim's) and busy.
+        Nodes that are free, held (reserved, or waiting for a warned victim's), busy, and down.
     """
 
     def __init__(self, nodes: int) -> None:
         self.nodes = nodes
         self.pool = Account(Kind.FREE, nodes)
-        self.totals = [nodes, 0, 0]
-        self._integrals = [0, 0, 0]
+        self.totals = [nodes, 0, 0, 0]
+        self._integrals = [0, 0, 0, 0]
         self._since = 0
 
     def move(self, source: Account, target: Account, count: int, now: int) -> None:
@@ -76,20 +77,22 @@ class Cluster:
 
     def restart_accounting(self, now: int) -> None:
         """Forget the time before ``now``."""
-        self._integrals = [0, 0, 0]
+        self._integrals = [0, 0, 0, 0]
         self._since = now
 
-    def node_ticks(self, now: int) -> tuple[int, int, int]:
-        """Free, held and busy node-ticks up to ``now``."""
+    def node_ticks(self, now: int) -> tuple[int, int, int, int]:
+        """Free, held, busy and down node-ticks up to ``now``."""
         self._integrate(now)
-        free, held, busy = self._integrals
-        return free, held, busy
+        free, held, busy, down = self._integrals
+        return free, held, busy, down
 
     def _integrate(self, now: int) -> None:
         elapsed = now - self._since
         self._since = now
-        free, held, busy = self.totals
+        free, held, busy, down = self.totals
         integrals = self._integrals
         integrals[Kind.FREE] += free * elapsed
         integrals[Kind.HELD] += held * elapsed
         integrals[Kind.BUSY] += busy * elapsed
+        if down:
+            integrals[Kind.DOWN] += down * elapsed

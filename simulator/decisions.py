@@ -149,7 +149,8 @@ class Decisions:
         """An arrival strategy has chosen its victims; called before any of them is touched."""
         if not self.enabled:
             return
-        victims = [action.job_id for action in actions if isinstance(action, Preempt)]
+        # Whether an answer is legal is looked at later, so that one may name what does not run.
+        victims = [action.job_id for action in actions if isinstance(action, Preempt) and action.job_id in runs]
         for job_id in victims:
             run = runs[job_id]
             self._note(now, "victim", job_id, other=other, nodes=run.nodes - run.borrowed, loss=run.loss(now))

@@ -12,6 +12,7 @@ The clock counts integer ticks, so that an instant is exact; within it events ar
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -21,13 +22,16 @@ from policies.backfilling import backfilling
 from policies.mechanism import Mechanism
 from policies.port import Start
 from policies.tenancy import TENANCIES
+from simulator.answers import listed, refused, start_problem, tenant_problem
 from simulator.cluster import Kind
 from simulator.decisions import Decisions
 from simulator.eventlog import EventLog
-from simulator.holders import Reservation, Run
+from simulator.growth import Growth
+from simulator.holders import Lender, Reservation, Run
 from simulator.jobstate import FixedJob, JobState
 from simulator.ondemand import OnDemandService
 from simulator.options import Options
+from simulator.outages import OutageService
 from simulator.stochastic import StochasticJob
 from simulator.system import System
 from workloads.errors import InvariantError
@@ -36,6 +40,7 @@ from workloads.units import SECOND, to_ticks
 
 if TYPE_CHECKING:
     from policies.planning.planbook import PlanBook
+    from simulator.closures import Closures
 
 __all__ = ["Engine", "Sample"]
 
@@ -47,7 +52,8 @@ Sample = tuple[int, int, int, int, int]
 _REPORT_EVERY = 200
 
 #: The order within an instant (hybrid-workloads.md, section 3). Plain integers, because each event multiplies one.
-RELEASE, REQUEUE, PLAN, NOTICE, ARRIVAL, PASS = range(1, 7)
+#: In each turn of an outage what ends comes before what begins.
+RELEASE, REQUEUE, OUTAGE, PLAN, NOTICE, ARRIVAL, PASS = range(1, 8)
 
 
 class Moment(simpy.Event):
@@ -82,11 +88,15 @@ class Engine:
         Told now and then how many jobs have ended.
     book
         Who plans the stochastic jobs; None: there are none.
+    closures
+        Outages; None: there are none.
     decisions
         Where the reasons go; None: nobody wants them.
 
     Attributes
     ----------
+    outages
+        Who carries them out.
     latencies
         Wall-clock seconds of each decision with its scheduling pass.
     planning_seconds
@@ -102,6 +112,7 @@ class Engine:
         log: EventLog,
         progress: Callable[[int], None] | None = None,
         book: PlanBook | None = None,
+        closures: Closures | None = None,
         decisions: Decisions | None = None,
     ) -> None:
         self._env = simpy.Environment()
@@ -109,9 +120,13 @@ class Engine:
         self.system = System(nodes, options, log, self, decisions)
         self._decisions = self.system.decisions
         self._service = OnDemandService(self.system, mechanism, self) if mechanism is not None else None
+        self.outages = OutageService(self.system, self._service, closures) if closures is not None else None
         self._backfill = backfilling(options.backfilling, options.backfill_length)
         self._decisions.ask(self._backfill)
         self._tenants = TENANCIES[options.tenants]
+        # What they are called where they fail.
+        self._rule, self._tenancy = f"backfilling rule {options.backfilling}", f"tenants rule {options.tenants}"
+        self._growth = Growth(options.expansion, self._backfill) if options.expansion != "none" else None
         self._timeout = to_ticks(options.timeout)
         self._pass_per_event = options.passes == "event"
         # Ranks are below this, so that a turn and a rank make one priority. At least 2: SimPy's own priorities.
@@ -139,6 +154,8 @@ class Engine:
         self._env.process(self._feed_arrivals())
         if self._service is not None and self._notices:
             self._env.process(self._feed_notices(self._service))
+        if self.outages is not None:
+            self._env.process(self._feed_outages(self.outages))
         self._env.run(until=self._done)
         self._sample()
 
@@ -167,6 +184,19 @@ class Engine:
             yield self._moment(job.notice, NOTICE, job.rank)
             began = self._enter()
             self._leave(began, passing=service.notice(job))
+
+    def _feed_outages(self, outages: OutageService) -> Generator[simpy.Event, None, None]:
+        for closure in outages.closures.windows:
+            # One that is announced when it begins was not announced.
+            if 0 < closure.announced < closure.start:
+                self._at(closure.announced, OUTAGE, 1, partial(outages.announce, closure))
+        for closure in outages.closures:
+            yield self._moment(closure.start, OUTAGE, 1)
+            began = self._enter()
+            follows = outages.begin(closure)
+            if follows:
+                self._at(closure.end, OUTAGE, 0, partial(outages.end, closure))
+            self._leave(began, passing=follows)
 
     def _live(self, run: Run) -> Generator[simpy.Event, None, None]:
         """The life of a run: to its end, unless it is preempted; a change of its end wakes it."""
@@ -275,6 +305,8 @@ class Engine:
         """An event has happened; unless it was void, a pass follows where anything could start."""
         if not passing:
             return
+        if self.outages is not None:
+            self.outages.collect()
         spent = perf_counter() - began
         if self._pass_due:
             self._spent += spent
@@ -291,12 +323,15 @@ class Engine:
     def _may_start(self) -> bool:
         """Whether a job waits, and free or held nodes (which may be idle reserved ones) would do for the smallest.
 
-        Most instants end here: no rule need look at the queue then.
+        Most instants end here: no rule need look at the queue then. Where running jobs may be expanded, free nodes are
+        reason enough.
         """
         waiting = self.system.waiting
+        if self._growth is not None and self.system.free:
+            return True
         if not waiting.jobs:
             return False
-        free, held, _ = self.system.cluster.totals
+        free, held, _, _ = self.system.cluster.totals
         return free + held >= waiting.smallest()
 
     def _pass(self, _: Any) -> None:
@@ -304,30 +339,46 @@ class Engine:
         began = perf_counter()
         system = self.system
         self._pass_due = False
+        if self.outages is not None:
+            self.outages.start_booked()
         if system.free >= system.waiting.smallest():
-            for start in self._backfill(system):
-                job = self._by_id[start.job_id]
-                system.start(job, ((system.cluster.pool, start.nodes),), start.cause)
+            pool = system.cluster.pool
+            for start in listed(self._rule, self._backfill(system)):
+                job = self._known(start, pool.nodes, self._rule)
+                system.start(job, ((pool, start.nodes),), start.cause)
                 if start.reason:
                     self._decisions.reason(system.now, start.job_id, start)
         # Without held nodes no reservation has any to lend.
         if system.reservations and system.cluster.totals[Kind.HELD] and system.waiting.jobs:
-            for start in self._tenants(system):
+            for start in listed(self._tenancy, self._tenants(system)):
                 self._start_tenant(start)
+        if self._growth is not None and system.free:
+            self._growth(system)
         self.latencies.append(self._spent + perf_counter() - began)
 
     def _sample(self) -> None:
         """Note the machine as the instant has left it."""
         system = self.system
         waiting = system.waiting
-        _, held, busy = system.cluster.totals
+        _, held, busy, _ = system.cluster.totals
         self.samples.append((system.now, busy, held, waiting.jobs, waiting.nodes))
         if self._decisions.enabled:
             self._decisions.instant_over(system, lambda job_id: self._by_id[job_id].waiting)
 
     def _start_tenant(self, start: Start) -> None:
         system = self.system
+        job = self._known(start, system.nodes, self._tenancy)
+        problem = tenant_problem(start, {item.job_id: item.nodes for item in system.reservations})
+        if problem:
+            raise refused(self._tenancy, start, problem)
         draws = start.draws or {}
-        lenders = {item: draws[item.job_id] for item in system.reservations if item.job_id in draws}
-        system.start(self._by_id[start.job_id], lenders.items(), start.cause, lenders)
+        lenders: dict[Lender, int] = {item: draws[item.job_id] for item in system.reservations if item.job_id in draws}
+        system.start(job, lenders.items(), start.cause, lenders)
         self._decisions.drawn(system.now, start, draws)
+
+    def _known(self, start: Start, free: int, policy: str) -> JobState:
+        """The job that a policy starts, if it can be started on so many free nodes."""
+        job = self._by_id.get(start.job_id) if isinstance(start, Start) else None
+        if job is not None and job.waiting and job.min_nodes <= start.nodes <= job.nodes and start.nodes <= free:
+            return job
+        raise refused(policy, start, start_problem(start, job, job is not None and job.waiting, free))

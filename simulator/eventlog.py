@@ -18,11 +18,12 @@ class Entry(NamedTuple):
         ``submit`` (of a stochastic job: of each reservation), ``notice``, ``reserve``, ``time-out``, ``wait`` (an
         on-demand job that cannot get its nodes), ``gather`` (one that waits for promised nodes), ``start``, ``shrink``,
         ``expand``, ``warn``, ``preempt`` (the nodes are given up), ``requeue``, ``expire`` (a reservation is over and
-        its job is not), ``complete``, ``kill``.
+        its job is not), ``complete``, ``kill``. Of outages: ``announce`` (of a window that is not known from the
+        beginning), ``down`` and ``up``, ``reserve`` and ``close`` (of an advance reservation).
     job_id
-        The job it happens to.
+        The job it happens to; of an outage minus its number.
     before, after
-        Nodes before and after: of the job, or of its reservation.
+        Nodes before and after: of the job, of its reservation, or of the outage.
     cause
         Why.
     """

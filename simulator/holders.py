@@ -16,7 +16,7 @@ from simulator.jobstate import FixedJob, JobState
 from simulator.usage import Usage
 from workloads.job import JobType
 
-__all__ = ["Gathering", "Loan", "Reservation", "Run"]
+__all__ = ["Gathering", "Lender", "Loan", "Reservation", "Run"]
 
 
 class Run(Account, ABC):
@@ -34,7 +34,7 @@ class Run(Account, ABC):
     over
         Whether it has given its nodes back.
     lenders
-        Nodes that belong to open reservations, by reservation; it is their tenant.
+        Nodes that belong to open reservations, by reservation; it is their tenant. Also those of an advance one.
     plan
         The open reservation whose plan it is in.
     claims
@@ -71,7 +71,7 @@ class Run(Account, ABC):
         self.expected_end = now
         self.warned = False
         self.over = False
-        self.lenders: dict[Reservation, int] = {}
+        self.lenders: dict[Lender, int] = {}
         self.plan: Reservation | None = None
         self.claims: list[tuple[Gathering, int]] = []
         self.beneficiary: Reservation | None = None
@@ -113,7 +113,7 @@ class Run(Account, ABC):
     def owes(self, job_id: int) -> int:
         if not self.lenders:
             return 0
-        return sum(nodes for reservation, nodes in self.lenders.items() if reservation.job_id == job_id)
+        return sum(nodes for lender, nodes in self.lenders.items() if lender.job_id == job_id)
 
     def promised(self) -> int:
         """Under warning: nodes promised to arrived jobs."""
@@ -136,15 +136,38 @@ class Run(Account, ABC):
         """Secure what a preemption leaves and account for the rest."""
 
 
-class Reservation(Account):
-    """Nodes kept for an on-demand job that gave notice; its account holds the idle ones.
+class Lender(Account, ABC):
+    """Nodes set aside for somebody; its account holds the idle ones, others are lent to running jobs.
+
+    Attributes
+    ----------
+    tenants
+        Nodes lent to running jobs, by run.
+    """
+
+    __slots__ = ("tenants",)
+
+    def __init__(self) -> None:
+        super().__init__(Kind.HELD)
+        self.tenants: dict[Run, int] = {}
+
+    @property
+    @abstractmethod
+    def job_id(self) -> int:
+        """Under what number the event log tells of it."""
+
+    @property
+    def lent(self) -> int:
+        return sum(self.tenants.values()) if self.tenants else 0
+
+
+class Reservation(Lender):
+    """Nodes kept for an on-demand job that gave notice.
 
     Attributes
     ----------
     job
         The on-demand job.
-    tenants
-        Nodes lent to running jobs.
     planned
         The runs of its plan.
     coming
@@ -153,12 +176,11 @@ class Reservation(Account):
         False once the job has started, was sent to the queue, or did not come in time.
     """
 
-    __slots__ = ("coming", "job", "open", "planned", "tenants")
+    __slots__ = ("coming", "job", "open", "planned")
 
     def __init__(self, job: FixedJob) -> None:
-        super().__init__(Kind.HELD)
+        super().__init__()
         self.job = job
-        self.tenants: dict[Run, int] = {}
         self.planned: list[Run] = []
         self.coming: dict[Run, None] = {}
         self.open = True
@@ -174,10 +196,6 @@ class Reservation(Account):
     @property
     def idle(self) -> int:
         return self.nodes
-
-    @property
-    def lent(self) -> int:
-        return sum(self.tenants.values()) if self.tenants else 0
 
     @property
     def missing(self) -> int:

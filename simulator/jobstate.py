@@ -90,6 +90,14 @@ class JobState(ABC):
         self.shrinks = 0
         self.lost = 0
 
+    @property
+    def user(self) -> str:
+        return self.job.user
+
+    @property
+    def project(self) -> str:
+        return self.job.project
+
     @abstractmethod
     def limit(self, nodes: int) -> int:
         """Walltime of the next run at that size."""

@@ -11,6 +11,7 @@ from typing import Protocol
 from policies.lending import give_back
 from policies.mechanism import Mechanism
 from policies.port import Expand, Expect, Hold, Preempt, Shrink
+from simulator.answers import hold_problem, listed, plan_problem, refused, room_problem
 from simulator.holders import Gathering, Loan, Reservation, Run
 from simulator.jobstate import FixedJob
 from simulator.run import MalleableRun
@@ -47,6 +48,8 @@ class OnDemandService:
         self._system = system
         self._on_notice = mechanism.on_notice
         self._on_arrival = mechanism.on_arrival
+        # What they are called where they fail.
+        self._noticing, self._arriving = f"notice strategy {mechanism.notice}", f"arrival strategy {mechanism.arrival}"
         self._timers = timers
         self._reservations: dict[int, Reservation] = {}
         self._loans: dict[int, list[Loan]] = {}
@@ -54,23 +57,34 @@ class OnDemandService:
     def notice(self, job: FixedJob) -> bool:
         """A notice comes; returns whether anything follows from it."""
         system = self._system
-        actions = self._on_notice(system, job)
-        held = [action.nodes for action in actions if isinstance(action, Hold)]
+        actions = listed(self._noticing, self._on_notice(system, job))
+        held = [action for action in actions if isinstance(action, Hold)]
         if not held:
+            if actions:
+                raise refused(
+                    self._noticing, actions[0], "a plan needs a reservation: a Hold must be among the answers"
+                )
             return False
         reservation = Reservation(job)
+        count = sum(action.nodes for action in held)
+        problem = hold_problem(count, system.free, reservation)
+        if problem:
+            raise refused(self._noticing, Hold(count), problem)
         self._reservations[job.job_id] = reservation
         self._loans[job.job_id] = []
         system.log(system.now, "notice", job.job_id, 0, 0)
-        system.open(reservation, sum(held))
-        system.decisions.planned(system.now, job.job_id, actions, system.runs)
+        system.open(reservation, count)
         for action in actions:
-            if isinstance(action, Expect | Preempt):
-                run = system.runs[action.job_id]
+            run = system.runs.get(getattr(action, "job_id", -1))
+            problem = plan_problem(action, run, system.now)
+            if problem:
+                raise refused(self._noticing, action, problem)
+            if run is not None and isinstance(action, Expect | Preempt):
                 run.plan = reservation
                 reservation.planned.append(run)
                 if isinstance(action, Preempt):
                     self._timers.plan(system.now if action.at is None else action.at, run, reservation)
+        system.decisions.planned(system.now, job.job_id, actions, system.runs)
         self._timers.time_out(reservation)
         return True
 
@@ -135,9 +149,13 @@ class OnDemandService:
         missing -= taken
         if missing:
             self._make_room(job, gathering, missing)
+        self._launch_or_wait(gathering)
+
+    def _launch_or_wait(self, gathering: Gathering) -> None:
+        system = self._system
         if gathering.awaited:
             system.expect_gathering(gathering)
-            system.log(system.now, "gather", job.job_id, 0, gathering.nodes, "waits for nodes under warning")
+            system.log(system.now, "gather", gathering.job.job_id, 0, gathering.nodes, "waits for nodes under warning")
         else:
             self.launch(gathering)
 
@@ -150,6 +168,33 @@ class OnDemandService:
             )
         system.forget(gathering.release)
         system.start(gathering.job, [(gathering, gathering.nodes)], "arrival")
+
+    def replace(self, gathering: Gathering) -> None:
+        """Nodes that an arrived job had, or was promised, have failed: find others, or let it wait with none."""
+        system, job = self._system, gathering.job
+        leaving = system.leaving.values()
+        promised = sum(count for run in leaving for other, count in run.claims if other is gathering)
+        missing = job.nodes - gathering.nodes - promised
+        lacking = missing - system.free
+        system.forget(gathering.release)
+        gathering.release = None
+        if lacking > 0 and self._on_arrival.room(system, job) < lacking:
+            system.log(system.now, "wait", job.job_id, 0, 0, "not enough nodes could be freed")
+            if not job.waiting:
+                system.submit(job, urgent=True)
+            for run in leaving:
+                if any(other is gathering for other, _ in run.claims):
+                    run.claims = [claim for claim in run.claims if claim[0] is not gathering]
+                    system.expect(run)
+            system.release(gathering)
+            return
+        if job.waiting:
+            system.waiting.remove(job)
+        taken = min(missing, system.free)
+        system.cluster.move(system.cluster.pool, gathering, taken, system.now)
+        if missing > taken:
+            self._make_room(job, gathering, missing - taken)
+        self._launch_or_wait(gathering)
 
     def complete(self, run: Run) -> None:
         """An on-demand job ends: its nodes go back to the lenders, in the order of lending."""
@@ -186,20 +231,20 @@ class OnDemandService:
         system = self._system
         loans = self._loans.setdefault(job.job_id, [])
         cause = f"for {job.job_id}"
-        actions = self._on_arrival.make_room(system, job, missing)
+        needed = missing
+        actions = listed(self._arriving, self._on_arrival.make_room(system, job, missing))
         system.decisions.chosen(system.now, job.job_id, actions, system.runs)
         for action in actions:
-            run = system.runs[action.job_id]
-            if isinstance(action, Shrink):
-                if not isinstance(run, MalleableRun) or run.nodes - action.nodes < run.min_nodes:
-                    raise InvariantError(f"job {action.job_id} cannot give up {action.nodes} of {run.nodes} nodes")
+            run = system.runs.get(getattr(action, "job_id", -1))
+            problem = room_problem(action, run, missing)
+            if run is None or problem:
+                raise refused(self._arriving, action, problem)
+            if isinstance(action, Shrink) and isinstance(run, MalleableRun):
                 run.job.shrinks += 1
                 self._lend(loans, job.job_id, Loan(run, action.nodes, was_shrunk=True))
                 system.resize(run, gathering, -action.nodes, cause)
                 missing -= action.nodes
             else:
-                if not system.is_preemptible(run):
-                    raise InvariantError(f"job {action.job_id} may not be preempted")
                 count = min(run.nodes - run.borrowed, missing)
                 # A tenant is no lender.
                 if not run.borrowed:
@@ -207,7 +252,10 @@ class OnDemandService:
                 system.preempt(run, cause, claim=(gathering, count))
                 missing -= count
         if missing > 0:
-            raise InvariantError(f"the arrival strategy left job {job.job_id} without {missing} of its nodes")
+            raise InvariantError(
+                f"the {self._arriving} found {needed - missing} of the {needed} nodes that job {job.job_id} misses, "
+                f"but had said that there was room"
+            )
 
     def _lend(self, loans: list[Loan], borrower: int, loan: Loan) -> None:
         loans.append(loan)

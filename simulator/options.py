@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Literal
 
 from policies.backfilling import backfilling
+from policies.expansion import EXPANSIONS
 from policies.order import ORDERS
 from policies.tenancy import TENANCIES
 from workloads.errors import ParameterError, UnknownNameError
@@ -31,6 +32,8 @@ class Options:
     tenants
         Who may run on idle reserved nodes: ``any`` job that fits on them, one whose walltime ``fits`` before the
         estimated arrival, or ``none``.
+    expansion
+        Which running malleable jobs grow into nodes that nobody in the queue can use: ``none``, ``greedy`` or ``even``.
     warning
         Time between the preemption of a malleable job and the release of its nodes [s].
     timeout
@@ -54,6 +57,7 @@ class Options:
     backfill_length: Literal["walltime", "runtime"] = "walltime"
     passes: Literal["instant", "event"] = "instant"
     tenants: str = "any"
+    expansion: str = "none"
     warning: float = 120.0
     timeout: float = 600.0
     checkpoint_variation: float = 0.0
@@ -79,7 +83,8 @@ class Options:
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
             raise ParameterError("seed", "a whole number >= 0", self.seed)
         # The registries refuse unknown names.
-        _ = ORDERS[self.order], TENANCIES[self.tenants], backfilling(self.backfilling, self.backfill_length)
+        _ = ORDERS[self.order], TENANCIES[self.tenants], EXPANSIONS[self.expansion]
+        _ = backfilling(self.backfilling, self.backfill_length)
 
     @classmethod
     def of(cls, **options: object) -> Options:

@@ -12,6 +12,7 @@ from simulator.eventlog import Entry
 from simulator.options import Options
 from simulator.stochastic import ReservationRecord
 from workloads.job import Job, JobType
+from workloads.outages import Outage
 
 if TYPE_CHECKING:
     from policies.planning.planbook import Planned
@@ -88,6 +89,8 @@ class Accounting(NamedTuple):
         Reserved, or waiting for a warned victim.
     idle
         Neither occupied nor held.
+    down
+        Taken away by maintenance or failures.
     """
 
     compute: int
@@ -97,6 +100,7 @@ class Accounting(NamedTuple):
     warning: int
     held: int
     idle: int
+    down: int = 0
 
 
 @dataclass(frozen=True)
@@ -131,6 +135,10 @@ class Records:
         Wall-clock seconds of planning, which are not in ``engine_seconds`` nor in ``latencies``.
     stochastic
         One for each stochastic job, in the order of the job table.
+    outages
+        Those that were given, and those that were drawn until the end; the event log tells of them by their place here.
+    down
+        (time, nodes that are down) from each change on; nothing where there are no outages.
     table
         The job table that was simulated.
     decisions
@@ -150,5 +158,7 @@ class Records:
     origin: int
     planning_seconds: float = 0.0
     stochastic: Sequence[StochasticRecord] = ()
+    outages: Sequence[Outage] = ()
+    down: Sequence[tuple[int, int]] = ()
     table: Sequence[Job] = ()
     decisions: Sequence[Decision] | None = None

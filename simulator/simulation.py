@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from time import perf_counter
 from typing import TYPE_CHECKING
 
 from policies.mechanism import BASELINE, Mechanism, parse_mechanism
+from simulator.closures import Closures
 from simulator.decisions import Decisions
 from simulator.engine import Engine
 from simulator.eventlog import EventLog
@@ -19,7 +20,9 @@ from simulator.records import Accounting, JobRecord, StochasticRecord
 from simulator.result import Result
 from simulator.stochastic import StochasticJob
 from workloads.errors import InputError, InvariantError, ParameterError
+from workloads.failures import FailureRate
 from workloads.job import Job, JobType
+from workloads.outages import Outage, check_outages
 from workloads.units import to_ticks
 from workloads.validation import check_jobs
 
@@ -40,6 +43,8 @@ def simulate(
     progress: Callable[[int], None] | None = None,
     planner: Planner | None = None,
     plans: Mapping[str, ReservationPlan] | None = None,
+    outages: Sequence[Outage] = (),
+    failures: FailureRate | None = None,
     **options: object,
 ) -> Result:
     """Replay a job table on a machine of ``nodes`` nodes.
@@ -64,9 +69,13 @@ def simulate(
         How stochastic jobs are planned at submission (:class:`policies.planning.planbook.Planner`).
     plans
         Plans that are given, by the name that stochastic jobs have for them; times in seconds.
+    outages
+        Maintenance, failures and advance reservations, on the job table's clock.
+    failures
+        More failures, at a rate, from the first event of the table on.
     **options
         Fields of :class:`simulator.options.Options`: ``order``, ``backfilling``, ``backfill_length``, ``passes``,
-        ``tenants``, ``warning``, ``timeout``, ``checkpoint_variation``, ``checkpoint_mode``, ``seed``.
+        ``tenants``, ``expansion``, ``warning``, ``timeout``, ``checkpoint_variation``, ``checkpoint_mode``, ``seed``.
 
     Returns
     -------
@@ -98,9 +107,12 @@ def simulate(
         raise InputError("there are no jobs to simulate")
     check_jobs(table, nodes=nodes)
     book = _book(table, planner, plans)
+    closures = _closures(table, nodes, list(outages), failures)
 
     with _collector_paused():
-        return _simulated(table, nodes, served_by, settings, EventLog(events), progress, book, Decisions(decisions))
+        return _simulated(
+            table, nodes, served_by, settings, EventLog(events), progress, book, closures, Decisions(decisions)
+        )
 
 
 @contextmanager
@@ -123,16 +135,17 @@ def _simulated(
     log: EventLog,
     progress: Callable[[int], None] | None,
     book: PlanBook | None,
+    closures: Closures | None,
     decisions: Decisions,
 ) -> Result:
     began = perf_counter()
-    origin = to_ticks(min(time for job in table for time in (job.submit, job.notice) if time is not None))
+    origin = _origin(table)
     ranks = {job_id: rank for rank, job_id in enumerate(sorted(job.job_id for job in table))}
     baseline = served_by is None
     states = [
         job_state(job, row, ranks[job.job_id], origin, options, baseline=baseline) for row, job in enumerate(table)
     ]
-    engine = Engine(states, nodes, served_by, options, log, progress, book, decisions)
+    engine = Engine(states, nodes, served_by, options, log, progress, book, closures, decisions)
     engine.run()
     accounting = _account(engine, states)
     return Result(
@@ -149,9 +162,29 @@ def _simulated(
         origin=origin,
         planning_seconds=engine.planning_seconds,
         stochastic=[_course(state) for state in states if isinstance(state, StochasticJob)],
+        outages=closures.outages if closures is not None else (),
+        down=engine.outages.course if engine.outages is not None else (),
         table=table,
         decisions=decisions.entries if decisions.enabled else None,
     )
+
+
+def _origin(table: list[Job]) -> int:
+    """Ticks of the table's clock at its first event."""
+    return to_ticks(min(time for job in table for time in (job.submit, job.notice) if time is not None))
+
+
+def _closures(table: list[Job], nodes: int, outages: list[Outage], failures: FailureRate | None) -> Closures | None:
+    """The outages, if there are any; what makes no sense is refused."""
+    if not outages and failures is None:
+        return None
+    check_outages(outages, nodes)
+    known = {job.job_id for job in table}
+    for number, outage in enumerate(outages, start=1):
+        for job_id in outage.jobs:
+            if job_id not in known:
+                raise InputError(f"jobs of outage {number} must be in the job table, and there is no job {job_id}")
+    return Closures(outages, failures, nodes, _origin(table))
 
 
 def _book(table: list[Job], planner: Planner | None, plans: Mapping[str, ReservationPlan] | None) -> PlanBook | None:
@@ -210,13 +243,13 @@ def _account(engine: Engine, states: list[JobState]) -> Accounting:
     """Where all node-ticks went; a sum that does not close is a defect."""
     came = [state for state in states if state.first_submit >= 0]
     if not came:
-        return Accounting(0, 0, 0, 0, 0, 0, 0)
+        return Accounting(0, 0, 0, 0, 0, 0, 0, 0)
     elapsed = max(state.end or 0 for state in came) - min(state.first_submit for state in came)
     system, usage = engine.system, engine.system.usage
-    idle, held, busy = system.cluster.node_ticks(system.now)
-    if usage.total() != busy or idle + held + busy != system.nodes * elapsed:
+    idle, held, busy, down = system.cluster.node_ticks(system.now)
+    if usage.total() != busy or idle + held + busy + down != system.nodes * elapsed:
         raise InvariantError(
             f"the runs account for {usage.total()} of {busy} busy node-ticks, "
-            f"and {idle + held + busy} of {system.nodes * elapsed} node-ticks are accounted for"
+            f"and {idle + held + busy + down} of {system.nodes * elapsed} node-ticks are accounted for"
         )
-    return Accounting(usage.compute, usage.setup, usage.checkpoint, usage.lost, usage.warning, held, idle)
+    return Accounting(usage.compute, usage.setup, usage.checkpoint, usage.lost, usage.warning, held, idle, down)

@@ -17,7 +17,8 @@ from policies.port import Window
 from simulator.cluster import Account, Cluster
 from simulator.decisions import Decisions
 from simulator.eventlog import EventLog
-from simulator.holders import Gathering, Reservation, Run
+from simulator.fairshare import UsageLedger
+from simulator.holders import Gathering, Lender, Reservation, Run
 from simulator.jobstate import JobState
 from simulator.kinds import begin_run
 from simulator.options import Options
@@ -66,15 +67,18 @@ class System:
     ) -> None:
         self.now = 0
         self.cluster = Cluster(nodes)
-        self.waiting = Queue(ORDERS[options.order])
+        order = ORDERS[options.order]
+        self.waiting = Queue(order, options.order)
+        self.ledger = UsageLedger(order.half_life) if order.half_life is not None else None
         self.runs: dict[int, Run] = {}
+        self.leaving: dict[int, Run] = {}
         self.reservations: list[Reservation] = []
         self.releases: list[tuple[int, int, int]] = []
         self.windows: Sequence[Window] = ()
         self.usage = Usage()
         self.log = log
+        self.warning = to_ticks(options.warning)
         self.decisions = decisions or Decisions()
-        self._warning = to_ticks(options.warning)
         self._timing = timing
 
     # What policies see.
@@ -89,7 +93,7 @@ class System:
 
     @property
     def queue(self) -> Sequence[JobState]:
-        return self.waiting.in_order(self.now)
+        return self.waiting.in_order(self)
 
     @property
     def on_demand_waits(self) -> bool:
@@ -98,6 +102,9 @@ class System:
     @property
     def running(self) -> Collection[Run]:
         return self.runs.values()
+
+    def group_usage(self, group: str | None) -> float:
+        return self.ledger.used(group, self.now) if self.ledger is not None else 0.0
 
     # Transitions.
 
@@ -108,14 +115,14 @@ class System:
     def requeue(self, job: JobState) -> None:
         """A preempted job enters the queue again."""
         self.log(self.now, "requeue", job.job_id, 0, 0)
-        self.waiting.add(job, self.now)
+        self.waiting.add(job, self.now, urgent=job.type is JobType.ON_DEMAND)
 
     def start(
         self,
         job: JobState,
         sources: Iterable[tuple[Account, int]],
         cause: str,
-        lenders: Mapping[Reservation, int] | None = None,
+        lenders: Mapping[Lender, int] | None = None,
     ) -> Run:
         """Start a job on nodes of these accounts; those of ``lenders`` are borrowed."""
         now = self.now
@@ -125,15 +132,17 @@ class System:
         for account, count in sources:
             self.cluster.move(account, run, count, now)
         if lenders:
-            for reservation, count in lenders.items():
-                run.lenders[reservation] = count
-                reservation.tenants[run] = count
+            for lender, count in lenders.items():
+                run.lenders[lender] = count
+                lender.tenants[run] = count
         run.begin()
         job.runs += 1
         if job.start is None:
             job.start = now
         self.runs[job.job_id] = run
-        self._expect(run)
+        if self.ledger is not None:
+            self.ledger.hold(job, run.nodes, now)
+        self.expect(run)
         self.log(now, "start", job.job_id, 0, run.nodes, cause)
         self._timing.began(run)
         return run
@@ -162,8 +171,9 @@ class System:
         cause: str,
         claim: tuple[Gathering, int] | None = None,
         beneficiary: Reservation | None = None,
+        failed: tuple[Account, int] | None = None,
     ) -> None:
-        """Preempt a run: a malleable one gets its warning, a rigid one gives up its nodes and is queued at once.
+        """Preempt a run: a malleable one gets its warning, others give up their nodes and are queued at once.
 
         Parameters
         ----------
@@ -175,25 +185,30 @@ class System:
             An arrived job and how many of the nodes it gets.
         beneficiary
             The reservation in whose plan this stands; it gets the nodes first.
+        failed
+            Nodes that have failed, and where they go. Nobody is warned then.
         """
         job, now = run.job, self.now
         job.preemptions += 1
         run.stop(now, self.usage)
         run.plan = None
         run.beneficiary = beneficiary
-        if isinstance(run, MalleableRun):
+        if isinstance(run, MalleableRun) and failed is None:
             run.warned = True
-            run.end = now + self._warning
+            run.end = now + self.warning
             del self.runs[job.job_id]
+            self.leaving[job.job_id] = run
             if beneficiary is not None:
                 beneficiary.coming[run] = None
             if claim is not None:
                 self.promise(run, *claim)
             else:
-                self._expect(run)
+                self.expect(run)
             self.log(now, "warn", job.job_id, run.nodes, run.nodes, cause)
         else:
             self.log(now, "preempt", job.job_id, run.nodes, 0, cause)
+            if failed is not None:
+                self.cluster.move(run, *failed, now)
             if claim is not None:
                 self.cluster.move(run, *claim, now)
             self._leave(run)
@@ -206,12 +221,12 @@ class System:
         run.claims.append((gathering, count))
         gathering.awaited += 1
         gathering.ready = max(gathering.ready, run.end)
-        self._expect(run)
+        self.expect(run)
 
     def vacate(self, run: Run) -> list[Gathering]:
         """A warning is over: the nodes are given up. Returns the arrived jobs that now have all of theirs."""
         job = run.job
-        self.usage.lose_to_warning(job, run.nodes * self._warning, self.now)
+        self.usage.lose_to_warning(job, run.nodes * self.warning, self.now)
         self.log(self.now, "preempt", job.job_id, run.nodes, 0, "warning over")
         complete = []
         for gathering, count in run.claims:
@@ -233,20 +248,22 @@ class System:
         else:
             self.cluster.move(other, run, change, self.now)
         run.resized(self.now)
-        self._expect(run)
+        if self.ledger is not None:
+            self.ledger.hold(run.job, run.nodes, self.now)
+        self.expect(run)
         self.log(self.now, "shrink" if change < 0 else "expand", run.job_id, before, run.nodes, cause)
         self._timing.changed(run)
 
     def give_away(self, run: Run) -> None:
         """The nodes of a run that is over: borrowed ones return, a planned victim's go to its reservation first."""
         if run.lenders:
-            for reservation, count in run.lenders.items():
-                del reservation.tenants[run]
-                self._reserve(reservation, run, count)
+            for lender, count in run.lenders.items():
+                del lender.tenants[run]
+                self.reserve(lender, run, count)
         beneficiary = run.beneficiary
         if beneficiary is not None:
             beneficiary.coming.pop(run, None)
-            self._reserve(beneficiary, run, min(run.nodes, beneficiary.missing))
+            self.reserve(beneficiary, run, min(run.nodes, beneficiary.missing))
         self.release(run)
 
     def release(self, source: Account) -> None:
@@ -255,13 +272,13 @@ class System:
             for reservation in self.reservations:
                 if not source.nodes:
                     return
-                self._reserve(reservation, source, min(source.nodes, reservation.missing))
+                self.reserve(reservation, source, min(source.nodes, reservation.missing))
         self.cluster.move(source, self.cluster.pool, source.nodes, self.now)
 
     def open(self, reservation: Reservation, count: int) -> None:
         """Open a reservation with ``count`` free nodes."""
         insort(self.reservations, reservation, key=attrgetter("age"))
-        self._reserve(reservation, self.cluster.pool, count)
+        self.reserve(reservation, self.cluster.pool, count)
 
     def stop_collecting(self, reservation: Reservation) -> None:
         """The reservation gets no more released nodes, and its plan ends."""
@@ -276,14 +293,18 @@ class System:
         if reservation in self.reservations:
             self.stop_collecting(reservation)
         reservation.open = False
-        for run in reservation.tenants:
-            del run.lenders[reservation]
-            self._expect(run)
-        reservation.tenants.clear()
+        self.dismiss_tenants(reservation)
         for run in reservation.coming:
             run.beneficiary = None
         reservation.coming.clear()
         self.release(reservation)
+
+    def dismiss_tenants(self, lender: Lender) -> None:
+        """Its tenants become ordinary jobs."""
+        for run in lender.tenants:
+            del run.lenders[lender]
+            self.expect(run)
+        lender.tenants.clear()
 
     def expect_gathering(self, gathering: Gathering) -> None:
         """An arrived job that waits for promised nodes will release all its nodes when its walltime is over."""
@@ -296,13 +317,14 @@ class System:
         if release is not None:
             del self.releases[bisect_left(self.releases, release)]
 
-    def _reserve(self, reservation: Reservation, source: Account, count: int) -> None:
+    def reserve(self, lender: Lender, source: Account, count: int) -> None:
+        """Set nodes of an account aside."""
         if count:
-            before = reservation.nodes + reservation.lent
-            self.cluster.move(source, reservation, count, self.now)
-            self.log(self.now, "reserve", reservation.job_id, before, reservation.nodes + reservation.lent)
+            before = lender.nodes + lender.lent
+            self.cluster.move(source, lender, count, self.now)
+            self.log(self.now, "reserve", lender.job_id, before, lender.nodes + lender.lent)
 
-    def _expect(self, run: Run) -> None:
+    def expect(self, run: Run) -> None:
         """Enter, or enter anew, when a run is expected to release how many nodes."""
         if run.release is not None:
             self.forget(run.release)
@@ -315,10 +337,11 @@ class System:
     def _leave(self, run: Run) -> None:
         run.over = True
         run.plan = None
-        if not run.warned:
-            del self.runs[run.job_id]
+        del (self.leaving if run.warned else self.runs)[run.job_id]
         self.forget(run.release)
         run.release = None
+        if self.ledger is not None:
+            self.ledger.hold(run.job, 0, self.now)
 
     def is_preemptible(self, run: Run) -> bool:
         """Whether a run goes on, may be preempted, and is not under warning."""

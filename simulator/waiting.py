@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from operator import attrgetter
 
 from policies.order import Order
+from policies.port import SystemView
 from simulator.jobstate import JobState
 from workloads.errors import InvariantError
 
@@ -23,6 +24,8 @@ class Queue:
     ----------
     order
         The queue order of all but waiting on-demand jobs.
+    name
+        What it is called where it fails.
 
     Attributes
     ----------
@@ -30,8 +33,11 @@ class Queue:
         How many wait, and the sum of their requested sizes.
     """
 
-    def __init__(self, order: Order) -> None:
+    def __init__(self, order: Order, name: str = "given") -> None:
         self._order = order
+        self._name = name
+        # A dynamic order is sorted once for an instant, unless somebody comes.
+        self._sorted_at = -1
         self._urgent: list[JobState] = []
         self._jobs: list[JobState] = []
         self.jobs = 0
@@ -49,13 +55,36 @@ class Queue:
             self._smallest = min(self._sizes, default=0)
         return self._smallest
 
-    def in_order(self, now: int) -> Sequence[JobState]:
-        """All waiting jobs, first to last."""
-        if not self._order.static:
-            for job in self._jobs:
-                job.order_key = (self._order.key(job, now), job.row)
-            self._jobs.sort(key=_KEY)
+    def in_order(self, view: SystemView) -> Sequence[JobState]:
+        """All waiting jobs, first to last.
+
+        Raises
+        ------
+        InvariantError
+            If the order fails, or its keys cannot be compared.
+        """
+        if not self._order.static and self._sorted_at != view.now:
+            self._sort(view)
         return self._urgent + self._jobs if self._urgent else self._jobs
+
+    def _sort(self, view: SystemView) -> None:
+        order, now = self._order, view.now
+        try:
+            if order.at is not None:
+                key_of = order.at(view)
+                keyed = [(key_of(job), job.row, job) for job in self._jobs]
+            else:
+                key = order.key
+                keyed = [(key(job, now), job.row, job) for job in self._jobs]
+            # No two rows are equal, so that jobs are never compared.
+            keyed.sort()
+        except Exception as error:
+            raise self._failed(error) from error
+        self._jobs = [job for _, _, job in keyed]
+        self._sorted_at = now
+
+    def _failed(self, error: Exception) -> InvariantError:
+        return InvariantError(f"the order {self._name} cannot sort the queue: {type(error).__name__}: {error}")
 
     def add(self, job: JobState, now: int, *, urgent: bool = False) -> None:
         """Put a job in its place.
@@ -76,12 +105,22 @@ class Queue:
         if urgent:
             insort(self._urgent, job, key=_ARRIVAL)
             return
-        job.order_key = (self._order.key(job, now), job.row)
-        # Most arrivals go to the end.
-        if self._order.static and self._jobs and self._jobs[-1].order_key > job.order_key:
-            insort(self._jobs, job, key=_KEY)
-        else:
+        if not self._order.static:
+            self._sorted_at = -1
             self._jobs.append(job)
+            return
+        try:
+            key = self._order.key(job, now)
+            if key != key:
+                raise ValueError(f"the key of job {job.job_id} is {key}")
+            job.order_key = (key, job.row)
+            # Most arrivals go to the end.
+            if self._jobs and self._jobs[-1].order_key > job.order_key:
+                insort(self._jobs, job, key=_KEY)
+            else:
+                self._jobs.append(job)
+        except Exception as error:
+            raise self._failed(error) from error
 
     def remove(self, job: JobState) -> None:
         """Take a job out.

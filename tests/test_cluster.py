@@ -23,13 +23,13 @@ class ClusterMachine(RuleBasedStateMachine):
         self.cluster = Cluster(NODES)
         self.now = 0
         self.counted = {self.cluster.pool: NODES}
-        self.spent = [0, 0, 0]
+        self.spent = [0, 0, 0, 0]
 
     @rule(target=accounts)
     def the_pool(self) -> Account:
         return self.cluster.pool
 
-    @rule(target=accounts, kind=st.sampled_from([Kind.HELD, Kind.BUSY]))
+    @rule(target=accounts, kind=st.sampled_from([Kind.HELD, Kind.BUSY, Kind.DOWN]))
     def open_account(self, kind: int) -> Account:
         account = Account(kind)
         self.counted[account] = 0
@@ -77,4 +77,4 @@ def test_time_does_not_run_backwards() -> None:
 def test_accounting_can_begin_later() -> None:
     cluster = Cluster(4)
     cluster.restart_accounting(100)
-    assert cluster.node_ticks(110) == (40, 0, 0)
+    assert cluster.node_ticks(110) == (40, 0, 0, 0)

@@ -8,26 +8,58 @@ import re
 from pathlib import Path
 
 import pytest
+from matplotlib.image import imread
 
 from experiments.cli import COMMANDS
 from policies.mechanism import MECHANISMS
 from policies.tenancy import TENANCIES
+from tests.documentation.blocks import blocks_of, commands, comparable
+from tests.documentation.given import provide
+from tests.documentation.session import NOT_RUN, PAGES, ROOT, Session, excuse_of, read_through
 from tests.test_architecture import MODULES, name_of
 
-ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+def name_of_page(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_python_blocks_run(page: Path) -> None:
-    names: dict[str, object] = {}
-    for block in re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL):
-        exec(compile(block, page.name, "exec"), names)
-    if page == ROOT / "README.md":
-        assert {"result", "shortest_first"} <= set(names)
+@pytest.mark.parametrize("page", PAGES, ids=name_of_page)
+def test_blocks_run_and_print_what_the_page_shows(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    provide(page)
+    for block, printed in read_through(Session(page)):
+        place = (
+            f"{page.name}:{block.first + 1}; `python -m tests.documentation {page.relative_to(ROOT)}` renews the page"
+        )
+        if printed is not None:
+            assert comparable(block.text) == comparable(printed), place
+        if block.kind == "picture":
+            assert block.file is not None
+            assert same_picture(page.parent / block.file, Path(block.text)), place
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def same_picture(shown: Path, drawn: Path) -> bool:
+    """Whether two pictures are of one size and differ in no more than the rendering of lines and letters."""
+    one, other = (imread(path)[..., :3] for path in (shown, drawn))
+    if one.shape != other.shape:
+        return False
+    rows, columns = (one.shape[0] // 8 * 8, one.shape[1] // 8 * 8)
+    blurred = [
+        image[:rows, :columns].reshape(rows // 8, 8, columns // 8, 8, 3).mean(axis=(1, 3)) for image in (one, other)
+    ]
+    return bool(abs(blurred[0] - blurred[1]).mean() < 0.005)
+
+
+def test_a_reason_for_every_command_that_is_not_run_and_no_other() -> None:
+    needed = set()
+    for page in PAGES:
+        for block in blocks_of(page):
+            lines = commands(block.text) if block.kind == "console" else block.text.splitlines()
+            needed |= {excuse_of(name_of_page(page), line) for line in lines}
+    assert needed >= set(NOT_RUN)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of_page)
 def test_links_lead_somewhere(page: Path) -> None:
     prose = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
     for target in re.findall(r"\]\(([^)#]+)\)", prose):

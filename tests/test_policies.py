@@ -135,9 +135,11 @@ class TestEasy:
 
     def test_the_head_alone_holds_a_promise(self) -> None:
         view = View(6, [Waiting(1, 8), Waiting(2, 7)], releases=[(20, 9, 4)])
-        assert Easy().promises(view) == [Promise(1, 20)]
+        assert Easy().promises(view) == [Promise(1, 20, 8)]
         # Job 1 starts and comes back at 30; nothing will ever do for job 3.
-        assert Easy().promises(View(6, [Waiting(1, 5, 30), Waiting(2, 3)], releases=[(40, 9, 4)])) == [Promise(2, 30)]
+        assert Easy().promises(View(6, [Waiting(1, 5, 30), Waiting(2, 3)], releases=[(40, 9, 4)])) == [
+            Promise(2, 30, 3)
+        ]
         assert Easy().promises(View(6, [Waiting(3, 11)], releases=[(20, 9, 4)])) == []
         assert Easy().promises(View(6, [Waiting(1, 6)])) == []
 

@@ -25,6 +25,7 @@ options = st.fixed_dictionaries(
         "tenants": st.sampled_from(["any", "any", "fits", "none"]),
         "backfill_length": st.sampled_from(["walltime", "walltime", "runtime"]),
         "passes": st.sampled_from(["instant", "instant", "event"]),
+        "expansion": st.sampled_from(["none", "none", "greedy", "even"]),
     }
 )
 
@@ -42,8 +43,12 @@ def sizes_over_time(result: Result) -> dict[int, list[tuple[int, int, str]]]:
 
 @every_mechanism
 @settings(max_examples=50)
-@given(table=job_tables(), chosen=options)
-def test_laws(mechanism: str, table: Table, chosen: dict[str, str]) -> None:
+@given(
+    table=job_tables(), chosen=options, backfilling=st.sampled_from(["easy", "easy depth=3", "conservative", "none"])
+)
+def test_laws(mechanism: str, table: Table, chosen: dict[str, str], backfilling: str) -> None:
+    if chosen["backfill_length"] == "walltime" or backfilling.startswith("easy"):
+        chosen = {**chosen, "backfilling": backfilling}
     result = simulate(table.jobs, table.nodes, mechanism, **chosen)
     sizes = sizes_over_time(result)
     by_id = {job.job_id: job for job in table.jobs}

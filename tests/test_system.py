@@ -9,7 +9,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from policies.planning.costs import CostModel
 from policies.planning.plan import ReservationPlan
 from policies.planning.planbook import PlanBook
+from simulator.closures import Closure
 from simulator.eventlog import EventLog
+from simulator.failures import strike
 from simulator.holders import Reservation, Run
 from simulator.jobstate import FixedJob, JobState
 from simulator.kinds import job_state
@@ -19,6 +21,7 @@ from simulator.stochastic import StochasticJob
 from simulator.system import System
 from tests.support import malleable, on_demand, rigid, stochastic
 from workloads.job import JobType
+from workloads.outages import Outage, OutageKind
 from workloads.units import SECOND
 
 NODES = 16
@@ -40,7 +43,7 @@ class Ignored:
 
 
 class SystemMachine(RuleBasedStateMachine):
-    """Starts, preempts, warns, resizes, reserves and completes at random."""
+    """Starts, preempts, warns, resizes, reserves, breaks and completes at random."""
 
     @initialize()
     def begin(self) -> None:
@@ -49,6 +52,7 @@ class SystemMachine(RuleBasedStateMachine):
         self.states: list[JobState] = []
         self.live: list[Run] = []
         self.reservations: list[Reservation] = []
+        self.failures: list[Closure] = []
 
     def pick(self, choice: int, items: list[Run]) -> Run:
         return items[choice % len(items)]
@@ -140,6 +144,30 @@ class SystemMachine(RuleBasedStateMachine):
                 self.system.resubmit(run.job)
         self.forget_the_gone()
 
+    @rule(nodes=st.integers(1, NODES), place=st.floats(0, 1, exclude_max=True))
+    def fail(self, nodes: int, place: float) -> None:
+        now = self.system.now / SECOND
+        outage = Outage(OutageKind.FAILURE, now, now + 1, nodes, place=place)
+        closure = Closure(len(self.failures) + 1, outage, 0)
+        before = {item: item.nodes for item in self.failures}
+        on_demand_jobs = [run.job for run in self.live if run.type is JobType.ON_DEMAND]
+        failed, short = strike(self.system, closure, [item.account for item in self.failures])
+        assert failed == closure.account.nodes <= nodes
+        assert all(item.nodes == count for item, count in before.items())
+        self.failures.append(closure)
+        # Nobody serves on-demand jobs here: those that were hit have their nodes taken away and wait.
+        for gathering in short:
+            assert gathering.job in on_demand_jobs
+            assert gathering.job.waiting
+            self.system.release(gathering)
+        self.forget_the_gone()
+
+    @precondition(lambda self: any(item.nodes for item in self.failures))
+    @rule(choice=st.integers(0, 99))
+    def repair(self, choice: int) -> None:
+        broken = [item for item in self.failures if item.nodes]
+        self.system.release(broken[choice % len(broken)].account)
+
     @precondition(lambda self: self.live)
     @rule(part=st.floats(0, 1))
     def time_passes(self, part: float) -> None:
@@ -152,8 +180,9 @@ class SystemMachine(RuleBasedStateMachine):
     @invariant()
     def nodes_are_conserved(self) -> None:
         held = sum(item.nodes for item in self.reservations)
-        assert self.system.free + held + sum(run.nodes for run in self.live) == NODES
-        assert self.system.cluster.totals == [self.system.free, held, sum(run.nodes for run in self.live)]
+        down = sum(item.nodes for item in self.failures)
+        assert self.system.free + held + sum(run.nodes for run in self.live) + down == NODES
+        assert self.system.cluster.totals == [self.system.free, held, sum(run.nodes for run in self.live), down]
 
     @invariant()
     def the_view_is_true(self) -> None:
@@ -178,7 +207,8 @@ class SystemMachine(RuleBasedStateMachine):
 
     @invariant()
     def sizes_are_legal(self) -> None:
-        assert all(run.min_nodes <= run.nodes <= run.max_nodes for run in self.live)
+        # Under warning nothing is computed, on however many nodes have not failed.
+        assert all((run.warned or run.min_nodes <= run.nodes) and run.nodes <= run.max_nodes for run in self.live)
         assert all(self.system.now <= run.end for run in self.live)
 
 

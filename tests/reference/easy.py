@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import gzip
 import heapq
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 __all__ = ["SwfJobs", "load_swf", "replay_easy", "replay_easy_naive"]
 
@@ -79,6 +79,7 @@ def replay_easy(
     backfill_length: str = "walltime",
     passes: str = "instant",
     tolerance: float = 0,
+    priority: Callable[[int, float], Any] | None = None,
 ) -> list[float]:
     """Start times under FCFS with EASY backfilling.
 
@@ -94,6 +95,8 @@ def replay_easy(
         ``"instant"``, or ``"event"``: a pass after every single event.
     tolerance
         How much later a walltime may end and still count as ending at the same instant.
+    priority
+        Of a job at a time: the queue is sorted by it before each pass, ties in trace order; None: by submit.
 
     Returns
     -------
@@ -128,6 +131,9 @@ def replay_easy(
             queue.append(arrivals[next_arrival])
             next_arrival += 1
             one_done = True
+
+        if priority is not None:
+            queue.sort(key=lambda job, now=now: (priority(job, now), job))  # type: ignore[misc]
 
         # Rule 4a: start queue heads while they fit in the free nodes.
         heads = 0
@@ -182,8 +188,12 @@ def replay_easy_naive(
     *,
     backfill_length: str = "walltime",
     passes: str = "instant",
+    priority: Callable[[int, float, Mapping[int, float]], Any] | None = None,
 ) -> list[float]:
-    """The same as :func:`replay_easy`, recomputing everything from the start times at each pass."""
+    """The same as :func:`replay_easy`, recomputing everything from the start times at each pass.
+
+    A priority is also given the starts until then.
+    """
     jobs = sorted(range(len(submit)), key=lambda job: (submit[job], job))
     length = [min(runtime[job], walltime[job]) for job in range(len(submit))]
     judged_by = length if backfill_length == "runtime" else walltime
@@ -194,6 +204,8 @@ def replay_easy_naive(
         now, *_ = first = min(event for event in events if event not in done)
         done |= {first} if passes == "event" else {event for event in events if event[0] == now}
         waiting = [job for job in jobs if (submit[job], 1, job) in done and job not in start]
+        if priority is not None:
+            waiting.sort(key=lambda job, now=now: (priority(job, now, start), job))  # type: ignore[misc]
         running = [job for job in start if (start[job] + length[job], 0, job) not in done]
         free = machine - sum(nodes[job] for job in running)
         chosen = []

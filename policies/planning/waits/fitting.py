@@ -56,7 +56,7 @@ def fit_waits(
     Returns
     -------
     WaitModel
-        Least squares on the pairs themselves, within alpha >= :data:`~policies.planning.waitmodel.LEAST_ALPHA` and
+        Least squares on the pairs themselves, within alpha >= :data:`.LEAST_ALPHA` and
         gamma >= 0.
 
     Raises

@@ -1,0 +1,109 @@
+"""Expansion: running malleable jobs grow into nodes that nobody in the queue can use.
+
+Called when an instant's pass is over and free nodes are left. Sources: Prabhakaran et al., "A batch system with
+efficient adaptive scheduling for malleable and evolving applications", IPDPS 2015, where Torque and Maui expand
+malleable jobs into idle nodes; hybrid-workloads.md, section 8, which names it as an extension.
+
+An expanded job ends earlier and gives back more, but until then it has nodes that were counted as free. Like a
+backfilled job it may therefore have only such as no reservation and no window needs before its walltime's new end.
+Nodes that open reservations still miss are not given either: they come first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from policies.arrival import even_shares
+from policies.port import Expand, Promise, RunningJob, SystemView
+from policies.profile import Profile
+from policies.reserving import profile_of
+from workloads.errors import ParameterError
+from workloads.job import JobType
+from workloads.registry import Registry, function_of
+
+__all__ = ["EXPANSIONS", "Expansion", "Grow"]
+
+#: Who is expanded by how many nodes, given what the backfilling rule has promised to waiting jobs.
+Expansion = Callable[[SystemView, "Sequence[Promise]"], "list[Expand]"]
+
+
+def _nobody(view: SystemView, promises: Sequence[Promise]) -> list[Expand]:
+    return []
+
+
+@dataclass(frozen=True)
+class Grow:
+    """Expand running malleable jobs as far as no promise is delayed.
+
+    Tenants are left alone, because they have to go when their on-demand job comes.
+
+    Attributes
+    ----------
+    share
+        Who gets what: ``greedy`` fills up one job after the other, the one that started first before the others, ties
+        by id; ``even`` offers all the same number of nodes, capped by what each can use, the remainder one each, by id.
+    """
+
+    share: Literal["greedy", "even"] = "greedy"
+
+    def __post_init__(self) -> None:
+        if self.share not in ("greedy", "even"):
+            raise ParameterError("share", "greedy or even", self.share)
+
+    def __call__(self, view: SystemView, promises: Sequence[Promise]) -> list[Expand]:
+        """The expansions, in the order in which they are to be made."""
+        free = view.free - sum(reservation.missing for reservation in view.reservations)
+        growing = [run for run in view.running if _spare(run)] if free > 0 else []
+        if not growing:
+            return []
+        growing.sort(key=lambda run: (run.start, run.job_id))
+        offers = {run.job_id: _spare(run) for run in growing}
+        if self.share == "even":
+            offers = even_shares(offers, min(free, sum(offers.values())))
+        profile = _promised(view, promises)
+        actions: list[Expand] = []
+        for run in growing:
+            nodes = _harmless(profile, view.now, run, min(offers.get(run.job_id, 0), free))
+            if nodes:
+                actions.append(Expand(run.job_id, nodes))
+                free -= nodes
+        return actions
+
+
+def _spare(run: RunningJob) -> int:
+    """By how many nodes a run may grow."""
+    return run.max_nodes - run.nodes if run.type is JobType.MALLEABLE and not run.borrowed else 0
+
+
+def _promised(view: SystemView, promises: Sequence[Promise]) -> Profile:
+    """What is left of the future beside the reservations."""
+    profile = profile_of(view)
+    waiting = {job.job_id: job for job in view.queue} if promises else {}
+    for promise in promises:
+        job = waiting[promise.job_id]
+        nodes = promise.nodes or job.min_nodes
+        profile.reserve(promise.at, job.limit(nodes), nodes)
+    return profile
+
+
+def _harmless(profile: Profile, now: int, run: RunningJob, nodes: int) -> int:
+    """The most nodes, up to that many, that are free until the run would end with them; they are then taken."""
+    ready = max(now, run.start + run.setup)
+    work = (run.expected_end - ready) * run.nodes
+    while nodes > 0:
+        end = ready + -(-work // (run.nodes + nodes))
+        room = profile.least(end, nodes)
+        if room >= nodes:
+            profile.take(now, end, nodes)
+            return nodes
+        # With fewer it ends later, and what it then reaches leaves it no more than this.
+        nodes = room
+    return 0
+
+
+EXPANSIONS: Registry[Expansion] = Registry("expansion", "holdfast.expansions", function_of("the view and the promises"))
+EXPANSIONS.add("none", _nobody, "running jobs grow by returned loans alone")
+EXPANSIONS.add("greedy", Grow("greedy"), "who started first grows first, as far as no promise is delayed")
+EXPANSIONS.add("even", Grow("even"), "all grow by the same number of nodes, as far as no promise is delayed")

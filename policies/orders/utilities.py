@@ -1,0 +1,134 @@
+"""Orders by a utility that grows while a job waits: WFP, UNICEP, and the score of the ALCF.
+
+All of them raise the "unitless waiting time", the wait over the requested walltime: to wait an hour is worse for a
+job of 20 minutes than for one of six hours. Walltimes below a second count as one, so that nobody divides by zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import isfinite, log2
+
+from policies.port import SystemView, WaitingJob
+from workloads.errors import ParameterError
+from workloads.units import SECOND
+
+__all__ = ["Alcf", "Wfp", "unicep"]
+
+
+@dataclass(frozen=True)
+class Wfp:
+    """WFP: highest (wait / walltime)^exponent x nodes first.
+
+    Attributes
+    ----------
+    exponent
+        3 is WFP3.
+
+    Notes
+    -----
+    Tang, Lan, Desai, Buettner: "Fault-aware, utility-based job scheduling on Blue Gene/P systems", CLUSTER 2009. It is
+    the utility function ``wfp`` that Cobalt publishes (trac.mcs.anl.gov/projects/cobalt/wiki/UtilityFunctions:
+    ``val = (queued_time / wall_time)**3 * size``); the default of its simulator qsim divides by 64 nodes, which changes
+    no order. At its submit a job has the value 0; among equals the input decides.
+    """
+
+    exponent: float = 3.0
+
+    def __post_init__(self) -> None:
+        _positive("exponent", self.exponent)
+
+    def __call__(self, job: WaitingJob, now: int) -> float:
+        """Minus the utility."""
+        walltime = job.walltime
+        ratio = (now - job.submit) / (walltime if walltime > SECOND else SECOND)
+        grown: float = ratio**self.exponent
+        return -grown * job.nodes
+
+
+def unicep(job: WaitingJob, now: int) -> float:
+    """UNICEP: highest wait / (log2(nodes) x walltime) first, which favours small and short jobs.
+
+    Notes
+    -----
+    As Carastan-Santos and de Camargo (SC 2017) quote it from Tang et al. (CLUSTER 2009). log2(1) is 0: a job of one
+    node counts as one of two. Cobalt's own ``unicef`` (same page as ``wfp``) takes ceil(log2(nodes)) - 5, at least 1,
+    because its smallest partition has 64 nodes.
+    """
+    walltime = job.walltime
+    nodes = job.nodes
+    stretched = (walltime if walltime > SECOND else SECOND) * (log2(nodes) if nodes > 2 else 1.0)
+    return -(now - job.submit) / stretched
+
+
+@dataclass(frozen=True)
+class Alcf:
+    """ALCF: the score of its production queues, by wait^2 / walltime^3 x nodes / machine.
+
+    Attributes
+    ----------
+    wfp_factor
+        Weight of the first part.
+    shortest, longest
+        Walltimes count as no less and no more than these [s].
+    fifo_factor
+        So much wait is worth one point [s]; 0: none, as in the queues for production.
+    backfill_factor, backfill_max
+        So much wait is worth one point [s], up to that many points; 0: none.
+
+    Notes
+    -----
+    The ``job_sort_formula`` of the ALCF's PBS servers (``qstat -Bf`` of Polaris, PBS 2022.1.1), with time in seconds::
+
+        base_score + score_boost
+        + enable_wfp * wfp_factor * (eligible_time**2 / min(max(walltime, 21600.0), 43200.0)**3
+                                     * project_priority * nodect / total_cpus)
+        + enable_backfill * min(backfill_max, eligible_time / backfill_factor)
+        + enable_fifo * eligible_time / fifo_factor
+
+    The utility function that the ALCF had configured in Theta's Cobalt is not public as far as we found; its page on
+    Theta's queues says of it what this formula does: larger jobs have a higher priority, and shorter ones accumulate it
+    more quickly. The base score, the boost and the project's priority are not in our logs: they are 0, 0 and 1.
+    """
+
+    wfp_factor: float = 100_000.0
+    shortest: float = 6 * 3600.0
+    longest: float = 12 * 3600.0
+    fifo_factor: float = 0.0
+    backfill_factor: float = 0.0
+    backfill_max: float = 50.0
+
+    def __post_init__(self) -> None:
+        for name in ("wfp_factor", "shortest", "longest"):
+            _positive(name, getattr(self, name))
+        for name in ("fifo_factor", "backfill_factor", "backfill_max"):
+            value = getattr(self, name)
+            if value != 0:
+                _positive(name, value)
+        if self.longest < self.shortest:
+            raise ParameterError("longest", f"at least shortest ({self.shortest:g} s)", self.longest)
+
+    def at(self, view: SystemView) -> Callable[[WaitingJob], float]:
+        """Minus the score of a job now."""
+        now, machine = view.now, view.nodes
+        least, most = self.shortest, self.longest
+        weight = self.wfp_factor / machine
+        fifo, backfill, limit = self.fifo_factor, self.backfill_factor, self.backfill_max
+
+        def key(job: WaitingJob) -> float:
+            wait = (now - job.submit) / SECOND
+            walltime = min(max(job.walltime / SECOND, least), most)
+            score = weight * job.nodes * wait * wait / walltime**3
+            if fifo:
+                score += wait / fifo
+            if backfill:
+                score += min(limit, wait / backfill)
+            return -score
+
+        return key
+
+
+def _positive(name: str, value: float) -> None:
+    if not (isinstance(value, int | float) and isfinite(value) and value > 0):
+        raise ParameterError(name, "a positive number", value)

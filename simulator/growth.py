@@ -1,0 +1,42 @@
+"""Growth: what is done with the nodes that an instant leaves free, where an expansion is asked for."""
+
+from __future__ import annotations
+
+from policies.backfilling import Backfilling
+from policies.expansion import EXPANSIONS
+from simulator.run import MalleableRun
+from simulator.system import System
+from workloads.errors import InvariantError
+
+__all__ = ["Growth"]
+
+
+class Growth:
+    """Expands running malleable jobs once the pass of an instant is over.
+
+    Parameters
+    ----------
+    name
+        The expansion.
+    rule
+        The backfilling rule, whose promises are to be kept. Of one that makes none nothing is known, and only an empty
+        queue lets anybody grow.
+    """
+
+    def __init__(self, name: str, rule: Backfilling) -> None:
+        self._expansion = EXPANSIONS[name]
+        self._promises = getattr(rule, "promises", None)
+
+    def __call__(self, system: System) -> None:
+        """Expand whom the expansion names."""
+        if not system.waiting.jobs:
+            promises = []
+        elif self._promises is not None:
+            promises = self._promises(system)
+        else:
+            return
+        for action in self._expansion(system, promises):
+            run = system.runs.get(action.job_id)
+            if not isinstance(run, MalleableRun) or not 0 < action.nodes <= run.max_nodes - run.nodes:
+                raise InvariantError(f"job {action.job_id} cannot be expanded by {action.nodes} nodes")
+            system.resize(run, system.cluster.pool, action.nodes, "nobody else can use them")

@@ -1,0 +1,51 @@
+"""What the pages of the documentation take as given: small files under the names that they use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from tests.documentation.session import ROOT
+from workloads.generator import generate
+from workloads.swf import write_swf
+from workloads.theta import ThetaYear
+
+
+@cache
+def _trace() -> bytes:
+    path = Path("given.swf.gz")
+    write_swf(generate(ThetaYear(jobs=400), seed=0), path)
+    text = path.read_bytes()
+    path.unlink()
+    return text
+
+
+def trace(path: Path) -> None:
+    """A Theta-like trace of some days."""
+    path.write_bytes(_trace())
+
+
+def runs(path: Path) -> None:
+    """Past runtimes, one a line."""
+    hours = np.random.default_rng(0).lognormal(1.0, 0.5, size=40)
+    path.write_text("".join(f"{hour:.2f}h\n" for hour in hours))
+
+
+def sweep(path: Path) -> None:
+    """A grid of two short simulations."""
+    path.write_text('mechanisms = ["baseline", "CUA-SPAA"]\n[workload]\nseeds = 0\njobs = 200\n')
+
+
+GIVEN: dict[str, dict[str, Callable[[Path], None]]] = {
+    "README.md": {"theta.swf.gz": trace, "runtimes.txt": runs, "fig6.toml": sweep},
+    "docs/commands.md": {"year.swf.gz": trace},
+}
+
+
+def provide(page: Path) -> None:
+    """Write what a page takes as given into the working directory."""
+    for name, write in GIVEN.get(page.relative_to(ROOT).as_posix(), {}).items():
+        write(Path(name))
