@@ -50,7 +50,7 @@ _RECORD = {
 }
 _ENTRY = {"time": number, "job_id": whole, "before": whole, "after": whole}
 _DECISION = {
-    **{"time": number, "job": whole, "other": whole, "nodes": whole, "at": number, "loss_node_seconds": number},
+    **{"time": number, "job_id": whole, "other": whole, "count": whole, "at": number, "loss_node_seconds": number},
 }
 _SAMPLE = {"time": number, "busy": whole, "held": whole, "waiting_jobs": whole, "waiting_nodes": whole}
 _TICKS = ("submit", "start", "end", "length", "restart", "work", "checkpoint", "milestone", "saved")
@@ -307,9 +307,9 @@ def read_decisions(directory: str | Path, recording: Recording) -> list[Decision
         Decision(
             to_ticks(row["time"]) - origin,
             row["decision"],
-            row["job"],
+            row["job_id"],
             row["other"],
-            row["nodes"],
+            row["count"],
             None if row["at"] is None else to_ticks(row["at"]) - origin,
             _ticks(row["loss_node_seconds"]),
             row["why"],

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["TIMELINE_COLUMNS", "Measurement", "make_directory", "parse_mechanisms", "replay", "write_replay"]
 
 #: Of the machine over time: a row for each instant, valid until the next.
-DECISION_COLUMNS = ("time", "decision", "job", "other", "nodes", "at", "loss_node_seconds", "why")
+DECISION_COLUMNS = ("time", "decision", "job_id", "other", "count", "at", "loss_node_seconds", "why")
 TIMELINE_COLUMNS = ("time", "busy", "held", "idle", "waiting_jobs", "waiting_nodes")
 
 #: Told after each few hundred jobs: (mechanism, jobs that have ended).

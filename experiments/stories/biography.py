@@ -12,7 +12,7 @@ from experiments.stories.happenings import happenings
 from experiments.stories.ledger import Ledger
 from experiments.stories.lives import Life, Spell, Stint
 from experiments.stories.service import on_demand_facts
-from experiments.stories.waits import Waits
+from experiments.stories.waits import Part, Waits
 from simulator.decisions import Decision
 from simulator.stochastic import ReservationRecord
 
@@ -70,6 +70,7 @@ class Biographer:
             shrinks=record.shrinks,
             lost=record.lost,
             told=self._chronicle.told,
+            outages=bool(self._chronicle.outages),
             waits=tuple(self._wait(spell) for spell in life.spells),
             runs=tuple(self._run(stint, number) for number, stint in enumerate(life.stints)),
             loans=tuple(self._loans(job_id)),
@@ -92,6 +93,7 @@ class Biographer:
             since=self._at(spell.since),
             until=self._at(until),
             why=spell.why,
+            cause=spell.cause,
             needs=spell.job.min_nodes,
             free=self._waits.free_at(spell.since),
             ahead=spell.ahead,
@@ -99,9 +101,14 @@ class Biographer:
             first=tuple(self._first(spell, until)),
             promises=tuple(self._promises(spell, until)),
             passed_by=tuple(self._passing(place) for place in spell.passed_by),
-            parts=tuple(facts.PartOfWait(*part) for part in self._waits.parts(spell)),
+            parts=tuple(self._part(part) for part in self._waits.parts(spell)),
             occupancy=tuple(facts.Occupancy(*item) for item in self._waits.occupants(spell)),
         )
+
+    def _part(self, part: Part) -> facts.PartOfWait:
+        jobs = tuple(job_id for job_id in part.others if job_id in self._chronicle.lives)
+        outages = tuple(self._chronicle.outages[item] for item in part.others if item not in self._chronicle.lives)
+        return facts.PartOfWait(part.kind, part.ticks, jobs, outages)
 
     def _first(self, spell: Spell, until: int) -> Iterator[facts.Interval]:
         """When it stood first in the queue."""

@@ -62,7 +62,10 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Happening:
-    """What happened in an instant to another job; ``by`` is how much earlier than its walltime it ended."""
+    """What happened in an instant to another job; ``by`` is how much earlier than its walltime it ended.
+
+    Of an outage the kind says it all, and the id is negative.
+    """
 
     kind: str
     job_id: int
@@ -90,11 +93,12 @@ class Passing:
 
 @dataclass(frozen=True, slots=True)
 class PartOfWait:
-    """As :class:`experiments.stories.waits.Part`."""
+    """As :class:`experiments.stories.waits.Part`; ``outages`` are advance reservations that nodes were held for."""
 
     kind: str
     ticks: Ticks
     jobs: tuple[int, ...]
+    outages: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +116,8 @@ class Wait:
 
     Attributes
     ----------
-    since, until, why
-        ``submit``, ``requeue``, ``wait`` (an on-demand job that could not get its nodes) or ``next``.
+    since, until, why, cause
+        ``submit``, ``requeue``, ``wait`` (an on-demand job that could not get its nodes) or ``next``; the log's cause.
     needs
         The fewest nodes that do.
     free
@@ -135,6 +139,7 @@ class Wait:
     since: Ticks
     until: Ticks
     why: str
+    cause: str
     needs: int
     free: int
     ahead: tuple[int, ...]
@@ -267,13 +272,14 @@ class Loan:
 
 @dataclass(frozen=True, slots=True)
 class Reserved:
-    """Nodes that came to a reservation, which then had ``total``; whose they were."""
+    """Nodes that came to a reservation (or were taken from it), which then had ``total``; whose they were."""
 
     time: Ticks
     nodes: int
     total: int
     source: str
     job_id: int | None
+    cause: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,12 +326,14 @@ class OnDemand:
         What was planned.
     timed_out
         When it was no longer waited for.
+    withdrawn
+        When the notice was taken back.
     own
         Nodes that were reserved for it when it arrived, those lent to tenants included.
     lacking, room
         What it then lacked beyond these and the free ones, and what could be got at most; None: not recorded, or 0.
-    gathering
-        Its wait for nodes under warning.
+    gatherings
+        Its waits for nodes under warning.
     helpers
         Who gave up nodes.
     instant
@@ -338,10 +346,11 @@ class OnDemand:
     reserved: tuple[Reserved, ...]
     plan: tuple[Plan, ...]
     timed_out: Ticks | None
+    withdrawn: Ticks | None
     own: int
     lacking: int | None
     room: int | None
-    gathering: Gathering | None
+    gatherings: tuple[Gathering, ...]
     helpers: tuple[Helper, ...]
     instant: bool | None
 
@@ -375,6 +384,8 @@ class Facts:
         As in the table of jobs.
     told
         Whether decisions were recorded: without them there are no promises, loans and overheads.
+    outages
+        Whether the machine had outages.
     waits, runs, loans, on_demand, others
         What happened.
     """
@@ -398,6 +409,7 @@ class Facts:
     shrinks: int
     lost: NodeTicks
     told: bool
+    outages: bool
     waits: tuple[Wait, ...]
     runs: tuple[Run, ...]
     loans: tuple[Loan, ...]

@@ -23,6 +23,8 @@ def on_demand_lines(facts: Facts, service: OnDemand, clock: Clock, most: int | N
         yield service.notice, _plan(service.plan, clock, most)
     if service.timed_out is not None:
         yield service.timed_out, "It had not come in time: what was reserved for it was released."
+    if service.withdrawn is not None:
+        yield service.withdrawn, "Its notice was withdrawn, and what was reserved for it was released."
     if facts.submit is None:
         return
     yield facts.submit, _arrival(facts, service)
@@ -33,8 +35,10 @@ def on_demand_lines(facts: Facts, service: OnDemand, clock: Clock, most: int | N
             yield facts.submit, f"{lacked}; {told}."
         else:
             yield facts.submit, f"{lacked}: {_helpers(service.helpers, facts.submit, most)} made room."
-    if service.gathering is not None and service.gathering.until > service.gathering.since:
-        yield facts.submit, f"It waited for nodes of {jobs(service.gathering.jobs, most)}, under warning."
+    for gathering in service.gatherings:
+        if gathering.until > gathering.since:
+            whom = f"nodes of {jobs(gathering.jobs, most)}, under warning" if gathering.jobs else "nodes under warning"
+            yield gathering.since, f"It waited for {whom}."
 
 
 def given_back(service: OnDemand, most: int | None) -> str:
@@ -61,12 +65,17 @@ def _reserved(facts: Facts, gains: tuple[Reserved, ...], clock: Clock, most: int
 
 
 def _gain(facts: Facts, gain: Reserved) -> str:
-    noun, verb = ("node", "was") if gain.nodes == 1 else ("nodes", "were")
+    noun, verb = ("node", "was") if abs(gain.nodes) == 1 else ("nodes", "were")
+    if gain.nodes < 0:
+        return (
+            f"{-gain.nodes} {noun} reserved for it {verb} taken ({gain.cause}): {gain.total} of {facts.nodes} are left."
+        )
     whose = {
         "free": f"free {noun}",
         "ended": f"{noun} of job {gain.job_id}, which ended,",
         "preempted": f"{noun} of job {gain.job_id}, which was preempted,",
         "left over": f"{noun} that on-demand job {gain.job_id} no longer held",
+        "outage": f"{noun} that an outage gave back",
     }.get(gain.source, noun)
     return f"{gain.nodes} {whose} {verb} reserved for it: {gain.total} of {facts.nodes}."
 

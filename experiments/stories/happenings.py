@@ -13,14 +13,25 @@ from workloads.units import to_ticks
 __all__ = ["happenings"]
 
 #: Kinds that move a promise, the likeliest first; only those of the first line that has any are told.
-_FORWARD = (("ended early", "timed out", "came early"), ("shrunk", "warned", "preempted"), ("ended",))
+_FORWARD = (
+    ("ended early", "timed out", "came early", "outage"),
+    ("shrunk", "warned", "preempted"),
+    ("ended",),
+)
 _BACK = (
-    ("notice", "arrived", "waits"),
+    ("notice", "arrived", "waits", "outage"),
     ("expanded", "resumed"),
     ("requeued", "submitted"),
     ("tenant", "started"),
     ("overdue",),
 )
+_OUTAGES = {
+    "announce": "was announced",
+    "down": "took nodes",
+    "reserve": "took nodes",
+    "up": "was over",
+    "close": "was over",
+}
 _EVENTS = {
     "time-out": "timed out",
     "shrink": "shrunk",
@@ -51,7 +62,8 @@ def happenings(chronicle: Chronicle, time: int, job_id: int, earlier: bool | Non
     for place in chronicle.places_at(time):
         happening = _of(chronicle, place)
         if happening is not None and happening.job_id != job_id:
-            found.setdefault(happening.kind, []).append(happening)
+            kind = happening.kind if happening.job_id in chronicle.lives else "outage"
+            found.setdefault(kind, []).append(happening)
     if not earlier:
         for other in chronicle.overdue_at(time):
             found.setdefault("overdue", []).append(Happening("overdue", other))
@@ -65,6 +77,8 @@ def happenings(chronicle: Chronicle, time: int, job_id: int, earlier: bool | Non
 
 def _of(chronicle: Chronicle, place: int) -> Happening | None:
     entry = chronicle.entries[place]
+    if entry.job_id not in chronicle.lives:
+        return Happening(f"{entry.cause} {_OUTAGES.get(entry.event, entry.event)}", entry.job_id)
     if entry.event in ("complete", "kill", "expire"):
         early = chronicle.early(place)
         return Happening("ended early", entry.job_id, early) if early else Happening("ended", entry.job_id)

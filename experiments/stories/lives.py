@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from simulator.jobstate import JobState
 from workloads.job import Job
 
-__all__ = ["Booking", "Gain", "Life", "Spell", "Stint"]
+__all__ = ["Booking", "Gain", "Instant", "Life", "Spell", "Stint"]
 
 
 @dataclass(slots=True, eq=False)
@@ -26,6 +26,8 @@ class Spell:
         The event that brought it there.
     why
         ``submit``, ``requeue`` or ``wait``, as in the log; ``next`` of a further reservation of a stochastic job.
+    cause
+        As the log has it.
     until
         When it left; None while it waits.
     urgent
@@ -45,6 +47,7 @@ class Spell:
     since: int
     why: str
     urgent: bool
+    cause: str = ""
     rank: tuple[object, ...] = ()
     until: int | None = None
     ahead: tuple[int, ...] = ()
@@ -125,9 +128,12 @@ class Gain:
     time, nodes, total
         When, how many, and how many it then had.
     source
-        ``free``, ``ended``, ``preempted``, ``left over`` (by another on-demand job), or ``unknown``.
+        ``free``, ``ended``, ``preempted``, ``left over`` (by another on-demand job), ``outage`` (that is over),
+        ``taken`` (they are lost again), or ``unknown``.
     job_id
         Whose they were.
+    cause
+        As the log has it.
     """
 
     time: int
@@ -135,6 +141,7 @@ class Gain:
     total: int
     source: str
     job_id: int | None
+    cause: str
 
 
 @dataclass(slots=True, eq=False)
@@ -147,23 +154,48 @@ class Booking:
         The notice.
     gains
         What it got.
+    total
+        Nodes that it has, those lent to tenants included.
     until, ending
-        When it was over, and how: ``arrived`` or ``time-out``.
+        When it was over, and how: ``arrived``, or as in the log.
     """
 
     since: int
     gains: list[Gain] = field(default_factory=list)
+    total: int = 0
     until: int | None = None
     ending: str = ""
-
-    @property
-    def total(self) -> int:
-        """Nodes that it has, those lent to tenants included."""
-        return self.gains[-1].total if self.gains else 0
 
     def open_at(self, time: int) -> bool:
         """Whether it is open once that instant is over."""
         return self.since <= time and (self.until is None or time < self.until)
+
+
+@dataclass(frozen=True, slots=True)
+class Instant:
+    """The machine when an instant is over.
+
+    Attributes
+    ----------
+    time
+        Of the simulated clock.
+    place
+        Of its first entry in the log.
+    busy, held, down
+        Nodes.
+    head
+        Who stands first in the queue.
+    holders
+        On-demand jobs, and outages by their negative numbers, that nodes are held for; none where it is not known.
+    """
+
+    time: int
+    place: int
+    busy: int
+    held: int
+    down: int
+    head: Spell | None
+    holders: tuple[int, ...]
 
 
 @dataclass(slots=True, eq=False)
@@ -174,21 +206,18 @@ class Life:
     ----------
     job
         The row of the job table.
-    places
-        Of all its entries.
     arrival
         Of an on-demand job that is served as one.
     gathered
-        Since when it waited for nodes under warning, and its place in the log.
+        Places where it began to wait for nodes under warning.
     others
         Places of entries that are not understood.
     """
 
     job: Job
-    places: list[int] = field(default_factory=list)
     spells: list[Spell] = field(default_factory=list)
     stints: list[Stint] = field(default_factory=list)
     booking: Booking | None = None
     arrival: int | None = None
-    gathered: int | None = None
+    gathered: list[int] = field(default_factory=list)
     others: list[int] = field(default_factory=list)

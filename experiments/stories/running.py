@@ -30,7 +30,10 @@ def run_lines(facts: Facts, number: int, wait: Wait | None, most: int | None) ->
     yield run.start, _started(facts, number, wait, most)
     for resize in run.resizes:
         yield resize.time, _resized(resize)
-    if run.stop is not None:
+    if run.ending == "cancel":
+        lost = f" It lost {amount(run.stop.lost + run.stop.lost_to_warning)}." if run.stop and run.stop.lost else ""
+        yield run.end, f"It was cancelled on its nodes.{lost}"
+    elif run.stop is not None:
         yield from _stopped(facts, run, run.stop)
     elif run.slot is not None:
         yield run.end, _slot_over(run)

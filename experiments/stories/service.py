@@ -8,7 +8,7 @@ from experiments.stories import facts
 from experiments.stories.causes import cause_of
 from experiments.stories.chronicle import Chronicle
 from experiments.stories.ledger import Ledger
-from experiments.stories.lives import Life
+from experiments.stories.lives import Booking, Life
 from simulator.records import JobRecord
 from workloads.units import to_ticks
 
@@ -35,13 +35,6 @@ def on_demand_facts(
     job, booking = life.job, life.booking
     helpers = tuple(_helpers(chronicle, ledger, job.job_id))
     arrived = booking is not None and booking.ending == "arrived"
-    gathering = None
-    if life.gathered is not None and record.start is not None:
-        since = chronicle.entries[life.gathered].time
-        until = record.start - origin
-        owing = (place for place in ledger.named.get(job.job_id, ()) if chronicle.entries[place].event == "warn")
-        vacating = {chronicle.entries[place].job_id for place in owing if _vacated(chronicle, place) > since}
-        gathering = facts.Gathering(since + origin, until + origin, tuple(sorted(vacating)))
     lacking, room = ledger.arrival(job.job_id)
     came = record.submit is not None and record.start is not None
     return facts.OnDemand(
@@ -49,20 +42,26 @@ def on_demand_facts(
         estimated=None if job.estimated_arrival is None else to_ticks(job.estimated_arrival),
         heard=booking is not None,
         reserved=tuple(
-            facts.Reserved(gain.time + origin, gain.nodes, gain.total, gain.source, gain.job_id)
+            facts.Reserved(gain.time + origin, gain.nodes, gain.total, gain.source, gain.job_id, gain.cause)
             for gain in (booking.gains if booking is not None else ())
         ),
         plan=tuple(_plan(chronicle, ledger, job.job_id)),
-        timed_out=booking.until + origin
-        if booking is not None and booking.until is not None and booking.ending == "time-out"
-        else None,
+        timed_out=_closed(booking, "time-out", origin),
+        withdrawn=_closed(booking, "withdraw", origin),
         own=booking.total if booking is not None and arrived else 0,
         lacking=lacking,
         room=room,
-        gathering=gathering,
+        gatherings=tuple(_gatherings(chronicle, ledger, life)),
         helpers=helpers,
         instant=(record.start or 0) - (record.submit or 0) <= tolerance if came else None,
     )
+
+
+def _closed(booking: Booking | None, ending: str, origin: int) -> int | None:
+    """When a reservation ended, if it ended so."""
+    if booking is None or booking.until is None or booking.ending != ending:
+        return None
+    return booking.until + origin
 
 
 def _helpers(chronicle: Chronicle, ledger: Ledger, job_id: int) -> Iterator[facts.Helper]:
@@ -83,6 +82,20 @@ def _helpers(chronicle: Chronicle, ledger: Ledger, job_id: int) -> Iterator[fact
             nodes = entry.before - entry.after
         back = returned.pop(entry.job_id, 0) if how != "tenant" else 0
         yield facts.Helper(entry.time + chronicle.recording.origin, entry.job_id, how, nodes, back)
+
+
+def _gatherings(chronicle: Chronicle, ledger: Ledger, life: Life) -> Iterator[facts.Gathering]:
+    """Its waits for nodes of jobs under warning."""
+    origin = chronicle.recording.origin
+    warned = [place for place in ledger.named.get(life.job.job_id, ()) if chronicle.entries[place].event == "warn"]
+    for place in life.gathered:
+        since = chronicle.entries[place].time
+        ends = [(stint.place, stint.since) for stint in life.stints]
+        ends += [(spell.place, spell.since) for spell in life.spells]
+        until = min((time for after, time in ends if after > place), default=since)
+        owing = [item for item in warned if item < place and _vacated(chronicle, item) > since]
+        jobs = {chronicle.entries[item].job_id for item in owing}
+        yield facts.Gathering(since + origin, until + origin, tuple(sorted(jobs)))
 
 
 def _vacated(chronicle: Chronicle, place: int) -> int:

@@ -138,6 +138,7 @@ def _queued(wait: Wait, clock: Clock, most: int | None) -> Iterator[tuple[int, s
     if wait.until == wait.since:
         yield wait.since, f"{began}."
         return
+    began += f" ({wait.cause})" if wait.why == "submit" and wait.cause else ""
     free = f"{count(wait.free, 'node')} {'was' if wait.free == 1 else 'were'} free"
     if wait.first and wait.first[0].since == wait.since:
         yield wait.since, f"{began} and stood first; {free}{waiting.first_promise(wait, clock)}."

@@ -93,9 +93,10 @@ def _when(happened: tuple[Happening, ...], most: int | None) -> str:
     if len(happened) == 1 and happened[0].kind == "ended early":
         return f"When job {happened[0].job_id} ended {duration(happened[0].by)} before its walltime,"
     groups: dict[str, list[int]] = defaultdict(list)
+    told = [item.kind for item in happened if item.job_id < 0]
     for item in happened:
-        groups[item.kind].append(item.job_id)
-    told = []
+        if item.job_id >= 0:
+            groups[item.kind].append(item.job_id)
     for kind, ids in groups.items():
         verb = {"ended early": "ended before their walltimes", "came early": "came before the announced time"}.get(kind)
         if verb is None or (kind == "ended early" and len(ids) == 1):
@@ -150,13 +151,15 @@ def _part(part: PartOfWait, wait: Wait, facts: Facts, most: int | None) -> str:
     if part.kind == "full":
         return f"Fewer than {need} were idle."
     if part.kind == "held":
-        whom = f" for on-demand {jobs(part.jobs, most)}" if part.jobs else " for on-demand jobs"
+        whom = f" for on-demand {jobs(part.jobs, most)}" if part.jobs else " for others"
+        if part.outages:
+            whom = f" for {listed([*([whom[5:]] if part.jobs else []), *part.outages], most)}"
         return f"{need[0].upper()}{need[1:]} or more were idle, but too many of them were held{whom}."
     if part.kind == "first":
         return f"{need} or more were free and it stood first, yet the rule ({facts.backfilling}) did not start it."
     whom = jobs(part.jobs, most)
     verb = "stood" if len(part.jobs) == 1 else "in turn stood"
-    if facts.backfilling == "easy":
+    if facts.backfilling == "easy" and not facts.outages:
         return f"{need} or more were free, but {whom} {verb} first, whose start it could have delayed."
     return f"{need} or more were free, but {whom} {verb} first, and the rule ({facts.backfilling}) let it wait."
 
@@ -166,8 +169,8 @@ def _occupied(occupancy: tuple[Occupancy, ...], whole: int, most: int | None) ->
     told = []
     for item in sorted(occupancy, key=lambda item: -item.node_ticks):
         share = percent(item.node_ticks, whole)
-        if item.kind == "idle":
-            told.append(f"{share} were idle")
+        if item.kind in ("idle", "down"):
+            told.append(f"{share} were {'idle' if item.kind == 'idle' else 'out of service'}")
             continue
         what = {
             "before": "jobs that had started before it came",

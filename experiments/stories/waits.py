@@ -17,7 +17,7 @@ from experiments.stories.lives import Spell
 __all__ = ["Occupants", "Part", "Waits"]
 
 #: Kinds of occupants, in the order in which they are told.
-OCCUPANTS = ("before", "ahead", "on-demand", "passed", "idle")
+OCCUPANTS = ("before", "ahead", "on-demand", "passed", "down", "idle")
 
 
 class Part(NamedTuple):
@@ -32,7 +32,7 @@ class Part(NamedTuple):
     ticks
         How long, all in all.
     others
-        Whom the nodes were held for, or who stood first, longest first.
+        Whom the nodes were held for (outages by their negative numbers), or who stood first; longest first.
     """
 
     kind: str
@@ -47,7 +47,8 @@ class Occupants(NamedTuple):
     ----------
     kind
         ``before``: runs that had begun before it came; ``ahead``: jobs from before it in the queue; ``on-demand``: such
-        jobs that came and started; ``passed``: jobs from behind it; ``idle``: nobody, too few to be of use.
+        jobs that came and started; ``passed``: jobs from behind it; ``down``: nodes out of service; ``idle``: nobody,
+        too few to be of use.
     node_ticks
         Of the machine in that time; those of all kinds sum to it.
     jobs
@@ -72,7 +73,8 @@ class Waits:
         self._chronicle = chronicle
         instants = chronicle.instants
         self._times = np.array([instant.time for instant in instants], dtype=np.int64)
-        self._idle = np.array([chronicle.machine - instant.busy for instant in instants], dtype=np.int64)
+        self._idle = np.array([chronicle.machine - item.busy - item.down for item in instants], dtype=np.int64)
+        self._down = np.array([instant.down for instant in instants], dtype=np.int64)
         self._held = np.array([instant.held for instant in instants], dtype=np.int64)
 
     def parts(self, spell: Spell) -> list[Part]:
@@ -115,18 +117,20 @@ class Waits:
             if amount:
                 stint = self._chronicle.stints[place]
                 totals[self._kind(spell, place, stint.job_id, place in passing)][stint.job_id] += amount
-        idle = self._chronicle.machine * int(full.sum()) - sum(sum(jobs.values()) for jobs in totals.values())
+        down = int((full * self._down[first:last]).sum())
+        idle = self._chronicle.machine * int(full.sum()) - sum(sum(jobs.values()) for jobs in totals.values()) - down
         found = [
             Occupants(kind, sum(jobs.values()), tuple(sorted(jobs, key=lambda job_id: (-jobs[job_id], job_id))))
             for kind, jobs in totals.items()
             if jobs
         ]
-        return [*found, Occupants("idle", idle, ())] if idle else found
+        rest = [Occupants("down", down, ()), Occupants("idle", idle, ())]
+        return [*found, *(item for item in rest if item.node_ticks)]
 
     def free_at(self, time: int) -> int:
         """Free nodes once the instant is over."""
         instant = self._chronicle.instant(time)
-        return self._chronicle.machine - instant.busy - instant.held
+        return self._chronicle.machine - instant.busy - instant.held - instant.down
 
     def _span(self, spell: Spell) -> tuple[int, int]:
         """Its first instant, and that in which it left."""
