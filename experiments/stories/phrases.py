@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
 from workloads.units import SECOND
 
-__all__ = ["Clock", "amount", "count", "duration", "jobs", "listed", "percent"]
+__all__ = ["Clock", "amount", "count", "duration", "jobs", "listed", "percent", "wrapped"]
 
+#: Columns of a terminal.
+WIDTH = 80
+#: A number stays with its unit, a date with its time, and "job" with its id.
+_GLUED = re.compile(
+    r"(?<=\d) (?=(?:d|h|min|s|%|nodes?|node-hours|node-seconds|jobs?)(?:\W|$)|\d\d:\d\d)|(?<=\bjob) (?=\d)"
+)
+_GLUE = "\N{NO-BREAK SPACE}"
 _UNITS = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 
 
@@ -41,14 +50,19 @@ class Clock:
         unit = "hours:minutes:seconds" if self._seconds else "hours:minutes"
         return f"Times are {'days and ' if self._days else ''}{unit} since the first submit of the simulation."
 
-    def at(self, time: int) -> str:
-        """A time.
+    def at(self, time: int, day_of: int | None = None) -> str:
+        """A time, without its day if that is the day of another.
 
         >>> Clock(0, None, [0, 60 * SECOND]).at(3_660 * SECOND)
         '01:01'
-        >>> Clock(0, 1_641_021_254, [1]).at(0)
-        '2022-01-01 07:14:14'
+        >>> Clock(0, 1_641_021_254, [1]).at(0), Clock(0, 1_641_021_254, [1]).at(0, 60 * SECOND)
+        ('2022-01-01 07:14:14', '07:14:14')
         """
+        day, _, hour = self._full(time).rpartition(" ")
+        same = day_of is not None and self._full(day_of).rpartition(" ")[0] == day
+        return hour if same or not day else f"{day} {hour}"
+
+    def _full(self, time: int) -> str:
         if self._epoch is not None:
             there = datetime.fromtimestamp(0, UTC) + timedelta(seconds=self._epoch, microseconds=time)
             return there.strftime("%Y-%m-%d %H:%M:%S" if self._seconds else "%Y-%m-%d %H:%M")
@@ -58,6 +72,17 @@ class Clock:
         days, hours = divmod(hours, 24) if self._days else (0, hours)
         text = f"{hours:02}:{minutes:02}" + (f":{seconds:02}" if self._seconds else "")
         return f"{sign}{days} d {text}" if self._days else f"{sign}{text}"
+
+
+def wrapped(text: str, first: str = "", rest: str = "") -> list[str]:
+    """Lines of at most 80 characters, the first and the others with these margins.
+
+    >>> wrapped("It waited for 3 nodes.", rest="  ")
+    ['It waited for 3 nodes.']
+    """
+    glued = _GLUED.sub(_GLUE, text)
+    lines = textwrap.wrap(glued, WIDTH, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)
+    return [line.replace(_GLUE, " ") for line in lines]
 
 
 def duration(ticks: int) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from typing import Any
@@ -10,12 +9,10 @@ from typing import Any
 from experiments.stories import running, waiting
 from experiments.stories.facts import Facts, Loan, Wait
 from experiments.stories.guest import on_demand_lines
-from experiments.stories.phrases import Clock, amount, count, duration, jobs, listed
+from experiments.stories.phrases import Clock, amount, count, duration, jobs, listed, wrapped
 
 __all__ = ["tell"]
 
-#: Columns of a terminal.
-_WIDTH = 80
 #: Names in a list.
 _SHORT = 5
 #: Fields of facts that are times, not durations.
@@ -43,22 +40,11 @@ def tell(facts: Facts, first: int, epoch: float | None, *, everything: bool = Fa
     """
     most = None if everything else _SHORT
     clock = Clock(first, epoch, list(_times(facts)))
-    head = [*_wrapped(f"{_who(facts)} {_summary(facts)}"), *_wrapped(clock.about)]
+    head = [*wrapped(f"{_who(facts)} {_summary(facts)}"), *wrapped(clock.about)]
     # Sorted by time alone: what is of one instant keeps the order in which it is told.
     lines = sorted(_lines(facts, clock, most), key=lambda line: line[0])
     width = max((len(clock.at(time)) for time, _ in lines), default=0)
-    margin = " " * (width + 2)
-    story = [
-        line
-        for time, text in lines
-        for line in textwrap.wrap(
-            text,
-            _WIDTH,
-            initial_indent=f"{clock.at(time):>{width}}  ",
-            subsequent_indent=margin,
-            break_on_hyphens=False,
-        )
-    ]
+    story = [line for time, text in lines for line in wrapped(text, f"{clock.at(time):>{width}}  ", " " * (width + 2))]
     blocks = [head, story, *_sections(facts, clock, most)]
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
@@ -75,10 +61,6 @@ def _times(facts: Any) -> Iterator[int]:
                 yield value
             else:
                 yield from _times(value)
-
-
-def _wrapped(text: str, indent: str = "") -> list[str]:
-    return textwrap.wrap(text, _WIDTH, subsequent_indent=indent, break_on_hyphens=False)
 
 
 def _who(facts: Facts) -> str:
@@ -158,9 +140,9 @@ def _sections(facts: Facts, clock: Clock, most: int | None) -> Iterator[list[str
     """What is told after the story."""
     for wait in facts.waits:
         yield waiting.section(wait, facts, clock, most)
-    yield [line for loan in facts.loans for line in _wrapped(_loan(loan, clock), "  ")]
+    yield [line for loan in facts.loans for line in wrapped(_loan(loan, clock), "", "  ")]
     if not facts.told:
-        yield _wrapped(
+        yield wrapped(
             "What was promised, lent and weighed was not recorded with this run; 'holdfast run --events' does so."
         )
 
@@ -170,4 +152,4 @@ def _loan(loan: Loan, clock: Clock) -> str:
     if not loan.returned or loan.returned_at is None:
         return f"{told}; none came back to it."
     part = f"{loan.returned} came" if loan.returned < loan.nodes else "all came" if loan.nodes > 1 else "it came"
-    return f"{told}; {part} back to it at {clock.at(loan.returned_at)}."
+    return f"{told}; {part} back to it at {clock.at(loan.returned_at, loan.time)}."

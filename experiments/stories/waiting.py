@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections import defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 
 from experiments.stories.facts import Facts, Happening, Occupancy, PartOfWait, Promise, Wait
-from experiments.stories.phrases import Clock, count, duration, jobs, listed, percent
+from experiments.stories.phrases import Clock, count, duration, jobs, listed, percent, wrapped
 from workloads.units import SECOND
 
 __all__ = ["LITTLE", "first_promise", "kept", "section", "standing"]
 
-_WIDTH = 80
 #: Moves of a promise that are told of one wait, at its beginning and at its end.
 _MOVES = 2
 #: A wait below this needs no explanation [ticks].
@@ -61,8 +59,15 @@ def standing(wait: Wait, clock: Clock, most: int | None) -> Iterator[tuple[int, 
         elif promise is moves[_MOVES]:
             hidden = moves[_MOVES:-_MOVES]
             times = [item.at for item in hidden if item.at is not None]
-            span = f", between {clock.at(min(times))} and {clock.at(max(times))}" if times else ""
-            yield promise.time, f"Until {clock.at(hidden[-1].time)} the promise moved {len(hidden)} more times{span}."
+            span = (
+                f", between {clock.at(min(times), promise.time)} and {clock.at(max(times), promise.time)}"
+                if times
+                else ""
+            )
+            yield (
+                promise.time,
+                f"Until {clock.at(hidden[-1].time, promise.time)} the promise moved {len(hidden)} more times{span}.",
+            )
 
 
 def first_promise(wait: Wait, clock: Clock) -> str:
@@ -73,7 +78,7 @@ def first_promise(wait: Wait, clock: Clock) -> str:
 def _promised(promise: Promise | None, clock: Clock) -> str:
     if promise is None or promise.at is None:
         return ""
-    return f", and it was promised a start by {clock.at(promise.at)}"
+    return f", and it was promised a start by {clock.at(promise.at, promise.time)}"
 
 
 def _move(promise: Promise, before: Promise | None, clock: Clock, most: int | None) -> str:
@@ -81,10 +86,10 @@ def _move(promise: Promise, before: Promise | None, clock: Clock, most: int | No
     if promise.at is None:
         return f"{why or 'Now'} it was no longer promised a start."
     if before is None or before.at is None:
-        return f"It was promised a start by {clock.at(promise.at)}."
+        return f"It was promised a start by {clock.at(promise.at, promise.time)}."
     change = promise.at - before.at
     how = f"{duration(abs(change))} {'earlier' if change < 0 else 'later'}"
-    return f"{why or 'Then'} the promise moved to {clock.at(promise.at)}, {how}."
+    return f"{why or 'Then'} the promise moved to {clock.at(promise.at, promise.time)}, {how}."
 
 
 def _when(happened: tuple[Happening, ...], most: int | None) -> str:
@@ -137,12 +142,10 @@ def section(wait: Wait, facts: Facts, clock: Clock, most: int | None) -> list[st
         if part.kind == "full":
             text += _occupied(wait.occupancy, part.ticks * facts.machine, most)
         margin = f"  {duration(part.ticks):>{width}}  "
-        lines += textwrap.wrap(
-            text, _WIDTH, initial_indent=margin, subsequent_indent=" " * len(margin), break_on_hyphens=False
-        )
+        lines += wrapped(text, margin, " " * len(margin))
     passing = _passing(wait, most)
     if passing:
-        lines += textwrap.wrap(passing, _WIDTH, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
+        lines += wrapped(passing, "  ", "  ")
     return lines
 
 
