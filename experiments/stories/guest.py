@@ -67,7 +67,8 @@ def _reserved(facts: Facts, gains: tuple[Reserved, ...], clock: Clock, most: int
 def _gain(facts: Facts, gain: Reserved) -> str:
     noun, verb = ("node", "was") if abs(gain.nodes) == 1 else ("nodes", "were")
     if gain.nodes < 0:
-        return f"{-gain.nodes} {noun} reserved for it {verb} taken ({gain.cause}): {gain.total:,} of {facts.nodes:,} are left."
+        left = f"{gain.total:,} of {facts.nodes:,} are left"
+        return f"{-gain.nodes:,} {noun} reserved for it {verb} taken ({gain.cause}): {left}."
     whose = {
         "free": f"free {noun}",
         "ended": f"{noun} of job {gain.job_id}, which ended,",

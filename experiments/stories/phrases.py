@@ -16,7 +16,7 @@ __all__ = ["Clock", "amount", "count", "duration", "jobs", "listed", "percent", 
 WIDTH = 80
 #: A number stays with its unit, a date with its time, and "job" with its id.
 _GLUED = re.compile(
-    r"(?<=\d) (?=(?:d|h|min|s|%|nodes?|node-hours|node-seconds|jobs?)(?:\W|$)|\d\d:\d\d)|(?<=\bjob) (?=\d)"
+    r"(?<=\d) (?=(?:d|h|min|s|%|nodes?|node-hours?|node-seconds?|jobs?)(?:\W|$)|\d\d:\d\d)|(?<=\bjob) (?=\d)"
 )
 _GLUE = "\N{NO-BREAK SPACE}"
 _UNITS = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
@@ -104,15 +104,15 @@ def duration(ticks: int) -> str:
 def amount(node_ticks: int) -> str:
     """Node-time in the unit that suits it.
 
-    >>> amount(7200 * SECOND), amount(90 * SECOND), amount(0)
-    ('2 node-hours', '90 node-seconds', '0 node-seconds')
+    >>> amount(7200 * SECOND), amount(3600 * SECOND), amount(90 * SECOND)
+    ('2 node-hours', '1 node-hour', '90 node-seconds')
     """
     hours = node_ticks / SECOND / 3600
-    if hours >= 1000:
-        return f"{hours:,.0f} node-hours"
-    if hours >= 0.1:
-        return f"{hours:.3g} node-hours"
-    return f"{node_ticks / SECOND:.3g} node-seconds"
+    if hours < 0.1:
+        value, unit = f"{node_ticks / SECOND:.3g}", "node-second"
+    else:
+        value, unit = f"{hours:,.0f}" if hours >= 1000 else f"{hours:.3g}", "node-hour"
+    return f"{value} {unit}" if value == "1" else f"{value} {unit}s"
 
 
 def percent(part: int, whole: int) -> str:

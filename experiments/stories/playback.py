@@ -298,7 +298,8 @@ class Playback:
         for lender, nodes in stint.draws.items():
             if lender in self._open:
                 self._borrowed[lender] -= nodes
-                self._due[lender] = nodes
+            # If it is no longer open they go elsewhere, unless its job arrives in this instant.
+            self._due[lender] = nodes
         self._standing.occupy(self._states[entry.job_id], 0, entry.time)
         stint.sizes.append((entry.time, 0))
         stint.until, stint.end_place, stint.ending = entry.time, place, entry.event
