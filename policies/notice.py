@@ -59,27 +59,28 @@ class _Plan:
         victims = []
         for run in eligible:
             if run.expected_end > due and run.type is not JobType.ON_DEMAND:
-                overhead, at = self._preemption(view.now, request.estimated_arrival, run)
-                victims.append((overhead, run.job_id, run.nodes, at))
-        for _, job_id, nodes, at in sorted(victims):
+                overhead, at, reason = self._preemption(view.now, request.estimated_arrival, run)
+                victims.append((overhead, run.job_id, run.nodes, at, reason))
+        for _, job_id, nodes, at, reason in sorted(victims):
             if gap <= 0:
                 break
-            actions.append(Preempt(job_id, at))
+            actions.append(Preempt(job_id, at, reason=reason))
             gap -= nodes
         return actions
 
-    def _preemption(self, now: int, arrival: int, run: RunningJob) -> tuple[int, int]:
-        """The planned overhead of a run [node-ticks], and when it would be preempted."""
+    def _preemption(self, now: int, arrival: int, run: RunningJob) -> tuple[int, int, str]:
+        """The planned overhead of a run [node-ticks], when it would be preempted, and why then."""
         if run.type is JobType.MALLEABLE:
-            return run.nodes * run.setup, max(now, arrival - round(self.warning * SECOND))
+            at = max(now, arrival - round(self.warning * SECOND))
+            return run.nodes * run.setup, at, "in time for its warning"
         if run.period is not None:
             ready = run.start + run.setup
             cycles = (arrival - ready) // run.period
             # By its period alone: how many dumps it really takes follows from its runtime, which is not known.
             checkpointed = ready + cycles * run.period
             if cycles >= 1 and checkpointed >= now:
-                return run.nodes * run.setup, checkpointed
-        return run.loss(arrival), arrival
+                return run.nodes * run.setup, checkpointed, "right after a checkpoint"
+        return run.loss(arrival), arrival, "no checkpoint comes before"
 
 
 def _holdable(view: SystemView, request: Request) -> int:

@@ -177,7 +177,9 @@ class Biographer:
         if stint.stopped is None or stint.stop_place is None:
             return None
         cause = self._cause(stint.stop_place)
-        chosen, spared = self._ledger.victim(stint.stopped, stint.job_id, cause.job_id)
+        chosen, spared = self._ledger.victim(
+            stint.stopped, stint.job_id, cause_of(self._chronicle.entries[stint.stop_place].cause)
+        )
         return facts.Stop(
             time=self._at(stint.stopped),
             vacated=self._at(stint.until or stint.stopped),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from experiments.stories.causes import cause_of
+from experiments.stories.causes import Cause, cause_of
 from experiments.stories.chronicle import Chronicle
 from simulator.decisions import Decision
 
@@ -42,7 +42,7 @@ class Ledger:
         self._dropped = {(item.job_id, item.other) for item in found["drop"]}
         self._lacking = {item.job_id: item.nodes for item in found["lacking"]}
         self._room = {item.job_id: item.nodes for item in found["room"]}
-        self._victims = {(item.time, item.job_id, item.other): item for item in [*found["victim"]]}
+        self._victims = {(item.time, item.job_id, item.other): item for item in found["victim"]}
         self._planned = {(item.job_id, item.other): item for item in found["plan"]}
         self._spared = {(item.time, item.other): item for item in found["spared"]}
         self._reasons = {(item.time, item.job_id): item.why for item in found["reason"]}
@@ -65,10 +65,13 @@ class Ledger:
         """What an on-demand job lacked at its arrival, and what could be got; None: nothing, or not recorded."""
         return self._lacking.get(job_id), self._room.get(job_id)
 
-    def victim(self, time: int, job_id: int, other: int | None) -> tuple[Decision | None, Decision | None]:
-        """Why that one: what its preemption cost, and the best that was spared."""
-        chosen = self._victims.get((time, job_id, other))
-        return chosen or self._planned.get((job_id, other)), self._spared.get((time, other)) if chosen else None
+    def victim(self, time: int, job_id: int, cause: Cause) -> tuple[Decision | None, Decision | None]:
+        """Why that one: what its preemption was to cost, and the best of those that were spared."""
+        if cause.kind == "planned":
+            return self._planned.get((job_id, cause.other)), None
+        if cause.kind != "made room":
+            return None, None
+        return self._victims.get((time, job_id, cause.other)), self._spared.get((time, cause.other))
 
 
 def _by(decisions: list[Decision], name: str) -> dict[int, list[Decision]]:
