@@ -17,6 +17,8 @@ from experiments.stories.story import Stories
 from experiments.stories.waits import Waits
 from policies.order import ORDERS
 from simulator import Result, simulate
+from tests.life_strategies import lively_mixes
+from tests.outage_strategies import outages_for
 from tests.reference.hybrid import MECHANISMS
 from tests.reference.stories import KEYS, plain_waits
 from tests.stochastic_strategies import Mix, mixes
@@ -205,3 +207,31 @@ def test_reservations_of_stochastic_jobs_are_told_one_by_one(mix: Mix, mechanism
             assert [until for _, until in waits] == [item.start for item in courses[record.job_id]]
         for wait in story.waits:
             assert sum(part.ticks for part in wait.parts) == wait.until - wait.since
+
+
+@every_mechanism
+@settings(max_examples=25, deadline=None)
+@given(data=st.data(), mix=lively_mixes(), order=st.sampled_from(["fcfs", "sjf", "wfp3", "fairshare"]))
+def test_outages_withdrawals_dependencies_and_starting_states_are_told(
+    mechanism: str, data: st.DataObject, mix: Mix, order: str
+) -> None:
+    away = data.draw(outages_for(mix.jobs, mix.nodes))
+    result = simulate(mix.jobs, mix.nodes, mechanism, decisions=True, plans=mix.plans, outages=away, order=order)
+    assume(result.entries)
+    stories = Stories.of(result)
+    for record in result.records:
+        story = stories.story(record.job_id)
+        facts = story.facts
+        lost = sum(run.stop.lost + run.stop.lost_to_warning if run.stop else run.lost for run in facts.runs)
+        assert lost == record.lost
+        assert sum(run.stop is not None for run in facts.runs) == record.preemptions
+        for wait in facts.waits:
+            assert sum(part.ticks for part in wait.parts) == wait.until - wait.since
+            full = sum(part.ticks for part in wait.parts if part.kind == "full")
+            assert sum(item.node_ticks for item in wait.occupancy) == full * mix.nodes
+            assert all(item.node_ticks > 0 for item in wait.occupancy)
+            assert wait.free >= 0
+        assert {other.event for other in facts.others} <= {"cancel"}
+        assert all(len(line) <= 80 for line in str(story).splitlines())
+        assert "None" not in str(story)
+        json.dumps(story.as_json(), allow_nan=False)

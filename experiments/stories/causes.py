@@ -19,8 +19,8 @@ class Cause(NamedTuple):
     kind
         ``in order``, ``backfilled``, ``tenant``, ``arrival``, ``returned`` (nodes that an on-demand job gives back),
         ``made room`` (for an on-demand job, by its arrival strategy), ``planned`` (likewise, by its plan),
-        ``dismissed`` (a tenant, because the on-demand job has come), ``warning over``, ``next reservation``, ``none``,
-        or ``other``.
+        ``dismissed`` (a tenant, because the on-demand job has come), ``warning over``, ``next reservation``,
+        ``runs already`` (when the replay begins), ``none``, or ``other``.
     other
         The job that it names.
     text
@@ -32,7 +32,7 @@ class Cause(NamedTuple):
     text: str
 
 
-_WORDS = {"in order", "backfilled", "tenant", "arrival", "warning over", "next reservation"}
+_WORDS = {"in order", "backfilled", "tenant", "arrival", "warning over", "next reservation", "runs already"}
 _NAMING = (
     ("returned", re.compile(r"returned by (\d+)")),
     ("made room", re.compile(r"for (\d+)")),

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from copy import copy
 from itertools import groupby
+from typing import cast
 
 from experiments.recording import Recording
 from experiments.stories.lives import Booking, Gain, Instant, Life, Spell, Stint
@@ -20,12 +21,15 @@ from policies.order import ORDERS
 from simulator.decisions import Decision
 from simulator.eventlog import Entry
 from simulator.holders import Run
-from simulator.jobstate import FixedJob, JobState
+from simulator.jobstate import FixedJob, JobState, MalleableJob
 from simulator.kinds import begin_run, job_state
 from simulator.run import MalleableRun
-from simulator.stochastic import COMPLETED, SAVED, ReservationRecord
+from simulator.startingstate import EarlyFixedRun, EarlyMalleableRun
+from simulator.stochastic import ReservationRecord
+from simulator.truth import COMPLETED, SAVED
 from simulator.usage import Usage
 from workloads.job import JobType
+from workloads.units import to_ticks
 
 __all__ = ["Playback"]
 
@@ -142,6 +146,9 @@ class Playback:
         """One entry; returns the spell that it begins."""
         job_id, event = entry.job_id, entry.event
         life = self.lives[job_id]
+        if event == "submit" and life.job.preceding is not None:
+            # It was submitted when that job had ended, whatever the table says.
+            self._states[job_id].submit = entry.time
         if event == "submit" and not self.served_on_demand(job_id):
             return self._enter(place, entry, "next" if life.spells or life.stints else "submit")
         if event == "submit":
@@ -172,8 +179,9 @@ class Playback:
             life.gathered.append(place)
             self._gathering[job_id] = None
         else:
-            self._leave(job_id, entry.time)
-            self._gathering.pop(job_id, None)
+            if event == "cancel":
+                self._leave(job_id, entry.time)
+                self._gathering.pop(job_id, None)
             life.others.append(place)
         return None
 
@@ -201,9 +209,6 @@ class Playback:
             return None
         if state.job.type is JobType.STOCHASTIC:
             self._ask(state, entry, why)
-        elif entry.event == "submit":
-            # A dependency may have moved it.
-            state.submit = entry.time
         # A copy: it stays what it is while it waits.
         urgent = self.served_on_demand(entry.job_id)
         spell = Spell(copy(state), place, entry.time, why, urgent, cause=entry.cause)
@@ -245,7 +250,7 @@ class Playback:
         if state.job.type is JobType.STOCHASTIC:
             stint.expected_end = entry.time + state.walltime
         else:
-            run = begin_run(state, entry.time)
+            run = self._begun(state, entry)
             run.nodes = entry.after
             run.begin()
             stint.expected_end = run.expected_end
@@ -253,6 +258,15 @@ class Playback:
         self._runs[entry.job_id] = stint, run
         self.stints[place] = stint
         life.stints.append(stint)
+
+    def _begun(self, state: JobState, entry: Entry) -> Run:
+        since = state.job.running_since
+        if entry.cause != "runs already" or since is None:
+            return begin_run(state, entry.time)
+        began = to_ticks(since) - self._recording.origin
+        if isinstance(state, FixedJob):
+            return EarlyFixedRun(state, began, entry.time)
+        return EarlyMalleableRun(cast(MalleableJob, state), began, entry.time)
 
     def _resize(self, place: int, entry: Entry) -> None:
         stint, run = self._runs[entry.job_id]
@@ -287,8 +301,11 @@ class Playback:
         stint, run = self._runs[entry.job_id]
         if stint.stopped is not None:
             stint.lost_to_warning += entry.before * (entry.time - stint.stopped)
-        elif entry.event in ("preempt", "cancel"):
+        elif entry.event == "preempt":
             self._stop(place, entry)
+        elif entry.event == "cancel":
+            # What it has done is of no use, but it is not lost to a preemption.
+            pass
         elif run is None:
             record = self._ending.get(entry.job_id)
             if record is not None and record.ending not in (COMPLETED, SAVED):

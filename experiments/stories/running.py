@@ -31,8 +31,9 @@ def run_lines(facts: Facts, number: int, wait: Wait | None, most: int | None) ->
     for resize in run.resizes:
         yield resize.time, _resized(resize)
     if run.ending == "cancel":
-        lost = f" It lost {amount(run.stop.lost + run.stop.lost_to_warning)}." if run.stop and run.stop.lost else ""
-        yield run.end, f"It was cancelled on its nodes.{lost}"
+        if run.stop is not None:
+            yield from _stopped(facts, run, run.stop)
+        yield run.end, f"Its user withdrew it{'' if run.stop else ' while it ran'}."
     elif run.stop is not None:
         yield from _stopped(facts, run, run.stop)
     elif run.slot is not None:
@@ -61,6 +62,8 @@ def _started(facts: Facts, number: int, wait: Wait | None, most: int | None) -> 
         part = f"{run.returned} of which" if 0 < run.returned < run.nodes else "which"
         part = part if facts.told else "some of which"
         told = f"It started{again} on {size}, {part} on-demand job {run.cause.job_id} gave back"
+    elif kind == "runs already":
+        told = f"It ran on {size} when the replay began"
     elif kind == "arrival":
         told = f"It started on its {size}{_instantly(facts)}"
     else:

@@ -73,8 +73,11 @@ def _who(facts: Facts) -> str:
 
 
 def _summary(facts: Facts) -> str:
-    if facts.submit is None or facts.start is None or facts.end is None or facts.wait is None:
-        return "never arrived." if facts.status == "no_show" else f"never started ({facts.status})."
+    if facts.submit is None or facts.end is None:
+        return "never arrived." if facts.status == "no_show" else f"never came to its end ({facts.status})."
+    if facts.start is None or facts.wait is None:
+        waited = duration(facts.end - facts.submit)
+        return f"was withdrawn {waited} after its submit, before it had started."
     told = [f"waited {duration(facts.wait)}" if facts.wait else "started at once"]
     if 0 < facts.wait < waiting.LITTLE:
         told = [f"hardly waited ({duration(facts.wait)})"]
@@ -82,7 +85,8 @@ def _summary(facts: Facts) -> str:
         told.append(f"was preempted {_times_over(facts.preemptions)}")
     if facts.shrinks:
         told.append(f"shrank {_times_over(facts.shrinks)}")
-    ended = {"completed": "completed", "killed": "was killed at its walltime"}.get(facts.status, f"was {facts.status}")
+    endings = {"completed": "completed", "killed": "was killed at its walltime", "cancelled": "was withdrawn"}
+    ended = endings.get(facts.status, f"was {facts.status}")
     told.append(f"{ended} {duration(facts.end - facts.submit)} after its submit")
     return f"{listed(told, None)}." + (f" It lost {amount(facts.lost)}." if facts.lost else "")
 
@@ -107,6 +111,9 @@ def _lines(facts: Facts, clock: Clock, most: int | None) -> Iterator[tuple[int, 
         yield from _queued(wait, clock, most)
     for other in facts.others:
         cause = f" ({other.cause})" if other.cause else ""
+        if other.event == "cancel":
+            yield other.time, f"Its user withdrew it{cause}."
+            continue
         yield other.time, f"The log says: {other.event}, {other.before} to {other.after} nodes{cause}."
 
 
