@@ -62,27 +62,28 @@ class _Plan:
         victims = []
         for run in eligible:
             if run.expected_end > due and run.type is not JobType.ON_DEMAND:
-                overhead, at = self.preemption(view.now, request.estimated_arrival, run)
-                victims.append((overhead, run.job_id, run.nodes, at))
-        for _, job_id, nodes, at in sorted(victims):
+                overhead, at, reason = self.preemption(view.now, request.estimated_arrival, run)
+                victims.append((overhead, run.job_id, run.nodes, at, reason))
+        for _, job_id, nodes, at, reason in sorted(victims):
             if gap <= 0:
                 break
-            actions.append(Preempt(job_id, at))
+            actions.append(Preempt(job_id, at, reason=reason))
             gap -= nodes
         return actions
 
-    def preemption(self, now: int, arrival: int, run: RunningJob) -> tuple[int, int]:
-        """The planned overhead of a run [node-ticks], and when it would be preempted."""
+    def preemption(self, now: int, arrival: int, run: RunningJob) -> tuple[int, int, str]:
+        """The planned overhead of a run [node-ticks], when it would be preempted, and why then."""
         if run.type is JobType.MALLEABLE:
-            return run.nodes * run.setup, max(now, arrival - round(self.warning * SECOND))
+            at = max(now, arrival - round(self.warning * SECOND))
+            return run.nodes * run.setup, at, "in time for its warning"
         if run.period is not None:
             ready = run.start + run.setup
             cycles = (arrival - ready) // run.period
             # By its period alone: how many dumps it really takes follows from its runtime, which is not known.
             checkpointed = ready + cycles * run.period
             if cycles >= 1 and checkpointed >= now:
-                return run.nodes * run.setup, checkpointed
-        return run.loss(arrival), arrival
+                return run.nodes * run.setup, checkpointed, "right after a checkpoint"
+        return run.loss(arrival), arrival, "no checkpoint comes before"
 
 
 class _Source(NamedTuple):
@@ -178,11 +179,11 @@ class Weigh:
             elif run.type is JobType.MALLEABLE:
                 sources.append(_Source(run.setup + round(self.warning * SECOND), run.job_id, run.nodes))
             elif run.type is not JobType.ON_DEMAND:
-                overhead, at = plan.preemption(now, arrival, run)
+                overhead, at, reason = plan.preemption(now, arrival, run)
                 early = overhead // run.nodes + self._holding(arrival - at)
                 late = run.loss(arrival) // run.nodes
                 if at < arrival and early < late:
-                    sources.append(_Source(early, run.job_id, run.nodes, Preempt(run.job_id, at)))
+                    sources.append(_Source(early, run.job_id, run.nodes, Preempt(run.job_id, at, reason=reason)))
                 else:
                     sources.append(_Source(late, run.job_id, run.nodes))
         return [source for source in sources if source.nodes]
