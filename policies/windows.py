@@ -64,7 +64,7 @@ class Forecast:
             self.levels[place] -= nodes
 
     def earliest(self, nodes: int, length: int) -> int:
-        """The first time from which ``nodes`` nodes are free for ``length`` ticks; :data:`NEVER` if there is none."""
+        """The first time from which ``nodes`` nodes are free for ``length`` ticks; :data:`.NEVER` if there is none."""
         start: int | None = None
         for at, level in zip(self.times, self.levels, strict=True):
             if start is not None and at - start >= length - TOLERANCE:
