@@ -9,11 +9,14 @@ import typing
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
+from typing import ClassVar
 
 import cattrs  # noqa: F401  the libraries that our modules import late, or for the type checker alone
 import pandas as pd  # noqa: F401
 import scipy.stats  # noqa: F401
 from numpydoc.numpydoc import mangle_signature
+from pygments.lexer import RegexLexer
+from pygments.token import Generic, Text
 from sphinx.application import Sphinx
 from sphinx.util.inspect import object_description, stringify_signature
 
@@ -164,8 +167,22 @@ def signature(app: object, what: str, name: str, found: object, *_: object) -> t
     return stringify_signature(shown.replace(parameters=parameters), show_return_annotation=False), back
 
 
+def undocumented(app: object, what: str, name: str, found: object, options: object, lines: list[str]) -> None:
+    """A constant without a comment is not explained by the class that it is of."""
+    if what == "data" and "\n".join(lines).strip() == (inspect.getdoc(type(found)) or "").strip():
+        lines.clear()
+
+
+class Console(RegexLexer):
+    """Commands after ``$``, and what they print: not a script, so that nothing in it is a keyword."""
+
+    tokens: ClassVar = {"root": [(r"^\$ ", Generic.Prompt), (r".*\n", Text)]}
+
+
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
+    app.add_lexer("console", Console)
+    app.connect("autodoc-process-docstring", undocumented, priority=400)  # before numpydoc
     app.connect("autodoc-process-signature", signature)
     for listener in app.events.listeners["autodoc-process-signature"]:
         if listener.handler is mangle_signature:  # finds signatures in docstrings, where ours are not
