@@ -16,8 +16,8 @@ from typing import Any
 
 from experiments.recording import Recording, origin_of
 from policies.mechanism import BASELINE, parse_mechanism
-from simulator.engine import Sample
 from simulator.eventlog import Entry
+from simulator.instants import Sample
 from simulator.options import Options
 from simulator.records import JobRecord
 from simulator.stochastic import ReservationRecord

@@ -17,7 +17,7 @@ from policies.mechanism import BASELINE
 from simulator import Result, simulate
 from simulator.metrics import summarize
 from simulator.options import Options
-from simulator.stochastic import PREEMPTED
+from simulator.truth import PREEMPTED
 from workloads.errors import InputError, ParameterError
 from workloads.job import Job, JobType
 from workloads.units import SECOND

@@ -62,12 +62,11 @@ def machine_rows(results: Sequence[Result]) -> list[dict[str, Any]]:
 
 
 def _span(result: Result) -> tuple[int, int]:
-    """First submit and last completion, in ticks of the simulated clock."""
-    submits = [record.submit for record in result.records if record.submit is not None]
+    """First submit (or when the replay begins) and last completion, in ticks of the simulated clock."""
     ends = [record.end for record in result.records if record.end is not None]
-    if not ends:
+    if not ends or result.opened is None:
         raise InputError("no job of this result ever ran; there is no time to draw")
-    return min(submits) - result.origin, max(ends) - result.origin
+    return result.opened - result.origin, max(ends) - result.origin
 
 
 def _steps(result: Result, span: tuple[int, int], width: float, over: str) -> list[dict[str, Any]]:

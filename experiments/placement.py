@@ -13,8 +13,8 @@ from itertools import groupby
 from typing import NamedTuple, Protocol
 
 from experiments.noderanges import Ranges, common, first_fit, highest, joined, lowest, size, without
-from simulator.engine import Sample
 from simulator.eventlog import Entry
+from simulator.instants import Sample
 from simulator.records import JobRecord
 from workloads.errors import InputError
 from workloads.job import JobType
@@ -55,8 +55,8 @@ class Span(NamedTuple):
     nodes
         Numbers from 0, as half-open ranges, ascending.
     ending
-        The event that ended the run here: ``complete``, ``kill``, ``preempt`` or ``expire``. Empty where it goes on
-        in another span, and of other nodes.
+         The event that ended the run here: ``complete``, ``kill``, ``preempt``, ``expire`` or ``cancel``. Empty where
+         it goes on in another span, and of other nodes.
     """
 
     kind: str
@@ -298,6 +298,13 @@ def _give_up(machine: _Machine, entry: Entry) -> None:
     machine.lent.pop(entry.job_id, None)
 
 
+def _cancel(machine: _Machine, entry: Entry) -> None:
+    """A job is withdrawn: while it runs, while it gathers its nodes, or before it has any."""
+    _end(machine, entry)
+    _give_up(machine, entry)
+    machine.gathering.pop(entry.job_id, None)
+
+
 #: What an event of the log does to the nodes; others do nothing. A further kind of holder adds its own events here.
 _EVENTS: dict[str, Callable[[_Machine, Entry], None]] = {
     "start": _start,
@@ -308,6 +315,8 @@ _EVENTS: dict[str, Callable[[_Machine, Entry], None]] = {
     "expire": _end,
     "complete": _end,
     "kill": _end,
+    "cancel": _cancel,
+    "withdraw": _give_up,
     "notice": _notice,
     "reserve": _reserve,
     "gather": _gather,

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from policies.mechanism import BASELINE
-from simulator.engine import Sample
 from simulator.eventlog import Entry
+from simulator.instants import Sample
 from simulator.options import Options
 from simulator.records import JobRecord, Records
 from simulator.stochastic import ReservationRecord

@@ -18,6 +18,7 @@ from experiments.arguments import (
     share,
     whole,
 )
+from experiments.life import add_life, life_of
 from policies.mechanism import BASELINE
 from workloads.errors import InputError
 
@@ -47,7 +48,7 @@ class Simulation:
     about
         What is to be said of the input.
     prepared
-        Whether the jobs were made from a trace by random choices, so that their table should be kept.
+        Whether more was made of a trace than it says of its jobs, so that their table should be kept.
     """
 
     jobs: Sequence[Job]
@@ -65,6 +66,7 @@ def add_simulation(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("input", metavar="INPUT", help="a trace (SWF, ALCF, sacct) or a job table (CSV, Parquet)")
     add_reading(parser)
     add_preparation(parser)
+    add_life(parser)
     machine = parser.add_argument_group("operating the machine")
     machine.add_argument("--order", metavar="NAME", default="fcfs", help="queue order (default fcfs)")
     machine.add_argument("--backfilling", metavar="NAME", default="easy", help="backfilling rule (default easy)")
@@ -118,6 +120,7 @@ def simulation_of(arguments: argparse.Namespace, mechanisms: Sequence[str]) -> S
         checkpoint_mode=arguments.checkpoint_mode,
         seed=seed,
     )
+    life = life_of(arguments)
     workload = read_workload(arguments.input, **read_options(arguments))
     configuration: dict[str, Any] = {
         "holdfast": version("holdfast"),
@@ -129,15 +132,18 @@ def simulation_of(arguments: argparse.Namespace, mechanisms: Sequence[str]) -> S
     jobs: list[Job]
     if isinstance(workload, Trace):
         nodes = machine_of(arguments, workload, arguments.input)
-        trace = workload.on_machine(nodes)
-        prepared = list(mechanisms) != [BASELINE] or assignment.stochastic_share > 0
-        jobs = assign(trace, assignment, seed=seed) if prepared else as_rigid(trace)
+        trace = life.of_trace(workload, nodes)
+        drawn = list(mechanisms) != [BASELINE] or assignment.stochastic_share > 0
+        prepared = drawn or bool(life.told)
+        jobs, told = life.of_jobs(trace, assign(trace, assignment, seed=seed) if drawn else as_rigid(trace))
         how = {**read_options(arguments), "format": trace.format}
         configuration["input"] |= {**how, "left_out": dict(trace.excluded)}
-        if prepared:
+        if drawn:
             configuration["preparation"] = {"seed": seed, **asdict(assignment)}
-        about = left_out(trace)
+        configuration |= life.told
+        about = left_out(trace) + told
     else:
+        life.refuse_table(arguments.input)
         nodes = machine_of(arguments, None, arguments.input)
         jobs = list(workload.jobs)
         check_jobs(jobs, nodes, where=arguments.input)

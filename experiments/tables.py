@@ -21,6 +21,7 @@ __all__ = [
     "COMPARISON",
     "STOCHASTIC",
     "Column",
+    "cancellation_comparison",
     "cell_text",
     "comparison",
     "loop_table",
@@ -100,6 +101,15 @@ STOCHASTIC = (
 )
 
 
+#: What is compared of jobs that their users withdrew, of :data:`simulator.metrics.CANCELLATION_COLUMNS`.
+CANCELLATIONS = (
+    Column("mechanism"),
+    Column("cancelled_jobs", "jobs", "", "cancelled"),
+    Column("cancelled_started", "had started", "", "cancelled"),
+    Column("cancelled_node_hours", "their runs", "kNh", "cancelled", 1e-3, 1),
+)
+
+
 #: What is told of the rounds of a loop, of :data:`experiments.closedloop.COLUMNS`.
 LOOP = (
     Column("round"),
@@ -170,6 +180,11 @@ def comparison(summaries: Iterable[Mapping[str, Any]]) -> str:
 def stochastic_comparison(summaries: Iterable[Mapping[str, Any]]) -> str:
     """The stochastic jobs under each mechanism, for a terminal of 120 characters; parameters of :func:`comparison`."""
     return render(summaries, STOCHASTIC)
+
+
+def cancellation_comparison(summaries: Iterable[Mapping[str, Any]]) -> str:
+    """The jobs of several summaries that their users withdrew, as a table for a terminal."""
+    return render(summaries, CANCELLATIONS)
 
 
 def loop_table(rows: Iterable[Mapping[str, Any]]) -> str:

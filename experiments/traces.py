@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from workloads.startingstate import state_of
 from workloads.trace import Trace
 
-__all__ = ["Description", "describe", "left_out"]
+__all__ = ["Description", "describe", "left_out", "life_of_trace", "listed"]
 
 _DAY = 86400.0
 
@@ -31,13 +32,37 @@ def left_out(trace: Trace) -> str:
     if trace.nodes is not None:
         text += f" on {trace.nodes:,} nodes"
     if any(trace.excluded.values()):
-        text += f"; left out: {sum(trace.excluded.values()):,} ({_counts(trace.excluded)})"
+        text += f"; left out: {sum(trace.excluded.values()):,} ({listed(trace.excluded)})"
     if any(trace.remarks.values()):
-        text += f"\nnoted: {_counts(trace.remarks)}"
+        text += f"\nnoted: {listed(trace.remarks)}"
     return text
 
 
-def _counts(counts: Mapping[str, int]) -> str:
+def life_of_trace(trace: Trace) -> list[str]:
+    """In a line each: the starting state of a trace that was cut, and the jobs that it has withdrawn.
+
+    Examples
+    --------
+    >>> from workloads.trace import TraceJob
+    >>> ran = TraceJob(1, 0.0, 128, 600.0, 900.0, running_since=60.0)
+    >>> life_of_trace(Trace((ran, TraceJob(2, 30.0, 64, 60.0, 60.0)), nodes=256))
+    ['starting state at 60 s: 1 job runs on 128 of 256 nodes, 1 waits']
+    """
+    told = []
+    state = state_of(trace.jobs)
+    if state is not None:
+        machine = "" if trace.nodes is None else f" of {trace.nodes:,}"
+        running = f"{state.running:,} job{'s run' if state.running != 1 else ' runs'}"
+        waiting = f"{state.waiting:,} wait{'s' if state.waiting == 1 else ''}"
+        told.append(f"starting state at {state.begin:.15g} s: {running} on {state.nodes:,}{machine} nodes, {waiting}")
+    withdrawn = sum(job.cancelled_at is not None for job in trace.jobs)
+    if withdrawn:
+        told.append(f"withdrawn by their users before they started: {withdrawn:,}")
+    return told
+
+
+def listed(counts: Mapping[str, int]) -> str:
+    """Counts by kind, as a list in a sentence."""
     return ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
 
 

@@ -14,7 +14,7 @@ from experiments.archive import chosen_mechanism, read_run, simulated_jobs, tabl
 from experiments.traces import left_out
 from policies.mechanism import BASELINE
 from simulator.metrics import Window
-from simulator.stochastic import PREEMPTED
+from simulator.truth import PREEMPTED
 from workloads.errors import InputError, TraceError
 from workloads.fields import number, shown, whole
 from workloads.files import sha256_of

@@ -56,12 +56,12 @@ class Closure:
 
     __slots__ = ("account", "announced", "end", "number", "outage", "release", "start", "wanted")
 
-    def __init__(self, number: int, outage: Outage, origin: int) -> None:
+    def __init__(self, number: int, outage: Outage, origin: int, begin: int = 0) -> None:
         self.number = number
         self.outage = outage
-        self.start = max(0, to_ticks(outage.start) - origin)
+        self.start = max(begin, to_ticks(outage.start) - origin)
         self.end = to_ticks(outage.end) - origin
-        self.announced = 0 if outage.announced is None else max(0, to_ticks(outage.announced) - origin)
+        self.announced = begin if outage.announced is None else max(begin, to_ticks(outage.announced) - origin)
         self.account: Account = Booking(number) if outage.kind is OutageKind.RESERVATION else Account(Kind.DOWN)
         self.wanted = 0
         self.release: tuple[int, int, int] | None = None
@@ -101,21 +101,30 @@ class Closures:
         Size of the machine.
     origin
         Ticks of the job table's clock at which the simulated clock stands at 0.
+    begin
+        When the simulation begins, on the simulated clock; later than 0 where it has a starting state.
 
     Attributes
     ----------
+    begin
+        Likewise.
     outages
         Those that are given, and those that have been drawn so far.
     """
 
-    def __init__(self, given: Sequence[Outage], failures: FailureRate | None, nodes: int, origin: int) -> None:
+    def __init__(
+        self, given: Sequence[Outage], failures: FailureRate | None, nodes: int, origin: int, begin: int = 0
+    ) -> None:
         self.outages = list(given)
+        self.begin = begin
         self._failures = failures
         self._nodes = nodes
         self._origin = origin
         # What is over before the simulation begins has no part in it.
-        numbered = [Closure(number, outage, origin) for number, outage in enumerate(given, start=1)]
-        self._given = sorted((closure for closure in numbered if closure.end > 0), key=attrgetter("start", "number"))
+        numbered = [Closure(number, outage, origin, begin) for number, outage in enumerate(given, start=1)]
+        self._given = sorted(
+            (closure for closure in numbered if closure.end > begin), key=attrgetter("start", "number")
+        )
 
     @property
     def windows(self) -> list[Closure]:
@@ -127,6 +136,6 @@ class Closures:
 
     def _drawn(self) -> Iterator[Closure]:
         if self._failures is not None:
-            for outage in self._failures.draw(self._nodes, self._origin / SECOND):
+            for outage in self._failures.draw(self._nodes, (self._origin + self.begin) / SECOND):
                 self.outages.append(outage)
                 yield Closure(len(self.outages), outage, self._origin)

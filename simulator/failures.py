@@ -120,14 +120,14 @@ def _strike_leaving(system: System, run: Run, count: int, account: Account, caus
         if nodes > lost:
             claims.append((gathering, nodes - lost))
         else:
-            gathering.awaited -= 1
+            gathering.awaited.remove(run)
     run.claims = claims
     before = run.nodes
     system.cluster.move(run, account, count, system.now)
     # Those that fail have been under warning until now.
     warned = system.now - (run.end - system.warning)
     system.usage.lose_to_warning(run.job, count * warned, system.now)
-    system.expect(run)
+    system.expected.expect(run)
     system.log(system.now, "shrink", run.job_id, before, run.nodes, cause)
     return short
 

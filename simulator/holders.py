@@ -135,6 +135,10 @@ class Run(Account, ABC):
     def stop(self, now: int, usage: Usage) -> None:
         """Secure what a preemption leaves and account for the rest."""
 
+    @abstractmethod
+    def abandon(self, now: int, usage: Usage) -> None:
+        """Account for a run that its user ends."""
+
 
 class Lender(Account, ABC):
     """Nodes set aside for somebody; its account holds the idle ones, others are lent to running jobs.
@@ -234,7 +238,7 @@ class Gathering(Account):
     ready
         When the last promised nodes come.
     awaited
-        How many runs under warning still owe it nodes.
+        The runs under warning that still owe it nodes, once for each promise.
     release
         Its entry in the system's list of expected releases.
     """
@@ -245,7 +249,7 @@ class Gathering(Account):
         super().__init__(Kind.HELD)
         self.job = job
         self.ready = now
-        self.awaited = 0
+        self.awaited: list[Run] = []
         self.release: tuple[int, int, int] | None = None
 
 

@@ -35,6 +35,8 @@ class JobState(ABC):
         Node-ticks that preemptions have cost.
     walltime
         Of the next run at its requested size.
+    withdrawn
+        Whether its user has given up on it; ``end`` is when.
     """
 
     __slots__ = (
@@ -60,6 +62,7 @@ class JobState(ABC):
         "undisturbed",
         "waiting",
         "walltime",
+        "withdrawn",
     )
 
     def __init__(self, job: Job, kind: JobType, row: int, rank: int, origin: int, runtime: int) -> None:
@@ -82,6 +85,7 @@ class JobState(ABC):
         self.undisturbed = runtime
         self.order_key: tuple[object, int] = (0, row)
         self.waiting = False
+        self.withdrawn = False
         self.walltime = 0
         self.runs = 0
         self.start: int | None = None

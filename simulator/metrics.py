@@ -1,6 +1,8 @@
 """Metrics: what a result means in numbers.
 
 Source: hybrid-workloads.md, section 7; hybrid-workload-scheduling, section IV-D. No-shows are outside all of them.
+Cancelled jobs are counted apart, and so are jobs submitted before a replay with a starting state begins: how long these
+waited was decided before.
 """
 
 from __future__ import annotations
@@ -17,7 +19,15 @@ from workloads.errors import InputError, ParameterError
 from workloads.job import JobType
 from workloads.units import SECOND, to_ticks
 
-__all__ = ["JOB_COLUMNS", "SUMMARY_COLUMNS", "Window", "job_rows", "summarize", "summarize_types"]
+__all__ = [
+    "CANCELLATION_COLUMNS",
+    "JOB_COLUMNS",
+    "SUMMARY_COLUMNS",
+    "Window",
+    "job_rows",
+    "summarize",
+    "summarize_types",
+]
 
 _HOUR = 3600 * SECOND
 #: Runtimes below this count as this in the bounded slowdown.
@@ -63,6 +73,9 @@ SUMMARY_COLUMNS = (
     "decision_ms_max",
     "engine_seconds",
 )
+#: Of a simulation that may withdraw jobs, beside the others: how many were, those of them that had started, and the
+#: node-hours of the runs that were ended.
+CANCELLATION_COLUMNS = ("cancelled_jobs", "cancelled_started", "cancelled_node_hours")
 
 
 class Window(NamedTuple):
@@ -102,7 +115,7 @@ def job_rows(result: Records, instant_tolerance: float = 120.0) -> Iterator[dict
     tolerance = to_ticks(instant_tolerance)
     for record in result.records:
         submit, start, end = record.submit, record.start, record.end
-        came = submit is not None and start is not None and end is not None
+        came = submit is not None and start is not None and end is not None and record.status != "cancelled"
         yield {
             "job_id": record.job_id,
             "type": record.type.value,
@@ -153,11 +166,24 @@ def _p95(values: np.ndarray) -> float:
 
 def _chosen(result: Records, window: Window) -> list[JobRecord]:
     """The records of the jobs that came, within the window."""
-    submits = [record.submit for record in result.records if record.submit is not None]
+    begin = result.begin if result.begin is not None else -math.inf
+    submits = [record.submit for record in result.records if record.submit is not None and record.submit >= begin]
     if not submits:
         return []
     earliest, latest = window.bounds(submits)
     return [record for record in result.records if record.submit is not None and earliest <= record.submit <= latest]
+
+
+def _cancelled(records: Sequence[JobRecord], withdrawn: int) -> dict[str, str | int | float]:
+    """The columns of :data:`CANCELLATION_COLUMNS`; node-hours are those of the whole simulation."""
+    gone = [record for record in records if record.status == "cancelled"]
+    started = sum(record.start is not None for record in gone)
+    return dict(zip(CANCELLATION_COLUMNS, (len(gone), started, withdrawn / _HOUR), strict=True))
+
+
+def _ended(records: Sequence[JobRecord]) -> list[JobRecord]:
+    """Those that nobody withdrew."""
+    return [record for record in records if record.status != "cancelled"]
 
 
 def _by_type(records: Sequence[JobRecord]) -> dict[JobType, _Measured]:
@@ -182,12 +208,14 @@ def summarize(
     -------
     dict
         The columns of :data:`SUMMARY_COLUMNS`, and where there are stochastic jobs those of
-        :data:`simulator.reservations.SUMMARY_COLUMNS`; a mean or ratio over no jobs is NaN.
+        :data:`simulator.reservations.SUMMARY_COLUMNS`, and where jobs may be withdrawn :data:`CANCELLATION_COLUMNS`; a
+        mean or ratio over no jobs is NaN.
     """
     if not (math.isfinite(instant_tolerance) and instant_tolerance >= 0):
         raise ParameterError("instant_tolerance", "a duration of at least 0", instant_tolerance)
     window = window if window is not None else Window()
-    records = _chosen(result, window)
+    chosen = _chosen(result, window)
+    records = _ended(chosen)
     everyone, kinds = _Measured(records), _by_type(records)
     utilization, lost, elapsed = _machine(result, window)
     urgent = kinds[JobType.ON_DEMAND]
@@ -219,12 +247,14 @@ def summarize(
     summary: dict[str, str | int | float] = dict(zip(SUMMARY_COLUMNS, values, strict=True))
     if result.stochastic:
         summary.update(summarize_stochastic(result, records))
+    if result.withdrawn is not None:
+        summary.update(_cancelled(chosen, result.withdrawn))
     return summary
 
 
 def summarize_types(result: Records, *, window: Window | None = None) -> list[dict[str, str | int | float]]:
     """The metrics of the jobs, for all of them and for each type: a row each; stochastic where there are any."""
-    records = _chosen(result, window if window is not None else Window())
+    records = _ended(_chosen(result, window if window is not None else Window()))
     kinds = [kind for kind in JobType if kind is not JobType.STOCHASTIC or result.stochastic]
     by_type = _by_type(records)
     groups = {"all": _Measured(records), **{str(kind): by_type[kind] for kind in kinds}}
@@ -249,9 +279,9 @@ def summarize_types(result: Records, *, window: Window | None = None) -> list[di
 def _machine(result: Records, window: Window) -> tuple[float, int, int]:
     """Utilisation, node-ticks lost, and elapsed ticks; a loss counts when it is booked."""
     ends = [record.end for record in result.records if record.end is not None]
-    if not ends:
+    first = result.opened
+    if not ends or first is None:
         return math.nan, 0, 0
-    first = min(record.submit for record in result.records if record.submit is not None)
     opens = first - result.origin + to_ticks(window.warmup)
     closes = max(ends) - result.origin - to_ticks(window.cooldown)
     elapsed = max(ends) - first

@@ -1,4 +1,4 @@
-"""On-demand jobs: notice, plan, time-out, arrival and completion.
+"""On-demand jobs: notice, plan, time-out, arrival, completion and withdrawal.
 
 Source: hybrid-workload-scheduling, section III-B; hybrid-workloads.md, sections 4 to 6. What is decided comes from the
 mechanism's strategies; what happens is done by the system.
@@ -12,6 +12,7 @@ from policies.lending import give_back
 from policies.mechanism import Mechanism
 from policies.port import Expand, Expect, Hold, Preempt, Shrink
 from simulator.answers import hold_problem, listed, plan_problem, refused, room_problem
+from simulator.cluster import Account
 from simulator.holders import Gathering, Loan, Reservation, Run
 from simulator.jobstate import FixedJob
 from simulator.run import MalleableRun
@@ -53,6 +54,7 @@ class OnDemandService:
         self._timers = timers
         self._reservations: dict[int, Reservation] = {}
         self._loans: dict[int, list[Loan]] = {}
+        self._gatherings: dict[int, Gathering] = {}
 
     def notice(self, job: FixedJob) -> bool:
         """A notice comes; returns whether anything follows from it."""
@@ -154,7 +156,8 @@ class OnDemandService:
     def _launch_or_wait(self, gathering: Gathering) -> None:
         system = self._system
         if gathering.awaited:
-            system.expect_gathering(gathering)
+            self._gatherings[gathering.job.job_id] = gathering
+            system.expected.expect_gathering(gathering)
             system.log(system.now, "gather", gathering.job.job_id, 0, gathering.nodes, "waits for nodes under warning")
         else:
             self.launch(gathering)
@@ -166,7 +169,8 @@ class OnDemandService:
             raise InvariantError(
                 f"on-demand job {gathering.job.job_id} gathered {gathering.nodes} nodes, not {gathering.job.nodes}"
             )
-        system.forget(gathering.release)
+        system.expected.forget(gathering.release)
+        self._gatherings.pop(gathering.job.job_id, None)
         system.start(gathering.job, [(gathering, gathering.nodes)], "arrival")
 
     def replace(self, gathering: Gathering) -> None:
@@ -176,8 +180,9 @@ class OnDemandService:
         promised = sum(count for run in leaving for other, count in run.claims if other is gathering)
         missing = job.nodes - gathering.nodes - promised
         lacking = missing - system.free
-        system.forget(gathering.release)
+        system.expected.forget(gathering.release)
         gathering.release = None
+        self._gatherings.pop(job.job_id, None)
         if lacking > 0 and self._on_arrival.room(system, job) < lacking:
             system.log(system.now, "wait", job.job_id, 0, 0, "not enough nodes could be freed")
             if not job.waiting:
@@ -185,7 +190,7 @@ class OnDemandService:
             for run in leaving:
                 if any(other is gathering for other, _ in run.claims):
                     run.claims = [claim for claim in run.claims if claim[0] is not gathering]
-                    system.expect(run)
+                    system.expected.expect(run)
             system.release(gathering)
             return
         if job.waiting:
@@ -198,23 +203,54 @@ class OnDemandService:
 
     def complete(self, run: Run) -> None:
         """An on-demand job ends: its nodes go back to the lenders, in the order of lending."""
+        self._give_back(run, run.job_id)
+
+    def is_gathering(self, job_id: int) -> bool:
+        """Whether a job has arrived and waits for nodes under warning."""
+        return job_id in self._gatherings
+
+    def dissolve(self, job_id: int) -> None:
+        """An arrived job that does not run is withdrawn: what it has gathered goes back to the lenders."""
+        gathering = self._gatherings.pop(job_id, None)
+        if gathering is None:
+            self._loans.pop(job_id, None)
+            return
         system = self._system
-        loans = self._loans.pop(run.job_id, [])
+        system.expected.forget(gathering.release)
+        for run in gathering.awaited:
+            run.claims = [claim for claim in run.claims if claim[0] is not gathering]
+            system.expected.expect(run)
+        self._give_back(gathering, job_id)
+
+    def withdraw_notice(self, job_id: int) -> bool:
+        """A job that has given notice will not come, and says so; void if its reservation is gone."""
+        reservation = self._reservations.get(job_id)
+        if reservation is None:
+            return False
+        self._system.log(self._system.now, "withdraw", job_id, reservation.nodes + reservation.lent, 0)
+        self._forget(reservation)
+        self._system.close(reservation)
+        return True
+
+    def _give_back(self, account: Account, job_id: int) -> None:
+        """The nodes of an account go to those who lent them to the job; the rest is released."""
+        system = self._system
+        loans = self._loans.pop(job_id, [])
         waiting = {job.job_id: job for loan in loans if (job := loan.preempted) is not None}
-        for action in give_back(system, loans, run.nodes) if loans else ():
+        for action in give_back(system, loans, account.nodes) if loans else ():
             if isinstance(action, Expand):
                 lender = system.runs[action.job_id]
                 back = action.nodes
                 if not isinstance(lender, MalleableRun):
                     raise InvariantError(f"job {action.job_id} is not malleable and cannot expand")
-                system.resize(lender, run, action.nodes, f"returned by {run.job_id}")
+                system.resize(lender, account, action.nodes, f"returned by {job_id}")
             else:
                 back = action.returned
-                sources = [(run, back), (system.cluster.pool, action.nodes - back)]
-                system.start(waiting[action.job_id], sources, f"returned by {run.job_id}")
+                sources = [(account, back), (system.cluster.pool, action.nodes - back)]
+                system.start(waiting[action.job_id], sources, f"returned by {job_id}")
             if back:
-                system.decisions.returned(system.now, action.job_id, run.job_id, back)
-        system.release(run)
+                system.decisions.returned(system.now, action.job_id, job_id, back)
+        system.release(account)
 
     def _dismiss_tenants(self, reservation: Reservation) -> list[tuple[Run, int]]:
         """Preempt the tenants; returns the nodes under warning for the job, those that come first before."""

@@ -52,7 +52,7 @@ class OutageService:
         self._windows: list[Closure] = []
         self._failures: list[Closure] = []
         for closure in closures.windows:
-            if not closure.announced:
+            if closure.announced <= closures.begin:
                 self._announced.append(closure)
         self._tell()
 
@@ -83,7 +83,7 @@ class OutageService:
         """An outage is over, and its nodes are there again."""
         system, account = self._system, closure.account
         (self._windows if closure.is_window else self._failures).remove(closure)
-        system.forget(closure.release)
+        system.expected.forget(closure.release)
         nodes = closure.nodes
         if isinstance(account, Booking):
             # Jobs that have not ended in time, which only a failure or a late start of theirs can cause, go on.
@@ -170,7 +170,7 @@ class OutageService:
 
     def _expect(self, closure: Closure) -> None:
         """Enter, or enter anew, when its nodes are expected back."""
-        self._system.forget(closure.release)
+        self._system.expected.forget(closure.release)
         closure.release = (closure.end, -closure.number, closure.nodes)
         insort(self._system.releases, closure.release)
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from simulator.decisions import Decision
-from simulator.engine import Sample
 from simulator.eventlog import Entry
+from simulator.instants import Sample
 from simulator.options import Options
 from simulator.stochastic import ReservationRecord
 from workloads.job import Job, JobType
@@ -34,7 +34,8 @@ class JobRecord(NamedTuple):
     preemptions, shrinks
         How often.
     status
-        ``completed``, ``killed`` (at its walltime) or ``no_show``.
+        ``completed``, ``killed`` (at its walltime), ``no_show``, or ``cancelled`` (withdrawn by its user: ``end`` is
+        when, and ``start`` is None if it waited).
     lost
         Node-ticks that preemptions have cost, and of a stochastic job reservations without a good end.
     """
@@ -143,6 +144,10 @@ class Records:
         The job table that was simulated.
     decisions
         What the event log does not tell, in order of time; None: it was not recorded.
+    begin
+        When a replay with a starting state began, in ticks of the table's clock; None: at the first submit.
+    withdrawn
+        Node-ticks of the runs that their users ended; None: the table withdraws no job.
     """
 
     mechanism: str
@@ -162,3 +167,12 @@ class Records:
     down: Sequence[tuple[int, int]] = ()
     table: Sequence[Job] = ()
     decisions: Sequence[Decision] | None = None
+    begin: int | None = None
+    withdrawn: int | None = None
+
+    @property
+    def opened(self) -> int | None:
+        """From when on time and nodes are accounted for, in ticks of the table's clock; None: no job came."""
+        if self.begin is not None:
+            return self.begin
+        return min((record.submit for record in self.records if record.submit is not None), default=None)

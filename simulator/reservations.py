@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from simulator.records import JobRecord, Records, StochasticRecord
-from simulator.stochastic import COMPLETED, OVER_MEMORY, PREEMPTED, SAVED, ReservationRecord
+from simulator.stochastic import ReservationRecord
+from simulator.truth import CANCELLED, COMPLETED, OVER_MEMORY, PREEMPTED, SAVED
 from workloads.units import SECOND
 
 __all__ = [
@@ -25,6 +26,8 @@ __all__ = [
 ]
 
 _HOUR = 3600 * SECOND
+#: That its user gave up is no fault of a reservation.
+_NOT_WASTED = (COMPLETED, SAVED, CANCELLED)
 
 RESERVATION_COLUMNS = (
     *("job_id", "application", "number", "submit", "start", "end", "nodes", "length", "restart", "work"),
@@ -79,6 +82,7 @@ def stochastic_rows(result: Records) -> Iterator[dict[str, object]]:
     planned = _planned_costs(result.stochastic)
     for course, planned_cost in zip(result.stochastic, planned, strict=True):
         made, items, runtime = course.planned, course.reservations, course.runtime
+        cancelled = responses[course.job_id].status == "cancelled"
         used, reserved = sum(map(_used, items)), sum(item.length for item in items)
         yield {
             "job_id": course.job_id,
@@ -87,12 +91,12 @@ def stochastic_rows(result: Records) -> Iterator[dict[str, object]]:
             "strategy": made.plan.strategy,
             "runs_known": made.runs,
             "runtime": runtime / SECOND,
-            "stretch": _response(responses[course.job_id]) / runtime,
-            "execution_stretch": used / runtime,
+            "stretch": None if cancelled else _response(responses[course.job_id]) / runtime,
+            "execution_stretch": None if cancelled else used / runtime,
             "reservations": len(items),
             "reserved": reserved / SECOND,
             "used": used / SECOND,
-            "wasted": sum(_used(item) for item in items if item.ending not in (COMPLETED, SAVED)) / SECOND,
+            "wasted": sum(_used(item) for item in items if item.ending not in _NOT_WASTED) / SECOND,
             "expected_cost": made.expected_cost,
             "planned_cost": planned_cost,
             "paid_cost": math.fsum(_price(course, item) for item in items),
@@ -159,7 +163,7 @@ def _response(record: JobRecord) -> float:
 
 def _price(course: StochasticRecord, item: ReservationRecord) -> float:
     used = _used(item) / SECOND
-    length = used if item.ending == PREEMPTED else item.length / SECOND
+    length = used if item.ending in (PREEMPTED, CANCELLED) else item.length / SECOND
     costs = course.planned.plan.costs
     return costs.alpha * length + costs.beta * used + costs.gamma
 
@@ -185,8 +189,16 @@ def _planned_costs(courses: Sequence[StochasticRecord]) -> list[float]:
 
 
 def work_utilization(result: Records) -> float:
-    """True runtimes times nodes of all jobs, over N times the time from the first submit to the last completion."""
+    """True runtimes times nodes of all jobs, over N times the time from the first submit to the last completion.
+
+    Of a job that was withdrawn nothing counts, of one that ran already what was left to do.
+    """
     came = [record for record in result.records if record.end is not None and record.submit is not None]
-    elapsed = max(record.end or 0 for record in came) - min(record.submit or 0 for record in came)
-    work = sum(record.nodes * record.runtime for record in came)
+    opened = result.opened or 0
+    elapsed = max(record.end or 0 for record in came) - opened
+    work = sum(
+        record.nodes * (record.runtime - max(0, opened - (opened if record.start is None else record.start)))
+        for record in came
+        if record.status != "cancelled"
+    )
     return work / (result.nodes * elapsed) if elapsed else math.nan

@@ -6,11 +6,21 @@ node-ticks divide into compute, setup, checkpoints and losses.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from simulator.holders import Run
 from simulator.jobstate import FixedJob, MalleableJob, divide
 from simulator.usage import Usage
 
-__all__ = ["FixedRun", "MalleableRun"]
+__all__ = ["FixedRun", "MalleableRun", "Spent"]
+
+
+class Spent(NamedTuple):
+    """What the time of a run went into [ticks]."""
+
+    setup: int
+    compute: int
+    checkpoint: int
 
 
 class FixedRun(Run):
@@ -46,15 +56,36 @@ class FixedRun(Run):
 
     def stop(self, now: int, usage: Usage) -> None:
         job = self.job
-        cycles = self._cycles(now)
         lost = self.loss(now)
-        secured = cycles * job.interval
+        secured = self.secure(now)
         usage.compute += secured * self.nodes
-        usage.checkpoint += cycles * job.cost * self.nodes
+        usage.checkpoint += (now - self.start) * self.nodes - lost - secured * self.nodes
         usage.lose(job, lost, now)
+
+    def secure(self, now: int) -> int:
+        """Leave to the job's next run what no checkpoint has secured; returns the computation that they have."""
+        job = self.job
+        cycles = self._cycles(now)
+        secured = cycles * job.interval
         job.compute -= secured
         job.dumps -= cycles
         job.walltime -= secured
+        return secured
+
+    def spent(self, at: int) -> Spent:
+        """What its time up to then went into."""
+        job, elapsed = self.job, at - self.start
+        cycles = self._cycles(at)
+        setup = min(elapsed, job.setup)
+        rest = elapsed - setup - cycles * job.period
+        compute = min(rest, job.interval) if cycles < job.dumps else rest
+        return Spent(setup, cycles * job.interval + compute, cycles * job.cost + rest - compute)
+
+    def abandon(self, now: int, usage: Usage) -> None:
+        spent = self.spent(now)
+        usage.setup += spent.setup * self.nodes
+        usage.compute += spent.compute * self.nodes
+        usage.checkpoint += spent.checkpoint * self.nodes
 
 
 class MalleableRun(Run):
@@ -106,3 +137,8 @@ class MalleableRun(Run):
         self.job.walltime = self.job.limit(self.job.nodes)
         usage.compute += self._in_work
         usage.lose(self.job, self._in_setup, now)
+
+    def abandon(self, now: int, usage: Usage) -> None:
+        self.settle(now)
+        usage.setup += self._in_setup
+        usage.compute += self._in_work

@@ -18,6 +18,7 @@ from simulator.kinds import job_state
 from simulator.options import Options
 from simulator.records import Accounting, JobRecord, StochasticRecord
 from simulator.result import Result
+from simulator.startingstate import starting_state_of
 from simulator.stochastic import StochasticJob
 from workloads.errors import InputError, InvariantError, ParameterError
 from workloads.failures import FailureRate
@@ -145,7 +146,8 @@ def _simulated(
     states = [
         job_state(job, row, ranks[job.job_id], origin, options, baseline=baseline) for row, job in enumerate(table)
     ]
-    engine = Engine(states, nodes, served_by, options, log, progress, book, closures, decisions)
+    state = starting_state_of(states, origin)
+    engine = Engine(states, nodes, served_by, options, log, progress, book, state, closures, decisions)
     engine.run()
     accounting = _account(engine, states)
     return Result(
@@ -166,6 +168,8 @@ def _simulated(
         down=engine.outages.course if engine.outages is not None else (),
         table=table,
         decisions=decisions.entries if decisions.enabled else None,
+        begin=None if state is None else state.begin + origin,
+        withdrawn=engine.system.usage.withdrawn if any(job.cancelled_at is not None for job in table) else None,
     )
 
 
@@ -184,7 +188,9 @@ def _closures(table: list[Job], nodes: int, outages: list[Outage], failures: Fai
         for job_id in outage.jobs:
             if job_id not in known:
                 raise InputError(f"jobs of outage {number} must be in the job table, and there is no job {job_id}")
-    return Closures(outages, failures, nodes, _origin(table))
+    origin = _origin(table)
+    begin = max((to_ticks(job.running_since) - origin for job in table if job.running_since is not None), default=0)
+    return Closures(outages, failures, nodes, origin, begin)
 
 
 def _book(table: list[Job], planner: Planner | None, plans: Mapping[str, ReservationPlan] | None) -> PlanBook | None:
@@ -222,7 +228,7 @@ def _course(state: StochasticJob) -> StochasticRecord:
 def _record(state: JobState, origin: int) -> JobRecord:
     job = state.job
     came = state.first_submit >= 0
-    if came and (state.start is None or state.end is None):
+    if came and (state.end is None or (state.start is None and not state.withdrawn)):
         raise InvariantError(f"job {job.job_id} was submitted and never ended")
     return JobRecord(
         job_id=job.job_id,
@@ -234,9 +240,17 @@ def _record(state: JobState, origin: int) -> JobRecord:
         runtime=state.undisturbed,
         preemptions=state.preemptions,
         shrinks=state.shrinks,
-        status=("killed" if job.killed else "completed") if came else "no_show",
+        status=_status(state, came),
         lost=state.lost,
     )
+
+
+def _status(state: JobState, came: bool) -> str:
+    if state.withdrawn or (not came and state.job.cancelled_at is not None):
+        return "cancelled"
+    if not came:
+        return "no_show"
+    return "killed" if state.job.killed else "completed"
 
 
 def _account(engine: Engine, states: list[JobState]) -> Accounting:
@@ -244,7 +258,7 @@ def _account(engine: Engine, states: list[JobState]) -> Accounting:
     came = [state for state in states if state.first_submit >= 0]
     if not came:
         return Accounting(0, 0, 0, 0, 0, 0, 0, 0)
-    elapsed = max(state.end or 0 for state in came) - min(state.first_submit for state in came)
+    elapsed = max(state.end or 0 for state in came) - engine.opened
     system, usage = engine.system, engine.system.usage
     idle, held, busy, down = system.cluster.node_ticks(system.now)
     if usage.total() != busy or idle + held + busy + down != system.nodes * elapsed:

@@ -7,7 +7,7 @@ Source: hybrid-workloads.md, sections 3 to 6.
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
+from bisect import insort
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import Protocol
@@ -22,6 +22,7 @@ from simulator.holders import Gathering, Lender, Reservation, Run
 from simulator.jobstate import JobState
 from simulator.kinds import begin_run
 from simulator.options import Options
+from simulator.releases import ExpectedReleases
 from simulator.run import MalleableRun
 from simulator.stochastic import StochasticJob
 from simulator.usage import Usage
@@ -73,7 +74,8 @@ class System:
         self.runs: dict[int, Run] = {}
         self.leaving: dict[int, Run] = {}
         self.reservations: list[Reservation] = []
-        self.releases: list[tuple[int, int, int]] = []
+        self.expected = ExpectedReleases()
+        self.releases = self.expected.entries
         self.windows: Sequence[Window] = ()
         self.usage = Usage()
         self.log = log
@@ -125,10 +127,19 @@ class System:
         lenders: Mapping[Lender, int] | None = None,
     ) -> Run:
         """Start a job on nodes of these accounts; those of ``lenders`` are borrowed."""
-        now = self.now
         if job.waiting:
             self.waiting.remove(job)
-        run = begin_run(job, now)
+        return self.occupy(begin_run(job, self.now), sources, cause, lenders)
+
+    def occupy(
+        self,
+        run: Run,
+        sources: Iterable[tuple[Account, int]],
+        cause: str,
+        lenders: Mapping[Lender, int] | None = None,
+    ) -> Run:
+        """Put a run on its nodes."""
+        job, now = run.job, self.now
         for account, count in sources:
             self.cluster.move(account, run, count, now)
         if lenders:
@@ -138,11 +149,11 @@ class System:
         run.begin()
         job.runs += 1
         if job.start is None:
-            job.start = now
+            job.start = run.start
         self.runs[job.job_id] = run
         if self.ledger is not None:
             self.ledger.hold(job, run.nodes, now)
-        self.expect(run)
+        self.expected.expect(run)
         self.log(now, "start", job.job_id, 0, run.nodes, cause)
         self._timing.began(run)
         return run
@@ -151,7 +162,7 @@ class System:
         """A run reaches its end; its nodes are still to be given away. Returns whether its job is done."""
         job = run.job
         done = run.complete(self.usage)
-        self._leave(run)
+        self.leave(run)
         if done:
             job.end = self.now
             self.log(self.now, "kill" if job.job.killed else "complete", job.job_id, run.nodes, 0)
@@ -203,7 +214,7 @@ class System:
             if claim is not None:
                 self.promise(run, *claim)
             else:
-                self.expect(run)
+                self.expected.expect(run)
             self.log(now, "warn", job.job_id, run.nodes, run.nodes, cause)
         else:
             self.log(now, "preempt", job.job_id, run.nodes, 0, cause)
@@ -211,7 +222,7 @@ class System:
                 self.cluster.move(run, *failed, now)
             if claim is not None:
                 self.cluster.move(run, *claim, now)
-            self._leave(run)
+            self.leave(run)
             self.give_away(run)
             self.requeue(job)
         self._timing.changed(run)
@@ -219,24 +230,32 @@ class System:
     def promise(self, run: Run, gathering: Gathering, count: int) -> None:
         """Promise nodes of a run under warning to an arrived job."""
         run.claims.append((gathering, count))
-        gathering.awaited += 1
+        gathering.awaited.append(run)
         gathering.ready = max(gathering.ready, run.end)
-        self.expect(run)
+        self.expected.expect(run)
 
     def vacate(self, run: Run) -> list[Gathering]:
         """A warning is over: the nodes are given up. Returns the arrived jobs that now have all of theirs."""
-        job = run.job
-        self.usage.lose_to_warning(job, run.nodes * self.warning, self.now)
-        self.log(self.now, "preempt", job.job_id, run.nodes, 0, "warning over")
+        self.lose_to_warning(run)
+        self.log(self.now, "preempt", run.job_id, run.nodes, 0, "warning over")
+        complete = self.hand_over(run)
+        self._timing.vacated(run.job)
+        return complete
+
+    def lose_to_warning(self, run: Run) -> None:
+        """Book the time that a run has been under warning."""
+        self.usage.lose_to_warning(run.job, run.nodes * (self.warning - run.end + self.now), self.now)
+
+    def hand_over(self, run: Run) -> list[Gathering]:
+        """A run under warning is over: its nodes go to whom they are promised. Returns who now has all of theirs."""
         complete = []
         for gathering, count in run.claims:
             self.cluster.move(run, gathering, count, self.now)
-            gathering.awaited -= 1
+            gathering.awaited.remove(run)
             if not gathering.awaited:
                 complete.append(gathering)
-        self._leave(run)
+        self.leave(run)
         self.give_away(run)
-        self._timing.vacated(job)
         return complete
 
     def resize(self, run: MalleableRun, other: Account, change: int, cause: str) -> None:
@@ -250,7 +269,7 @@ class System:
         run.resized(self.now)
         if self.ledger is not None:
             self.ledger.hold(run.job, run.nodes, self.now)
-        self.expect(run)
+        self.expected.expect(run)
         self.log(self.now, "shrink" if change < 0 else "expand", run.job_id, before, run.nodes, cause)
         self._timing.changed(run)
 
@@ -303,19 +322,8 @@ class System:
         """Its tenants become ordinary jobs."""
         for run in lender.tenants:
             del run.lenders[lender]
-            self.expect(run)
+            self.expected.expect(run)
         lender.tenants.clear()
-
-    def expect_gathering(self, gathering: Gathering) -> None:
-        """An arrived job that waits for promised nodes will release all its nodes when its walltime is over."""
-        job = gathering.job
-        gathering.release = (gathering.ready + job.walltime, job.rank, job.nodes)
-        insort(self.releases, gathering.release)
-
-    def forget(self, release: tuple[int, int, int] | None) -> None:
-        """Take an entry off the expected releases."""
-        if release is not None:
-            del self.releases[bisect_left(self.releases, release)]
 
     def reserve(self, lender: Lender, source: Account, count: int) -> None:
         """Set nodes of an account aside."""
@@ -324,21 +332,12 @@ class System:
             self.cluster.move(source, lender, count, self.now)
             self.log(self.now, "reserve", lender.job_id, before, lender.nodes + lender.lent)
 
-    def expect(self, run: Run) -> None:
-        """Enter, or enter anew, when a run is expected to release how many nodes."""
-        if run.release is not None:
-            self.forget(run.release)
-        nodes = run.nodes
-        if run.lenders or run.claims:
-            nodes -= run.borrowed + run.promised()
-        run.release = (run.end if run.warned else run.expected_end, run.job.rank, nodes)
-        insort(self.releases, run.release)
-
-    def _leave(self, run: Run) -> None:
+    def leave(self, run: Run) -> None:
+        """A run is over; its nodes are still to be given away."""
         run.over = True
         run.plan = None
         del (self.leaving if run.warned else self.runs)[run.job_id]
-        self.forget(run.release)
+        self.expected.forget(run.release)
         run.release = None
         if self.ledger is not None:
             self.ledger.hold(run.job, 0, self.now)

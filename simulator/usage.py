@@ -14,12 +14,14 @@ class Usage:
     ----------
     losses
         (time, node-ticks) of each loss, warnings included.
+    withdrawn
+        Node-ticks of the runs that their users ended, which the others count as what they were.
     """
 
-    __slots__ = ("checkpoint", "compute", "losses", "lost", "setup", "warning")
+    __slots__ = ("checkpoint", "compute", "losses", "lost", "setup", "warning", "withdrawn")
 
     def __init__(self) -> None:
-        self.compute = self.setup = self.checkpoint = self.lost = self.warning = 0
+        self.compute = self.setup = self.checkpoint = self.lost = self.warning = self.withdrawn = 0
         self.losses: list[tuple[int, int]] = []
 
     def lose(self, job: JobState, node_ticks: int, now: int) -> None:

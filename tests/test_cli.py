@@ -13,7 +13,8 @@ from experiments import cli
 from experiments.cli import COMMANDS
 from simulator import simulate
 from simulator.metrics import JOB_COLUMNS, SUMMARY_COLUMNS
-from workloads.jobtable import COLUMNS, read_job_table
+from workloads.columns import COLUMNS
+from workloads.jobtable import read_job_table
 
 GOLDEN = Path(__file__).parent / "golden"
 #: Wall-clock times: the only columns that differ between two runs.

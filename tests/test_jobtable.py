@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from workloads.columns import COLUMNS, LIFE_COLUMNS, STOCHASTIC_COLUMNS
 from workloads.errors import InputError, OutputError, TraceError
 from workloads.job import Job, JobType
-from workloads.jobtable import COLUMNS, STOCHASTIC_COLUMNS, parse_job_table, read_job_table, write_job_table
+from workloads.jobtable import parse_job_table, read_job_table, write_job_table
 from workloads.units import format_seconds, to_seconds, to_ticks
 from workloads.validation import check_jobs
 
@@ -32,7 +33,7 @@ def test_the_columns_are_the_specified_ones():
         "estimated_arrival,trace_runtime,trace_walltime,user,project,killed"
     )
     assert ",".join(STOCHASTIC_COLUMNS) == "application,true_runtime,plan,restart_cost,memory_profile"
-    assert {field.name for field in fields(Job)} == {*COLUMNS, *STOCHASTIC_COLUMNS}
+    assert {field.name for field in fields(Job)} == {*COLUMNS, *STOCHASTIC_COLUMNS, *LIFE_COLUMNS}
 
 
 def test_written_text(tmp_path):

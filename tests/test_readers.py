@@ -11,8 +11,9 @@ from tests.test_alcf import table as alcf_table
 from tests.test_jobtable import JOBS
 from tests.test_sacct import export
 from tests.test_swf import line
+from workloads.columns import COLUMNS
 from workloads.errors import InputError, ParameterError, TraceError, UnknownNameError
-from workloads.jobtable import COLUMNS, JobTable, write_job_table
+from workloads.jobtable import JobTable, write_job_table
 from workloads.readers import READERS, read_trace, read_workload
 
 TEXTS = {"swf": "; Version: 2.2\n" + line() + "\n", "alcf": alcf_table({}), "sacct": export({})}

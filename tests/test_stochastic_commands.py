@@ -19,9 +19,10 @@ from policies.planning.plan import ReservationPlan
 from policies.planning.strategies import optimal
 from tests.support import rigid, stochastic
 from workloads.assignment import Assignment, assign
+from workloads.columns import COLUMNS, STOCHASTIC_COLUMNS
 from workloads.groups import group_jobs, group_names
 from workloads.job import Job, JobType
-from workloads.jobtable import COLUMNS, STOCHASTIC_COLUMNS, read_job_table, write_job_table
+from workloads.jobtable import read_job_table, write_job_table
 from workloads.laws import uniform
 from workloads.trace import Trace, TraceJob
 from workloads.units import to_ticks

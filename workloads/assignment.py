@@ -167,9 +167,10 @@ def assign(trace: Trace, parameters: Assignment | None = None, *, seed: int = 0,
             draws = NoticeDraws(float(categories[index]), *map(float, times[index]))
             notice = notice_times(to_ticks(job.submit), draws, shares, lead, to_ticks(how.lateness), how.no_show_share)
             jobs.append(_on_demand(job, job_id, notice))
-        elif types[index] is JobType.STOCHASTIC:
+        elif types[index] is JobType.STOCHASTIC and job.running_since is None:
             jobs.append(_stochastic(job, job_id, names[index], how))
-        elif types[index] is JobType.RIGID:
+        elif types[index] in (JobType.RIGID, JobType.STOCHASTIC):
+            # Of a stochastic job that runs already nobody knows the reservations so far: it runs on as a rigid one.
             jobs.append(_rigid(job, job_id, float(setups[index]), how))
         else:
             jobs.append(_malleable(job, job_id, float(setups[index]), how))
@@ -238,7 +239,7 @@ def _times(job: TraceJob) -> tuple[int, int]:
 
 def _plain(job: TraceJob, job_id: int, kind: JobType) -> Job:
     runtime, walltime = _times(job)
-    return Job(
+    plain = Job(
         job_id=job_id,
         type=kind,
         submit=to_seconds(to_ticks(job.submit)),
@@ -249,14 +250,29 @@ def _plain(job: TraceJob, job_id: int, kind: JobType) -> Job:
         project=job.project,
         killed=job.killed,
     )
+    if job.cancelled_at is None and job.running_since is None:
+        return plain
+    return replace(plain, cancelled_at=_to_tick(job.cancelled_at), running_since=_to_tick(job.running_since))
+
+
+def _to_tick(seconds: float | None) -> float | None:
+    return None if seconds is None else to_seconds(to_ticks(seconds))
 
 
 def _on_demand(job: TraceJob, job_id: int, notice: Notice) -> Job:
     def seconds(ticks: int | None) -> float | None:
         return None if ticks is None else to_seconds(ticks)
 
+    plain = _plain(job, job_id, JobType.ON_DEMAND)
+    if job.running_since is not None:
+        return plain
+    if job.cancelled_at is not None:
+        # Its user waits as long, whenever it arrives; one who does not come need not withdraw anything.
+        patience = to_ticks(job.cancelled_at) - to_ticks(job.submit)
+        withdrawn = None if notice.arrival is None else to_seconds(notice.arrival + patience)
+        plain = replace(plain, cancelled_at=withdrawn)
     return replace(
-        _plain(job, job_id, JobType.ON_DEMAND),
+        plain,
         submit=seconds(notice.arrival),
         notice=seconds(notice.notice),
         estimated_arrival=seconds(notice.estimated),

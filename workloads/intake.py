@@ -11,12 +11,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from workloads.errors import ParameterError, TraceError
-from workloads.trace import Trace, TraceJob
+from workloads.trace import Trace, TraceJob, Withdrawn
 
-__all__ = ["BROKEN_LINE", "NO_WALLTIME", "Intake", "check_procs_per_node"]
+__all__ = ["BROKEN_LINE", "NO_RUNTIME", "NO_WALLTIME", "Intake", "check_procs_per_node"]
 
 #: Reason under which lines are counted that cannot be read at all.
 BROKEN_LINE = "broken line"
+#: Reason for jobs that did not run.
+NO_RUNTIME = "runtime <= 0"
 #: Remark on jobs of which nobody knows what they asked for.
 NO_WALLTIME = "no walltime: the runtime taken"
 
@@ -35,10 +37,13 @@ class Intake:
         Records left out, counted by reason.
     remarks
         Oddities read all the same, counted by kind.
+    withdrawn
+        Those left out that were withdrawn before they started.
     """
 
     def __init__(self) -> None:
         self.jobs: list[TraceJob] = []
+        self.withdrawn: list[Withdrawn] = []
         self.excluded: Counter[str] = Counter()
         self.remarks: Counter[str] = Counter()
         self._latest = 0.0
@@ -54,6 +59,8 @@ class Intake:
         user: str = "",
         project: str = "",
         stopped: bool = False,
+        preceding: int | None = None,
+        think_time: float | None = None,
     ) -> bool:
         """Take one record.
 
@@ -73,6 +80,8 @@ class Intake:
             Empty if unknown.
         stopped
             Whether the log says that the job was stopped at its walltime.
+        preceding, think_time
+            On whose termination the submit depends, and how long after it [s]; None if unknown.
 
         Returns
         -------
@@ -83,7 +92,7 @@ class Intake:
             self.excluded["nodes <= 0"] += 1
             return False
         if runtime <= _NO_TIME:
-            self.excluded["runtime <= 0"] += 1
+            self.excluded[NO_RUNTIME] += 1
             return False
         if submit is None or submit < 0:
             self.excluded["no submit time"] += 1
@@ -103,8 +112,35 @@ class Intake:
         self._latest = submit
         if wait is not None and wait < 0:
             wait = None
-        self.jobs.append(TraceJob(job_id, submit, nodes, runtime, walltime, killed, wait, user, project))
+        self.jobs.append(
+            TraceJob(job_id, submit, nodes, runtime, walltime, killed, wait, user, project, preceding, think_time)
+        )
         return True
+
+    def withdraw(
+        self,
+        reason: str,
+        job_id: int,
+        submit: float | None,
+        nodes: int,
+        walltime: float,
+        wait: float | None,
+        user: str = "",
+        project: str = "",
+        preceding: int | None = None,
+        think_time: float | None = None,
+    ) -> None:
+        """Remember a record, counted as left out for that reason, of a job that was withdrawn before it started.
+
+        One without submit, size, walltime, or time of the withdrawal (its wait) is nothing that could be replayed.
+        What it would have run is unknown: its walltime is the most, and it is then killed there.
+        """
+        if submit is None or submit < 0 or nodes <= 0 or walltime <= _NO_TIME or wait is None or wait < 0:
+            return
+        job = TraceJob(
+            job_id, submit, nodes, walltime, walltime, True, wait, user, project, preceding, think_time, submit + wait
+        )
+        self.withdrawn.append(Withdrawn(len(self.jobs), reason, job))
 
     def trace(self, path: str | Path, format: str, nodes: int | None, header: Mapping[str, str]) -> Trace:
         """What was collected, as a trace.
@@ -120,7 +156,16 @@ class Intake:
         repeated = len(self.jobs) - len({job.job_id for job in self.jobs})
         if repeated:
             self.remarks["job id seen before"] += repeated
-        return Trace(tuple(self.jobs), nodes, str(path), format, dict(header), dict(self.excluded), dict(self.remarks))
+        return Trace(
+            tuple(self.jobs),
+            nodes,
+            str(path),
+            format,
+            dict(header),
+            dict(self.excluded),
+            dict(self.remarks),
+            tuple(self.withdrawn),
+        )
 
 
 def check_procs_per_node(procs_per_node: int | None) -> None:

@@ -65,6 +65,15 @@ class Job:
         Of a stochastic job: time to read a checkpoint [s].
     memory_profile
         Of a stochastic job: what memory it needs when, as ``SECONDS:GB`` one after the other; empty: unknown.
+    cancelled_at
+        When its user withdraws it, if it is not done by then [s]; it keeps its distance from the submit where that is
+        moved by a dependency. None: never.
+    preceding, think_time
+        The job on whose termination its submit depends, and how long after it [s]; without a think time it is submitted
+        when it is recorded, or at that termination if that is later (SWF 2.2, fields 17 and 18).
+    running_since
+        When it was started before the replay begins, at whose beginning it runs [s]; None: it is not part of the
+        starting state.
     """
 
     job_id: int
@@ -89,3 +98,7 @@ class Job:
     plan: str = ""
     restart_cost: float = 0.0
     memory_profile: str = ""
+    cancelled_at: float | None = None
+    preceding: int | None = None
+    think_time: float | None = None
+    running_since: float | None = None

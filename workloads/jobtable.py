@@ -7,44 +7,20 @@ from __future__ import annotations
 
 import csv
 import io
-import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
-from workloads.errors import TraceError, UnknownNameError
-from workloads.fields import number, shown, whole
+from workloads.columns import ALL_COLUMNS, DEFAULTS, NEEDED_COLUMNS, columns_of, line_writer, values_of
+from workloads.errors import TraceError
 from workloads.files import atomic_open, decode_text, read_bytes
-from workloads.job import Job, JobType
-from workloads.units import format_seconds, to_ticks
+from workloads.job import Job
 from workloads.validation import first_fault
 
-__all__ = [
-    "COLUMNS",
-    "STOCHASTIC_COLUMNS",
-    "JobTable",
-    "looks_like_job_table",
-    "parse_job_table",
-    "read_job_table",
-    "write_job_table",
-]
+__all__ = ["JobTable", "looks_like_job_table", "parse_job_table", "read_job_table", "write_job_table"]
 
-#: Columns of the table, in the order of the file.
-COLUMNS = (
-    *("job_id", "type", "submit", "nodes", "min_nodes", "runtime", "walltime", "setup"),
-    *("checkpoint_interval", "checkpoint_cost", "notice", "estimated_arrival"),
-    *("trace_runtime", "trace_walltime", "user", "project", "killed"),
-)
-#: Further columns, which are written where any job is stochastic.
-STOCHASTIC_COLUMNS = ("application", "true_runtime", "plan", "restart_cost", "memory_profile")
-_ALL = (*COLUMNS, *STOCHASTIC_COLUMNS)
-#: Columns that there must be, and those of them without empty cells.
-_NEEDED = ("job_id", "type", "submit", "nodes", "runtime", "walltime")
-_VALUED = ("job_id", "type", "nodes", "runtime", "walltime")
-_TYPES = {kind.value: kind for kind in JobType}
 #: Rows that are converted together: column by column is fast, and not all cells are in memory at once.
 _BLOCK = 4096
 #: First bytes of a Parquet file.
@@ -112,14 +88,14 @@ def parse_job_table(data: bytes, path: str | Path, *, nodes: int | None = None) 
         refuse = partial(_refusal, path, lines, len(jobs))
         count = len(block[0])
         values = {
-            name: _values(name, block[places[name]], refuse) if name in places else [_DEFAULTS.get(name)] * count
-            for name in _ALL
+            name: values_of(name, block[places[name]], refuse) if name in places else [DEFAULTS.get(name)] * count
+            for name in ALL_COLUMNS
         }
         jobs += map(Job, *(values[field.name] for field in fields(Job)))
     fault = first_fault(jobs, nodes)
     if fault is not None:
         raise _refusal(path, lines, 0, fault.index, fault.sentence)
-    unknown = [name for name in names if name not in _ALL]
+    unknown = [name for name in names if name not in ALL_COLUMNS]
     return JobTable(tuple(jobs), str(path), {f"column {name!r} not read": len(jobs) for name in unknown})
 
 
@@ -129,7 +105,7 @@ def looks_like_job_table(text: str) -> bool:
 
 
 def write_job_table(jobs: Iterable[Job], path: str | Path) -> None:
-    """Write a job table with all its columns; those of stochastic jobs where there are any.
+    """Write a job table with all its columns; those of stochastic jobs and of the life of jobs where any uses them.
 
     Parameters
     ----------
@@ -145,43 +121,15 @@ def write_job_table(jobs: Iterable[Job], path: str | Path) -> None:
         If it cannot be written, or pyarrow is missing for Parquet.
     """
     table = list(jobs)
-    stochastic = any(job.type is JobType.STOCHASTIC for job in table)
-    columns = _ALL if stochastic else COLUMNS
+    columns = columns_of(table)
     if Path(path).suffix == ".parquet":
         from workloads.parquet import write_parquet
 
         write_parquet(table, path, columns)
         return
-    line = _stochastic_line if stochastic else _csv_line
     with atomic_open(path) as file:
         file.write(",".join(columns) + "\n")
-        file.writelines(map(line, table))
-
-
-def _csv_line(job: Job) -> str:
-    smallest = "" if job.min_nodes is None else job.min_nodes
-    return (
-        f"{job.job_id},{job.type.value},{_time(job.submit)},{job.nodes},{smallest},{_time(job.runtime)},"
-        f"{_time(job.walltime)},{_time(job.setup)},{_time(job.checkpoint_interval)},{_time(job.checkpoint_cost)},"
-        f"{_time(job.notice)},{_time(job.estimated_arrival)},{_time(job.trace_runtime)},{_time(job.trace_walltime)},"
-        f"{_quoted(job.user)},{_quoted(job.project)},{job.killed:d}\n"
-    )
-
-
-def _stochastic_line(job: Job) -> str:
-    return (
-        f"{_csv_line(job)[:-1]},{_quoted(job.application)},{_time(job.true_runtime)},{_quoted(job.plan)},"
-        f"{_time(job.restart_cost)},{_quoted(job.memory_profile)}\n"
-    )
-
-
-def _time(seconds: float | None) -> str:
-    return "" if seconds is None else format_seconds(to_ticks(seconds))
-
-
-def _quoted(text: str) -> str:
-    # Not csv.writer: with a line end of \n it leaves a lone \r unquoted, which csv.reader takes for a line end.
-    return '"' + text.replace('"', '""') + '"' if set(text) & set(',"\r\n') else text
+        file.writelines(map(line_writer(columns), table))
 
 
 def _csv_blocks(text: str, path: str | Path) -> tuple[list[str], Iterator[tuple[Sequence[Sequence[str]], list[int]]]]:
@@ -227,80 +175,12 @@ def _names(row: Sequence[str]) -> list[str]:
 
 def _places(names: Sequence[str], path: str | Path) -> dict[str, int]:
     """Where the columns of the table are."""
-    for name in _NEEDED:
+    for name in NEEDED_COLUMNS:
         if name not in names:
             raise TraceError(
                 path, 1, f"a job table must have a column {name}, and this one has only {', '.join(names)}"
             )
-    for name in _ALL:
+    for name in ALL_COLUMNS:
         if names.count(name) > 1:
             raise TraceError(path, 1, f"a job table must have one column {name}, not {names.count(name)}")
-    return {name: place for place, name in enumerate(names) if name in _ALL}
-
-
-def _values(name: str, cells: Sequence[str], refuse: Callable[[int, str], TraceError]) -> Sequence[Any]:
-    """The cells of a column as values; a whole column at once, and one by one only to find a fault."""
-    convert, at_once = _KINDS[name]
-    if at_once is not None:
-        needed, default = name in _VALUED, _DEFAULTS.get(name)
-        try:
-            values = [at_once(cell) if cell or needed else default for cell in cells]
-            if math.isfinite(sum(filter(None, values))) and "_" not in "".join(cells):
-                return values
-        except (ValueError, OverflowError):
-            pass
-    values = []
-    for index, cell in enumerate(cells):
-        try:
-            values.append(convert(cell, name))
-        except ValueError as error:
-            raise refuse(index, str(error)) from None
-    return values
-
-
-def _optional_number(cell: str, name: str) -> float | None:
-    return number(cell, name) if cell.strip() else None
-
-
-def _number_or_zero(cell: str, name: str) -> float:
-    return number(cell, name) if cell.strip() else 0.0
-
-
-def _optional_whole(cell: str, name: str) -> int | None:
-    return whole(cell, name) if cell.strip() else None
-
-
-def _type(cell: str, name: str) -> JobType:
-    kind = _TYPES.get(cell.strip())
-    if kind is None:
-        raise UnknownNameError(name, cell, _TYPES)
-    return kind
-
-
-def _text(cell: str, name: str) -> str:
-    return cell
-
-
-def _flag(cell: str, name: str) -> bool:
-    flag = {"": False, "0": False, "1": True, "false": False, "true": True}.get(cell.strip().lower())
-    if flag is None:
-        raise ValueError(f"{name} must be 0 or 1, not {shown(cell)}")
-    return flag
-
-
-_DEFAULTS: dict[str, Any] = {
-    **dict.fromkeys(("setup", "checkpoint_cost", "restart_cost"), 0.0),
-    **dict.fromkeys(("user", "project", "application", "plan", "memory_profile"), ""),
-    "killed": False,
-}
-#: For each column how to read a cell, and how to read one of which nothing is wrong, fast.
-_KINDS: dict[str, tuple[Callable[[str, str], Any], Callable[[str], float] | None]] = {
-    **dict.fromkeys(_ALL, (_optional_number, float)),
-    **dict.fromkeys(("job_id", "nodes"), (whole, int)),
-    **dict.fromkeys(("runtime", "walltime"), (number, float)),
-    **dict.fromkeys(("setup", "checkpoint_cost", "restart_cost"), (_number_or_zero, float)),
-    **dict.fromkeys(("user", "project", "application", "plan", "memory_profile"), (_text, None)),
-    "min_nodes": (_optional_whole, int),
-    "type": (_type, None),
-    "killed": (_flag, None),
-}
+    return {name: place for place, name in enumerate(names) if name in ALL_COLUMNS}

@@ -14,7 +14,7 @@ from workloads.units import to_seconds, to_ticks
 
 __all__ = ["parquet_blocks", "write_parquet"]
 
-_WHOLE = ("job_id", "nodes", "min_nodes", "killed")
+_WHOLE = ("job_id", "nodes", "min_nodes", "killed", "preceding")
 _TEXT = ("type", "user", "project", "application", "plan", "memory_profile")
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from workloads.errors import ParameterError, TraceError
@@ -20,6 +21,7 @@ __all__ = ["looks_like_sacct", "parse_sacct", "read_sacct"]
 
 #: What Slurm writes where it has no value.
 _MISSING = frozenset({"", "unknown", "none", "n/a", "(null)", "invalid", "partition_limit", "unlimited", "infinite"})
+_NEVER_STARTED = "never started"
 _NOT_ENDED = frozenset({"RUNNING", "SUSPENDED", "RESIZING", "COMPLETING", "CONFIGURING", "STOPPED", "SIGNALING"})
 _JOB_ID = re.compile(r"(\d+)(?:([_+])(\d+))?")
 _CLOCK = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+(?:\.\d+)?)")
@@ -127,7 +129,11 @@ class _Record:
         state = state.split()[0].rstrip("+") if state else ""  # "CANCELLED by 1000"
         start = _time(row[self.start], "Start")
         if state == "PENDING" or start is None:
-            intake.excluded["never started"] += 1
+            intake.excluded[_NEVER_STARTED] += 1
+            if state == "CANCELLED":
+                # What is wrong with a line that is left out anyway is nobody's business.
+                with suppress(ValueError):
+                    self._withdraw(row, intake)
             return
         end = start if self.end is None else _time(row[self.end], "End")
         if state in _NOT_ENDED or end is None:
@@ -144,6 +150,17 @@ class _Record:
         kept = intake.add(job_id, submit, nodes, runtime, walltime, wait, user, project, state == "TIMEOUT")
         if kept and state not in ("", "COMPLETED"):
             intake.remarks[f"state {state}"] += 1
+
+    def _withdraw(self, row: Sequence[str], intake: Intake) -> None:
+        """A job that was cancelled in the queue: its end is when."""
+        submit = _time(row[self.submit], "Submit")
+        end = None if self.end is None else _time(row[self.end], "End")
+        wait = None if submit is None or end is None else end - submit
+        nodes = -(-_count(row[self.size], "the size") // self.per_node)
+        user = _text(row[self.user]) if self.user is not None else ""
+        project = _text(row[self.project]) if self.project is not None else ""
+        job_id = _job_id(row[self.job_id].strip())
+        intake.withdraw(_NEVER_STARTED, job_id, submit, nodes, self._walltime(row), wait, user, project)
 
     def _runtime(self, row: Sequence[str], span: float) -> float:
         if self.elapsed is not None and not _missing(row[self.elapsed]):

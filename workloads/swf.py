@@ -15,7 +15,7 @@ from pathlib import Path
 from workloads.errors import TraceError
 from workloads.fields import number, shown, whole
 from workloads.files import atomic_open, read_text
-from workloads.intake import BROKEN_LINE, Intake, check_procs_per_node
+from workloads.intake import BROKEN_LINE, NO_RUNTIME, Intake, check_procs_per_node
 from workloads.trace import Trace
 from workloads.units import format_seconds, to_ticks
 
@@ -46,6 +46,9 @@ _NAMES = (
     "think time",
 )
 _STATUS = {0: "failed", 2: "partial record", 3: "partial record", 4: "partial record", 5: "cancelled"}
+_CANCELLED = 5
+#: Preceding job and think time of a job that depends on nobody.
+_NOBODY = (None, None)
 _DIRECTIVE = re.compile(r";\s{0,4}([A-Za-z]\w*)\s*:(?!//)\s*(.*)")
 _JOB = re.compile(r"\s*-?\d+(?:\s+[^\s,|]+){16}")
 _NUMBER = re.compile(r"\d+")
@@ -87,6 +90,7 @@ def read_swf(path: str | Path, *, lenient: bool = False, procs_per_node: int | N
     -----
     Status is not looked at: a job that failed or was cancelled while it ran held its nodes all the same. The one
     exception are partial records (status 2 to 4) of a job whose summary stands above them; they would count twice.
+    A job that was cancelled (status 5) and did not run is among ``withdrawn``: it waited, and then its user gave up.
     """
     return parse_swf(read_text(path), path, lenient=lenient, procs_per_node=procs_per_node)
 
@@ -134,8 +138,11 @@ def parse_swf(text: str, path: str | Path, *, lenient: bool = False, procs_per_n
         else:
             summary = job_id
         nodes = -(-procs // per_node)
-        if add(job_id, submit, nodes, runtime, walltime, wait, user, group, ours and status == 0):
+        before = _NOBODY if fields[16] == "-1" else _before(fields)
+        if add(job_id, submit, nodes, runtime, walltime, wait, user, group, ours and status == 0, *before):
             statuses[status] += 1
+        elif status == _CANCELLED and not runtime > 0:
+            intake.withdraw(NO_RUNTIME, job_id, submit, nodes, walltime, wait, user, group, *before)
     if not ours:
         for status, count in sorted(statuses.items()):
             if status not in (-1, 1):
@@ -159,8 +166,8 @@ def write_swf(trace: Trace, path: str | Path, *, note: str = "") -> None:
     Parameters
     ----------
     trace
-        Sizes are written as requested and as allocated processors; status is 0 for a job killed at its
-        walltime, else 1.
+        Sizes are written as requested and as allocated processors; status is 0 for a job killed at its walltime, 5
+        for one withdrawn before it started, else 1.
     path
         Compressed if the name ends in ``.gz``.
     note
@@ -188,9 +195,14 @@ def write_swf(trace: Trace, path: str | Path, *, note: str = "") -> None:
         for job, user, group in zip(trace.jobs, users, groups, strict=True):
             wait = "-1" if job.wait is None else _seconds(job.wait)
             run, limit, size = _seconds(job.runtime), _seconds(job.walltime), job.nodes
+            status = 0 if job.killed else 1
+            if job.cancelled_at is not None:
+                run, status = "0", _CANCELLED
+            before = "-1" if job.preceding is None else f"{job.preceding}"
+            think = "-1" if job.think_time is None else _seconds(job.think_time)
             file.write(
                 f"{job.job_id} {_seconds(job.submit)} {wait} {run} {size} -1 -1 {size} {limit} -1 "
-                f"{0 if job.killed else 1} {user} {group} -1 -1 -1 -1 -1\n"
+                f"{status} {user} {group} -1 -1 -1 {before} {think}\n"
             )
 
 
@@ -280,6 +292,15 @@ def _check(fields: Sequence[str], line: str) -> None:
     if not sound:
         for place, (text, name) in enumerate(zip(fields, _NAMES, strict=False), start=1):
             number(text, f"field {place} ({name})")
+
+
+def _before(fields: Sequence[str]) -> tuple[int | None, float | None]:
+    """Preceding job and think time, fields 17 and 18; jobs are counted from 1."""
+    job = float(fields[16])
+    if job < 1 or not job.is_integer():
+        return _NOBODY
+    think = float(fields[17]) if len(fields) >= _FIELDS else -1.0
+    return whole(fields[16], "field 17 (preceding job)"), think if think >= 0 else None
 
 
 def _fault(fields: Sequence[str], line: str, error: ValueError) -> str:

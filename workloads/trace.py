@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
+from typing import NamedTuple
 
 from workloads.errors import ParameterError
 
-__all__ = ["Trace", "TraceJob"]
+__all__ = ["Trace", "TraceJob", "Withdrawn"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,12 @@ class TraceJob:
         Recorded wait [s]; None if unknown.
     user, project
         Names or numbers as text; empty if unknown.
+    preceding, think_time
+        Number of the job on whose termination its submit depends, and the time between the two [s]; None if unknown.
+    cancelled_at
+        When it was withdrawn before it started [s]; None if it was not, or if such jobs are left out.
+    running_since
+        When it started, if it runs at the starting state that the trace was cut at [s]; else None.
     """
 
     job_id: int
@@ -46,6 +54,28 @@ class TraceJob:
     wait: float | None = None
     user: str = ""
     project: str = ""
+    preceding: int | None = None
+    think_time: float | None = None
+    cancelled_at: float | None = None
+    running_since: float | None = None
+
+
+class Withdrawn(NamedTuple):
+    """A job that never started because its user withdrew it.
+
+    Attributes
+    ----------
+    place
+        Before which of the jobs kept it stands in the file.
+    reason
+        Under which it is counted among the excluded.
+    job
+        The job, of a runtime that nobody knows: its walltime, the most that it can be.
+    """
+
+    place: int
+    reason: str
+    job: TraceJob
 
 
 @dataclass(frozen=True)
@@ -68,6 +98,9 @@ class Trace:
         Jobs left out, counted by reason.
     remarks
         Oddities that were read all the same, counted by kind.
+    withdrawn
+        Those of the jobs left out that were withdrawn before they started
+        (:func:`workloads.withdrawals.keep_cancelled` takes them in).
     """
 
     jobs: tuple[TraceJob, ...]
@@ -77,6 +110,7 @@ class Trace:
     header: Mapping[str, str] = field(default_factory=dict)
     excluded: Mapping[str, int] = field(default_factory=dict)
     remarks: Mapping[str, int] = field(default_factory=dict)
+    withdrawn: tuple[Withdrawn, ...] = ()
 
     def on_machine(self, nodes: int) -> Trace:
         """The trace as a machine of ``nodes`` nodes can run it: larger jobs are left out and counted.
@@ -89,8 +123,11 @@ class Trace:
         if nodes < 1:
             raise ParameterError("nodes", "a positive number of nodes", nodes)
         kept = tuple(job for job in self.jobs if job.nodes <= nodes)
-        excluded = dict(self.excluded)
+        excluded, withdrawn = dict(self.excluded), self.withdrawn
         if len(kept) < len(self.jobs):
             reason = "larger than the machine"
             excluded[reason] = excluded.get(reason, 0) + len(self.jobs) - len(kept)
-        return replace(self, jobs=kept, nodes=nodes, excluded=excluded)
+            places = [0, *accumulate(job.nodes <= nodes for job in self.jobs)]
+            withdrawn = tuple(item._replace(place=places[item.place]) for item in withdrawn)
+        withdrawn = tuple(item for item in withdrawn if item.job.nodes <= nodes)
+        return replace(self, jobs=kept, nodes=nodes, excluded=excluded, withdrawn=withdrawn)

@@ -13,6 +13,7 @@ from numbers import Integral
 
 from workloads.errors import InputError
 from workloads.job import Job, JobType
+from workloads.joblife import broken_by_others, broken_life, has_life
 from workloads.profile import memory_profile
 
 __all__ = ["Fault", "check_jobs", "first_fault"]
@@ -74,9 +75,13 @@ def check_jobs(jobs: Sequence[Job], nodes: int | None = None, *, where: str = ""
 def first_fault(jobs: Sequence[Job], nodes: int | None = None) -> Fault | None:
     """The first job that breaks a law of the job table, None if all hold; see :func:`check_jobs`."""
     most = math.inf if nodes is None else nodes
+    lively = False
     for index, job in enumerate(jobs):
         try:
             broken = _broken_law(job, most)
+            if broken is None and has_life(job):
+                lively = True
+                broken = broken_life(job)
         except (TypeError, AttributeError) as error:
             name = getattr(job, "job_id", f"number {index + 1}")
             return Fault(index, "", f"job {name} holds a value of the wrong kind ({error})")
@@ -85,7 +90,11 @@ def first_fault(jobs: Sequence[Job], nodes: int | None = None) -> Fault | None:
             received = getattr(job, field)
             received = "missing" if received is None else received.value if isinstance(received, JobType) else received
             return Fault(index, field, f"{field} of job {job.job_id} must be {legal}, not {received}")
-    return _repeated(jobs)
+    fault = _repeated(jobs)
+    if fault is None and lively:
+        together = broken_by_others(jobs, nodes)
+        return None if together is None else Fault(*together)
+    return fault
 
 
 def _repeated(jobs: Sequence[Job]) -> Fault | None:

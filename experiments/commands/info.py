@@ -52,6 +52,7 @@ def main(arguments: argparse.Namespace) -> None:
         ("runtime", _spread([value / 3600 for value in about.runtime], " h")),
         ("runtime / walltime", f"mean {about.used[0]:.2f}, {_spread(about.used[1:], '')}; {about.at_limit:.0%} killed"),
     ]
+    rows += _life(trace)
     result = simulate(as_rigid(trace), nodes, events=False)
     rows += _waits(trace, result)
     for name, text in rows:
@@ -62,6 +63,20 @@ def main(arguments: argparse.Namespace) -> None:
 
         for path in save(plot_trace(trace, result), arguments.plot):
             print(f"drawn in {path}")
+
+
+def _life(trace: Trace) -> list[tuple[str, str]]:
+    """What the trace records of withdrawals and dependencies, where it does."""
+    rows = []
+    if trace.withdrawn:
+        waits = sorted(item.job.wait or 0.0 for item in trace.withdrawn)
+        median = waits[len(waits) // 2] / 3600
+        rows.append(("cancelled", f"{len(waits):,} before their start, after {median:.3g} h of waiting (median)"))
+    following = sum(job.preceding is not None for job in trace.jobs)
+    if following:
+        thinking = sum(job.think_time is not None for job in trace.jobs)
+        rows.append(("dependencies", f"{following:,} jobs after another one, {thinking:,} of them with a think time"))
+    return rows
 
 
 def _spread(values: Sequence[float], unit: str) -> str:

@@ -6,6 +6,7 @@ import argparse
 from collections import Counter
 
 from experiments.arguments import add_preparation, add_reading, assignment_of, machine_of, read_options
+from experiments.life import add_life, life_of
 from experiments.traces import left_out
 
 __all__ = ["add_arguments", "main"]
@@ -17,6 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="job table to write: .csv or .parquet")
     add_reading(parser)
     add_preparation(parser)
+    add_life(parser)
 
 
 def main(arguments: argparse.Namespace) -> None:
@@ -26,11 +28,12 @@ def main(arguments: argparse.Namespace) -> None:
     from workloads.readers import read_trace
 
     assignment, seed = assignment_of(arguments)
+    life = life_of(arguments)
     trace = read_trace(arguments.trace, **read_options(arguments))
-    trace = trace.on_machine(machine_of(arguments, trace, arguments.trace))
-    jobs = assign(trace, assignment, seed=seed)
+    trace = life.of_trace(trace, machine_of(arguments, trace, arguments.trace))
+    jobs, told = life.of_jobs(trace, assign(trace, assignment, seed=seed))
     write_job_table(jobs, arguments.output)
-    print(left_out(trace))
+    print(left_out(trace) + told)
     types = Counter(job.type.value for job in jobs)
     shares = ", ".join(f"{count:,} {kind}" for kind, count in sorted(types.items()))
     print(f"{len(jobs):,} jobs ({shares}) written to {arguments.output}")

@@ -37,7 +37,8 @@ def main(arguments: argparse.Namespace) -> None:
     from experiments.archive import JOB_TABLE
     from experiments.progress import Bar
     from experiments.replay import Measurement, make_directory, parse_mechanisms, replay, write_replay
-    from experiments.tables import comparison, stochastic_comparison, write_csv
+    from experiments.tables import cancellation_comparison, comparison, stochastic_comparison, write_csv
+    from workloads.joblife import beginning_of
     from workloads.jobtable import write_job_table
     from workloads.units import to_ticks
 
@@ -50,9 +51,12 @@ def main(arguments: argparse.Namespace) -> None:
     simulation = simulation_of(arguments, mechanisms)
     if simulation.about:
         print(simulation.about)
-    submits = [to_ticks(job.submit) for job in simulation.jobs if job.submit is not None]
-    if submits:
-        measurement.window.bounds(submits)
+    submits = [job.submit for job in simulation.jobs if job.submit is not None]
+    # Jobs of a starting state are not measured.
+    begin = beginning_of(simulation.jobs)
+    measured = [to_ticks(submit) for submit in submits if begin is None or submit >= begin]
+    if measured:
+        measurement.window.bounds(measured)
     directory = make_directory(arguments.output)
 
     with Bar(len(submits), mechanisms) as bar:
@@ -78,6 +82,8 @@ def main(arguments: argparse.Namespace) -> None:
     print(comparison(summaries))
     if any(result.stochastic for result in results):
         print(f"\n{stochastic_comparison(summaries)}")
+    if any(result.withdrawn is not None for result in results):
+        print(f"\n{cancellation_comparison(summaries)}")
     # That of an earlier run in this directory would be drawn beside the tables of this one.
     (directory / "machine.csv").unlink(missing_ok=True)
     if arguments.plot:

@@ -57,7 +57,7 @@ def plot_gantt(
     from matplotlib.patches import Patch
 
     spans = place_nodes(result)
-    first = min(record.submit for record in result.records if record.submit is not None) - result.origin
+    first = (result.opened or 0) - result.origin
     opens = first + to_ticks(start) if start is not None else min(entry.time for entry in result.entries)
     closes = first + to_ticks(end) if end is not None else max(entry.time for entry in result.entries)
     shown = [span for span in spans if span.end > opens and span.start < closes and span.kind != HELD]

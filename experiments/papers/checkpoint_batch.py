@@ -24,7 +24,7 @@ from policies.planning.strategies import STRATEGIES
 from simulator.metrics import summarize
 from simulator.reservations import stochastic_rows
 from simulator.simulation import simulate
-from simulator.stochastic import UNSAVED
+from simulator.truth import UNSAVED
 from workloads.errors import ParameterError, UnknownNameError
 from workloads.job import Job, JobType
 from workloads.laws import Law
