@@ -109,6 +109,12 @@ autosummary_context = {"homes": homes, "children": children}
 suppress_warnings = ["config.cache"]  # functions in the context of a template are not cached, and need not be
 
 
+def documented(found: type) -> bool:
+    """Whether a class is another library's, or in its module's ``__all__``."""
+    module = sys.modules[found.__module__]
+    return found.__module__.split(".")[0] not in TOP or found.__name__ in getattr(module, "__all__", ())
+
+
 class _Qualified(ast.NodeTransformer):
     """Names of an annotation as paths, by which they can be found; ``~`` shows the last part alone."""
 
@@ -117,10 +123,12 @@ class _Qualified(ast.NodeTransformer):
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         found = self.names.get(node.id)
-        if isinstance(found, type):
-            path = f"{found.__module__}.{found.__qualname__}" if found.__module__ != "builtins" else node.id
-        else:  # an alias, or a type variable: shown as it is written
-            path = node.id if found is None else f"alias.{node.id}"
+        if found is None or (found.__class__ is type and found.__module__ == "builtins"):
+            path = node.id
+        elif isinstance(found, type) and documented(found):
+            path = f"{found.__module__}.{found.__qualname__}"
+        else:  # an alias, a type variable, a class that is nobody else's: shown as it is written
+            path = f"alias.{node.id}"
         return ast.Name(f"~{path}" if "." in path else path)
 
 

@@ -53,6 +53,7 @@ NOT_RUN = (
     NotRun("*", "holdfast sweep * --backend dask *", "needs a cluster; tests/test_sweep_execution.py has one"),
     NotRun("*", "holdfast reproduce*", "takes minutes to hours; tests/test_report.py runs it with small experiments"),
     NotRun("docs/experiments/*", "holdfast experiment *", "their own tests run all of them at small sizes"),
+    NotRun("docs/guides/reproduce.md", "holdfast experiment * --set *", "takes as long again as the one before"),
     NotRun("docs/chains.md", "holdfast experiment *", "the measured runs are not published with Holdfast"),
 )
 
