@@ -41,7 +41,7 @@ class SwfJob(NamedTuple):
     queue
         Its number, from 1.
     preceding, think_time
-        The job that it follows, and how long after the end of that one it was submitted.
+        The job after whose termination it was submitted, and how long after.
     """
 
     job_id: int

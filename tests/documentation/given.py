@@ -17,7 +17,7 @@ from workloads.theta import ThetaYear
 @cache
 def _trace() -> bytes:
     path = Path("given.swf.gz")
-    write_swf(generate(ThetaYear(jobs=400), seed=0), path)
+    write_swf(generate(ThetaYear(jobs=200), seed=0), path)
     text = path.read_bytes()
     path.unlink()
     return text

@@ -51,9 +51,15 @@ class NotRun(NamedTuple):
 
 
 NOT_RUN = (
+    NotRun("*", "sbatch *", "needs a Slurm cluster"),
+    NotRun("*", "pip install *", "installs"),
+    NotRun("*", "python3 -m venv *", "installs"),
+    NotRun("*", ". .venv/bin/activate", "installs"),
+    NotRun("*", "SLURM_TIME_FORMAT=%s sacct *", "needs the accounting of a Slurm cluster"),
     NotRun("*", "holdfast sweep * --backend dask *", "needs a cluster; tests/test_sweep_execution.py has one"),
     NotRun("*", "holdfast reproduce*", "takes minutes to hours; tests/test_report.py runs it with small experiments"),
     NotRun("docs/experiments/*", "holdfast experiment *", "their own tests run all of them at small sizes"),
+    NotRun("docs/guides/reproduce.md", "holdfast experiment * --set *", "takes as long again as the one before"),
     NotRun("docs/chains.md", "holdfast experiment *", "the measured runs are not published with Holdfast"),
 )
 
