@@ -136,6 +136,7 @@ def test_a_window_leaves_out_what_is_not_in_it() -> None:
     assert columns["jobs"]["id"] == [7]
     assert (columns["base"], columns["length"]) == (NOON + 12 * 3600, 86400)
     assert columns["jobs"]["start"] == [18 * 3600]
+    assert columns_of(recorded(), Window(0, "1h"))["jobs"]["id"] == [1, 2, 3, 4]
     with pytest.raises(InputError, match="no job runs in this window"):
         columns_of(recorded(), Window("2022-03-04", "2022-03-05"))
 
@@ -378,7 +379,7 @@ def test_a_point_is_what_the_placement_says(browser: Browser, page: Path) -> Non
     recording = recorded()
     spans = place_nodes(recording)
     times = sorted({round(span.start / 1e6) for span in spans} | {round(span.end / 1e6) for span in spans})
-    points = [((before + after) / 2, node + 0.5) for before, after in pairwise(times) for node in range(16)]
+    points = [((before + after) / 2, half / 2) for before, after in pairwise(times) for half in range(32)]
     seen = browser.evaluate(
         f"{json.dumps(points)}.map(([t, n]) => {{"
         " const m = holdfast.model, r = m.at(t, n), R = m.rectangles;"
