@@ -131,6 +131,15 @@ def test_columns_are_the_result_in_seconds() -> None:
     assert {sum(level[place] for level in use["levels"]) for place in range(len(times))} == {16}
 
 
+def test_causes_name_jobs_and_nothing_else() -> None:
+    jobs = [rigid(1, 0, 8, 3600), on_demand(2, 100, 2, 60)]
+    outage = Outage(OutageKind.FAILURE, 500, 600, 1, place=0.5, name="no. 2")
+    log = columns_of(Recording.of(simulate(jobs, 8, "N-PAA", outages=[outage]), jobs))["log"]
+    told = {(log["causes"][cause], other) for cause, other in zip(log["cause"], log["other"], strict=True)}
+    assert {("for #", 2), ("returned by #", 2), ("failure 1 (no. 2)", 0)} <= told
+    assert all(("#" in cause) == (other != 0) for cause, other in told)
+
+
 def test_a_window_leaves_out_what_is_not_in_it() -> None:
     columns = columns_of(recorded(), Window("2022-03-02", "2022-03-03"))
     assert columns["jobs"]["id"] == [7]
