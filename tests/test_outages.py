@@ -439,6 +439,19 @@ def test_nodes_that_are_repaired_during_a_whole_window_stay_away() -> None:
     assert result.records[1].start == 300 * SECOND
 
 
+def test_what_ends_in_an_instant_takes_nothing_in_it() -> None:
+    """The repair and the window end at 200: the node that comes back is not taken away for no time."""
+    outages = [Outage(FAILURE, 50, 200, 1, place=0), Outage(MAINTENANCE, 100, 200, 2)]
+    result = simulate([rigid(1, 0, 1, 10), rigid(2, 150, 2, 10)], 2, outages=outages)
+    assert told(result, "down", "up", "start")[1:] == [
+        (50, "down", -1, 0, 1),
+        (100, "down", -2, 0, 1),
+        (200, "up", -1, 1, 0),
+        (200, "up", -2, 1, 0),
+        (200, "start", 2, 0, 2),
+    ]
+
+
 def test_an_advance_reservation_is_for_its_jobs_alone() -> None:
     """Four of six nodes from 100 to 200 for project p, whose job 3 is long, and user u, whose job 4 is too long."""
     jobs = [
