@@ -94,8 +94,10 @@ class Window(NamedTuple):
     warmup: float = 0.0
     cooldown: float = 0.0
 
-    def bounds(self, submits: Sequence[int]) -> tuple[int, int]:
+    def bounds(self, submits: Sequence[int], begin: int | None = None) -> tuple[int, int]:
         """Earliest and latest submit that are measured, in the ticks of ``submits``.
+
+        A replay with a starting state begins at ``begin``, one without at the first submit.
 
         Raises
         ------
@@ -105,7 +107,8 @@ class Window(NamedTuple):
         for name, value in self._asdict().items():
             if not (math.isfinite(value) and value >= 0):
                 raise ParameterError(name, "a duration of at least 0", value)
-        earliest, latest = min(submits) + to_ticks(self.warmup), max(submits) - to_ticks(self.cooldown)
+        first = min(submits) if begin is None else begin
+        earliest, latest = first + to_ticks(self.warmup), max(submits) - to_ticks(self.cooldown)
         if not any(earliest <= submit <= latest for submit in submits):
             raise InputError(
                 f"no job is left between a warmup of {self.warmup:g} s and a cooldown of {self.cooldown:g} s"
@@ -169,11 +172,11 @@ def _p95(values: np.ndarray) -> float:
 
 def _chosen(result: Records, window: Window) -> list[JobRecord]:
     """The records of the jobs that came, within the window."""
-    begin = result.begin if result.begin is not None else -math.inf
-    submits = [record.submit for record in result.records if record.submit is not None and record.submit >= begin]
-    if not submits:
+    begin = result.begin
+    submits = [record.submit for record in result.records if record.submit is not None]
+    if not submits or (begin is not None and max(submits) < begin):
         return []
-    earliest, latest = window.bounds(submits)
+    earliest, latest = window.bounds(submits, begin)
     return [record for record in result.records if record.submit is not None and earliest <= record.submit <= latest]
 
 

@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(arguments: argparse.Namespace) -> None:
     """Run the command."""
-    from experiments.archive import JOB_TABLE
+    from experiments.archive import EPOCH, JOB_TABLE
     from experiments.progress import Bar
     from experiments.replay import Measurement, make_directory, parse_mechanisms, replay, write_replay
     from experiments.tables import cancellation_comparison, comparison, stochastic_comparison, write_csv
@@ -56,12 +56,10 @@ def main(arguments: argparse.Namespace) -> None:
     check_outages(asked.outages, simulation.nodes, simulation.jobs)
     if simulation.about:
         print(simulation.about)
-    submits = [job.submit for job in simulation.jobs if job.submit is not None]
-    # Jobs of a starting state are not measured.
+    submits = [to_ticks(job.submit) for job in simulation.jobs if job.submit is not None]
     begin = beginning_of(simulation.jobs)
-    measured = [to_ticks(submit) for submit in submits if begin is None or submit >= begin]
-    if measured:
-        measurement.window.bounds(measured)
+    if submits and (begin is None or max(submits) >= to_ticks(begin)):
+        measurement.window.bounds(submits, None if begin is None else to_ticks(begin))
     directory = make_directory(arguments.output)
 
     with Bar(len(submits), mechanisms) as bar:
@@ -81,6 +79,7 @@ def main(arguments: argparse.Namespace) -> None:
     table = directory / "jobs.csv"
     if arguments.events:
         configuration[JOB_TABLE] = table.name
+        configuration[EPOCH] = simulation.epoch
     # Beside the results, so that what was simulated can be read, diffed, and fed to another simulator; an input that
     # lies there stays as it is.
     if (simulation.prepared or arguments.events) and table.resolve() != Path(arguments.input).resolve():
