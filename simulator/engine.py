@@ -12,6 +12,7 @@ a cancellation.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Generator, Sequence
 from functools import partial
 from time import perf_counter
@@ -119,6 +120,7 @@ class Engine:
         self._env = self._instants.env
         # At hand, because a replay calls little else.
         self._moment, self._enter, self._leave = self._instants.moment, self._instants.enter, self._instants.leave
+        self._rule = options.backfilling
         self._timeout = to_ticks(options.timeout)
         # Who waits for another job, or runs already, does not arrive by the clock.
         running = state.jobs if state is not None else frozenset()
@@ -177,7 +179,15 @@ class Engine:
             self._env.process(self._feed_notices(self._service))
         if self.outages is not None:
             self._env.process(self._feed_outages(self.outages))
-        self._env.run(until=self._done)
+        try:
+            self._env.run(until=self._done)
+        except RuntimeError:
+            left = self.system.waiting.jobs
+            if self._done.triggered or self._env.peek() != math.inf or not left:
+                raise
+            raise InvariantError(
+                f"the backfilling rule {self._rule} leaves {left} jobs in the queue of an idle machine for ever"
+            ) from None
         self._instants.sample()
 
     def _begin(self, state: StartingState) -> None:
