@@ -101,7 +101,7 @@ def _simulated(run: RunConfiguration) -> Outcome:
         "nodes": nodes,
         "summary": _without(summary, "mechanism"),
         "types": [_without(row, "mechanism") for row in summarize_types(result, window=how.window)],
-        "accounting": {name: ticks / (_HOUR * SECOND) for name, ticks in result.accounting._asdict().items()},
+        "accounting": {name: ticks / (_HOUR * SECOND) for name, ticks in result.accounting.told().items()},
         "weeks": weeks,
     }
     timings = {
