@@ -25,6 +25,7 @@ COMMANDS = {
     "info": "what a trace is: what was left out, load, sizes, estimates, waits",
     "prepare": "turn a trace into a job table: types, notices, overheads",
     "run": "replay a trace or a job table under one or more mechanisms",
+    "policies": "which plug-ins there are: orders, rules, strategies, readers; and whether one keeps the contract",
     "sweep": "carry out a grid of simulations, on this machine or a cluster, and go on where it was interrupted",
     "marginals": "compare the generator's marginals with those of a real trace",
     "fit-costs": "from waits, recorded or simulated, to the prices under which a plan's cost is its response time",

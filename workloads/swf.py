@@ -138,8 +138,14 @@ def parse_swf(text: str, path: str | Path, *, lenient: bool = False, procs_per_n
         else:
             summary = job_id
         nodes = -(-procs // per_node)
+        stopped = ours and status == 0
+        # Almost nobody depends on anybody.
         before = _NOBODY if fields[16] == "-1" else _before(fields)
-        if add(job_id, submit, nodes, runtime, walltime, wait, user, group, ours and status == 0, *before):
+        if (
+            add(job_id, submit, nodes, runtime, walltime, wait, user, group, stopped)
+            if before is _NOBODY
+            else add(job_id, submit, nodes, runtime, walltime, wait, user, group, stopped, *before)
+        ):
             statuses[status] += 1
         elif status == _CANCELLED and not runtime > 0:
             intake.withdraw(NO_RUNTIME, job_id, submit, nodes, walltime, wait, user, group, *before)
