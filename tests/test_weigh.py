@@ -11,8 +11,6 @@ from hypothesis import strategies as st
 from policies.mechanism import parse_mechanism
 from policies.notice import NOTICES, Weigh
 from policies.port import Expect, Hold, Preempt
-from simulator import simulate
-from tests.strategies import Table, job_tables
 from tests.test_policies import Running, View, Waiting
 from workloads.errors import ParameterError
 from workloads.job import JobType
@@ -171,11 +169,3 @@ def test_by_name() -> None:
     mechanism = parse_mechanism("weigh-knapsack")
     assert mechanism is not None
     assert mechanism.slug == "WEIGH-KNAPSACK"
-
-
-@settings(max_examples=60)
-@given(table=job_tables(), arrival=st.sampled_from(["PAA", "SPAA", "KNAPSACK", "SKNAPSACK"]))
-def test_a_price_beyond_all_losses_holds_only_what_nobody_wants(table: Table, arrival: str) -> None:
-    """No plan then, so no preemption before an arrival."""
-    result = simulate(table.jobs, table.nodes, f"WEIGH price=1e9-{arrival}")
-    assert not [entry for entry in result.entries if entry.cause.startswith("planned")]
