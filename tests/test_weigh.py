@@ -62,6 +62,7 @@ class TestSources:
     def test_an_expected_release_is_held_for_a_shorter_time(self) -> None:
         view: Any = View(6, [Waiting(3, 6)], [rigid(2, 9), rigid(4, 3, expected_end=900 * SECOND)])
         assert Weigh()(view, request(5)) == [Hold(2), Expect(4)]
+        assert Weigh()(view, request(4)) == [Hold(1), Expect(4)]
 
     def test_a_reservation_collects_whether_it_is_cheap_or_not(self) -> None:
         """Nodes that come at 100 would be held for 900 s, at 450 s each; job 1 gives up four for 120 s each."""
@@ -72,6 +73,16 @@ class TestSources:
         # While nobody waits nothing is lost by holding, and job 1 need not be preempted.
         view.queue = []
         assert Weigh()(view, request(4)) == [Hold(0), Expect(2)]
+
+    def test_it_collects_no_more_than_it_misses(self) -> None:
+        """Two of the eight nodes that come at 900, for 50 s each, against two of job 1 for 120 s each."""
+        view: Any = View(0, [Waiting(3, 9)], [malleable(1, 2, 0), rigid(2, 8, expected_end=900 * SECOND)])
+        assert Weigh()(view, request(2)) == [Hold(0), Expect(2)]
+
+    def test_while_nobody_waits_what_is_released_is_there_without_a_reservation(self) -> None:
+        """Job 1 has to go in any case, and nobody else."""
+        view: Any = View(0, [], [malleable(1, 4, 0), rigid(2, 2, expected_end=900 * SECOND), malleable(4, 2, 0)])
+        assert Weigh()(view, request(6)) == []
 
     def test_preempting_after_a_checkpoint_costs_the_setup_and_the_time_held(self) -> None:
         """Checkpoints at 410 and 810: 10 + 0.5 x 190 s if preempted then, 200 s (since the last one, and the setup) at
