@@ -62,27 +62,28 @@ class _Plan:
         victims = []
         for run in eligible:
             if run.expected_end > due and run.type is not JobType.ON_DEMAND:
-                overhead, at = self.preemption(view.now, request.estimated_arrival, run)
-                victims.append((overhead, run.job_id, run.nodes, at))
-        for _, job_id, nodes, at in sorted(victims):
+                overhead, at, reason = self.preemption(view.now, request.estimated_arrival, run)
+                victims.append((overhead, run.job_id, run.nodes, at, reason))
+        for _, job_id, nodes, at, reason in sorted(victims):
             if gap <= 0:
                 break
-            actions.append(Preempt(job_id, at))
+            actions.append(Preempt(job_id, at, reason=reason))
             gap -= nodes
         return actions
 
-    def preemption(self, now: int, arrival: int, run: RunningJob) -> tuple[int, int]:
-        """The planned overhead of a run [node-ticks], and when it would be preempted."""
+    def preemption(self, now: int, arrival: int, run: RunningJob) -> tuple[int, int, str]:
+        """The planned overhead of a run [node-ticks], when it would be preempted, and why then."""
         if run.type is JobType.MALLEABLE:
-            return run.nodes * run.setup, max(now, arrival - round(self.warning * SECOND))
+            at = max(now, arrival - round(self.warning * SECOND))
+            return run.nodes * run.setup, at, "in time for its warning"
         if run.period is not None:
             ready = run.start + run.setup
             cycles = (arrival - ready) // run.period
             # By its period alone: how many dumps it really takes follows from its runtime, which is not known.
             checkpointed = ready + cycles * run.period
             if cycles >= 1 and checkpointed >= now:
-                return run.nodes * run.setup, checkpointed
-        return run.loss(arrival), arrival
+                return run.nodes * run.setup, checkpointed, "right after a checkpoint"
+        return run.loss(arrival), arrival, "no checkpoint comes before"
 
 
 @dataclass(frozen=True)
@@ -152,14 +153,16 @@ class Weigh:
         held = unwanted + sum(item.weight for item in chosen if item.key < 0)
         at_arrival = {item.key: item.cost for item in late}
         plans = [
-            Preempt(item.key, early[item.key][1])
+            Preempt(item.key, early[item.key][1], reason="right after a checkpoint")
             for item in chosen
             if item.key in early and item.cost < at_arrival[item.key]
         ]
         sure = len(plans) == sum(item.key >= 0 for item in chosen)
         if reserving > ignoring or (reserving == ignoring and not sure):
             return []
-        return [Hold(held), *expected, *plans]
+        hour = 3600 * SECOND
+        reason = f"worth {reserving / hour:.1f} lost node-hours, preempting at the arrival {ignoring / hour:.1f}"
+        return [Hold(held, reason=reason), *expected, *plans]
 
     def _late(self, arrival: int, run: RunningJob) -> int:
         if run.type is JobType.MALLEABLE:
@@ -169,7 +172,7 @@ class Weigh:
     def _early(self, now: int, arrival: int, run: RunningJob, price: float) -> tuple[int, int]:
         """What a rigid run costs if it is preempted after its last checkpoint before the arrival, and when that is."""
         if run.type is not JobType.MALLEABLE:
-            overhead, at = plan.preemption(now, arrival, run)
+            overhead, at, _ = plan.preemption(now, arrival, run)
             if at < arrival:
                 return overhead + run.nodes * round(price * (arrival - at)), at
         return _NEVER, arrival
