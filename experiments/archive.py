@@ -14,6 +14,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from experiments.filenames import table_path
 from experiments.recording import Recording, origin_of
 from policies.mechanism import BASELINE, parse_mechanism
 from simulator.decisions import Decision
@@ -88,7 +89,7 @@ def read_recording(directory: str | Path, mechanism: str | None = None, *, event
     told = read_run(place)
     name = chosen_mechanism(place, told, mechanism)
     jobs = simulated_jobs(place, told)
-    records = list(_records(place / f"jobs-{name}.csv", {job.job_id: job for job in jobs}, name))
+    records = list(_records(table_path(place, "jobs", name), {job.job_id: job for job in jobs}, name))
     origin = origin_of(jobs)
     entries: list[Entry] = []
     samples: list[Sample] = []
@@ -102,7 +103,7 @@ def read_recording(directory: str | Path, mechanism: str | None = None, *, event
         records=records,
         entries=entries,
         samples=samples,
-        reservations=_reservations(place / f"reservations-{name}.csv", jobs),
+        reservations=_reservations(table_path(place, "reservations", name), jobs),
         origin=origin,
     )
 
@@ -274,7 +275,7 @@ def _history(
     directory: Path, mechanism: str, origin: int, records: Sequence[JobRecord]
 ) -> tuple[list[Entry], list[Sample]]:
     """The event log and the course of the machine."""
-    events, course = directory / f"events-{mechanism}.csv", directory / f"timeline-{mechanism}.csv"
+    events, course = (table_path(directory, table, mechanism) for table in ("events", "timeline"))
     for path in (events, course):
         if not path.exists():
             raise InputError(f"{directory}: has no {path.name}, which 'holdfast run --events' writes: run it again")
@@ -284,7 +285,8 @@ def _history(
     ]
     ends = {entry.job_id: entry.time + origin for entry in entries if entry.event in _LAST}
     if ends != {record.job_id: record.end for record in records if record.end is not None}:
-        raise TraceError(events, None, f"is not the event log of jobs-{mechanism}.csv: run it again with --events")
+        jobs = table_path(directory, "jobs", mechanism).name
+        raise TraceError(events, None, f"is not the event log of {jobs}: run it again with --events")
     samples = [
         (to_ticks(row["time"]) - origin, row["busy"], row["held"], row["waiting_jobs"], row["waiting_nodes"])
         for _, row in table_rows(course, _SAMPLE)
