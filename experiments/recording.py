@@ -7,7 +7,7 @@ has the fields of :class:`simulator.records.Records` that these need, under the 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from policies.mechanism import BASELINE
@@ -42,6 +42,8 @@ class Recording:
         Those of stochastic jobs, job by job.
     origin
         Ticks of the job table's clock at which the simulated clock stands at 0.
+    epoch
+        Seconds since 1970 at which the job table's clock stands at 0; None: not known.
 
     Raises
     ------
@@ -58,6 +60,7 @@ class Recording:
     samples: Sequence[Sample]
     reservations: Sequence[ReservationRecord] = ()
     origin: int = 0
+    epoch: float | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         if [job.job_id for job in self.jobs] != [record.job_id for record in self.records]:
