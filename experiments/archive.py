@@ -14,8 +14,10 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from experiments.filenames import table_path
 from experiments.recording import Recording, origin_of
 from policies.mechanism import BASELINE, parse_mechanism
+from simulator.decisions import Decision
 from simulator.eventlog import Entry
 from simulator.instants import Sample
 from simulator.options import Options
@@ -27,16 +29,30 @@ from workloads.files import read_text, sha256_of
 from workloads.job import Job, JobType
 from workloads.units import to_ticks
 
-__all__ = ["JOB_TABLE", "chosen_mechanism", "read_recording", "read_run", "simulated_jobs", "table_rows"]
+__all__ = [
+    "EPOCH",
+    "JOB_TABLE",
+    "chosen_mechanism",
+    "read_decisions",
+    "read_recording",
+    "read_run",
+    "simulated_jobs",
+    "table_rows",
+]
 
 #: Key of ``run.json``: the file that holds the job table. It stands there where the event log was kept.
 JOB_TABLE = "job_table"
+#: Key of ``run.json``: seconds since 1970 at which the clock of the job table stands at 0, null if not known.
+EPOCH = "epoch"
 
 _RECORD = {
     **{"job_id": whole, "nodes": whole, "submit": number, "start": number, "end": number},
     **{"preemptions": whole, "shrinks": whole, "lost_node_seconds": number},
 }
 _ENTRY = {"time": number, "job_id": whole, "before": whole, "after": whole}
+_DECISION = {
+    **{"time": number, "job_id": whole, "other": whole, "count": whole, "at": number, "loss_node_seconds": number},
+}
 _SAMPLE = {"time": number, "busy": whole, "held": whole, "waiting_jobs": whole, "waiting_nodes": whole}
 _TICKS = ("submit", "start", "end", "length", "restart", "work", "checkpoint", "milestone", "saved")
 _RESERVATION = {
@@ -73,7 +89,7 @@ def read_recording(directory: str | Path, mechanism: str | None = None, *, event
     told = read_run(place)
     name = chosen_mechanism(place, told, mechanism)
     jobs = simulated_jobs(place, told)
-    records = list(_records(place / f"jobs-{name}.csv", {job.job_id: job for job in jobs}, name))
+    records = list(_records(table_path(place, "jobs", name), {job.job_id: job for job in jobs}, name))
     origin = origin_of(jobs)
     entries: list[Entry] = []
     samples: list[Sample] = []
@@ -87,7 +103,7 @@ def read_recording(directory: str | Path, mechanism: str | None = None, *, event
         records=records,
         entries=entries,
         samples=samples,
-        reservations=_reservations(place / f"reservations-{name}.csv", jobs),
+        reservations=_reservations(table_path(place, "reservations", name), jobs),
         origin=origin,
     )
 
@@ -259,7 +275,7 @@ def _history(
     directory: Path, mechanism: str, origin: int, records: Sequence[JobRecord]
 ) -> tuple[list[Entry], list[Sample]]:
     """The event log and the course of the machine."""
-    events, course = directory / f"events-{mechanism}.csv", directory / f"timeline-{mechanism}.csv"
+    events, course = (table_path(directory, table, mechanism) for table in ("events", "timeline"))
     for path in (events, course):
         if not path.exists():
             raise InputError(f"{directory}: has no {path.name}, which 'holdfast run --events' writes: run it again")
@@ -269,12 +285,39 @@ def _history(
     ]
     ends = {entry.job_id: entry.time + origin for entry in entries if entry.event in _LAST}
     if ends != {record.job_id: record.end for record in records if record.end is not None}:
-        raise TraceError(events, None, f"is not the event log of jobs-{mechanism}.csv: run it again with --events")
+        jobs = table_path(directory, "jobs", mechanism).name
+        raise TraceError(events, None, f"is not the event log of {jobs}: run it again with --events")
     samples = [
         (to_ticks(row["time"]) - origin, row["busy"], row["held"], row["waiting_jobs"], row["waiting_nodes"])
         for _, row in table_rows(course, _SAMPLE)
     ]
     return entries, samples
+
+
+def read_decisions(directory: str | Path, recording: Recording) -> list[Decision] | None:
+    """What ``holdfast run --events`` has recorded beside the event log of that recording; None: nothing.
+
+    Raises
+    ------
+    TraceError
+        If the file is broken.
+    """
+    path, origin = Path(directory) / f"decisions-{recording.mechanism}.csv", recording.origin
+    if not path.exists():
+        return None
+    return [
+        Decision(
+            to_ticks(row["time"]) - origin,
+            row["decision"],
+            row["job_id"],
+            row["other"],
+            row["count"],
+            None if row["at"] is None else to_ticks(row["at"]) - origin,
+            _ticks(row["loss_node_seconds"]),
+            row["why"],
+        )
+        for _, row in table_rows(path, _DECISION, "decision", "why")
+    ]
 
 
 def _reservations(path: Path, jobs: Sequence[Job]) -> list[ReservationRecord]:

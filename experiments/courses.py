@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 
 from experiments.figures.steps import bin_averages, choose_bin
-from simulator.records import Accounting
+from simulator.records import STATES
 from simulator.result import Result
 from workloads.errors import InputError
 from workloads.units import SECOND
 
 __all__ = ["ACCOUNTING_COLUMNS", "MACHINE_COLUMNS", "accounting_rows", "machine_rows"]
 
-ACCOUNTING_COLUMNS = ("mechanism", *(f"{name}_node_hours" for name in Accounting._fields))
+#: Where nodes were down there is one more, ``down_node_hours``.
+ACCOUNTING_COLUMNS = ("mechanism", *(f"{name}_node_hours" for name in STATES))
 MACHINE_COLUMNS = (
     *("mechanism", "start_s", "end_s", "busy_percent", "held_percent", "waiting_jobs", "waiting_nodes_percent"),
     "averaged_over",
@@ -24,11 +25,12 @@ MACHINE_COLUMNS = (
 
 
 def accounting_rows(results: Sequence[Result]) -> list[dict[str, Any]]:
-    """A row for each result: its node-hours by what they were used for."""
+    """A row for each result: its node-hours by what they were used for; those down where any were."""
+    states = (*STATES, "down") if any(result.accounting.down for result in results) else STATES
     return [
         {
             "mechanism": result.mechanism,
-            **{f"{name}_node_hours": value / (3600 * SECOND) for name, value in result.accounting._asdict().items()},
+            **{f"{name}_node_hours": getattr(result.accounting, name) / (3600 * SECOND) for name in states},
         }
         for result in results
     ]

@@ -9,7 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from experiments.courses import ACCOUNTING_COLUMNS, accounting_rows
+from experiments.courses import accounting_rows
+from experiments.filenames import check_distinct, table_path
 from experiments.tables import write_csv
 from policies.mechanism import BASELINE, MECHANISMS, parse_mechanism
 from simulator import Result, reservations, simulate
@@ -25,10 +26,13 @@ from workloads.units import SECOND
 if TYPE_CHECKING:
     from policies.planning.plan import ReservationPlan
     from policies.planning.planbook import Planner
+    from workloads.failures import FailureRate
+    from workloads.outages import Outage
 
 __all__ = ["TIMELINE_COLUMNS", "Measurement", "make_directory", "parse_mechanisms", "replay", "write_replay"]
 
 #: Of the machine over time: a row for each instant, valid until the next.
+DECISION_COLUMNS = ("time", "decision", "job_id", "other", "count", "at", "loss_node_seconds", "why")
 TIMELINE_COLUMNS = ("time", "busy", "held", "idle", "waiting_jobs", "waiting_nodes")
 
 #: Told after each few hundred jobs: (mechanism, jobs that have ended).
@@ -71,6 +75,7 @@ def parse_mechanisms(text: str) -> list[str]:
             mechanism = parse_mechanism(word.strip())
             known = [BASELINE if mechanism is None else mechanism.slug]
         names += [name for name in known if name not in names]
+    check_distinct(names)
     return names
 
 
@@ -84,6 +89,8 @@ def replay(
     progress: Progress | None = None,
     planner: Planner | None = None,
     plans: Mapping[str, ReservationPlan] | None = None,
+    outages: Sequence[Outage] = (),
+    failures: FailureRate | None = None,
 ) -> list[Result]:
     """Simulate the table under each mechanism; the parameters are those of :func:`simulator.simulation.simulate`."""
     return [
@@ -92,9 +99,12 @@ def replay(
             nodes,
             mechanism,
             events=events,
+            decisions=events,
             progress=None if progress is None else partial(progress, mechanism),
             planner=planner,
             plans=plans,
+            outages=outages,
+            failures=failures,
             **asdict(options),
         )
         for mechanism in mechanisms
@@ -130,8 +140,8 @@ def write_replay(
 ) -> list[dict[str, str | int | float]]:
     """Write ``run.json``, ``summary.csv``, ``types.csv``, ``accounting.csv`` and ``jobs-*.csv``.
 
-    With ``events`` also ``events-*.csv`` and ``timeline-*.csv``. Where there are stochastic jobs also
-    ``stochastic-*.csv`` (a row a job) and ``reservations-*.csv``.
+    With ``events`` also ``events-*.csv``, ``timeline-*.csv`` and ``decisions-*.csv``. Where there are stochastic jobs
+    also ``stochastic-*.csv`` (a row a job) and ``reservations-*.csv``; where there are outages, ``outages.csv``.
 
     Returns
     -------
@@ -143,27 +153,21 @@ def write_replay(
         for result in results
     ]
     for result in results:
-        write_csv(
-            directory / f"jobs-{result.mechanism}.csv", job_rows(result, measurement.instant_tolerance), JOB_COLUMNS
-        )
+        path = partial(table_path, directory, mechanism=result.mechanism)
+        write_csv(path("jobs"), job_rows(result, measurement.instant_tolerance), JOB_COLUMNS)
         if events:
-            write_csv(directory / f"events-{result.mechanism}.csv", _event_rows(result), Entry._fields)
-            write_csv(directory / f"timeline-{result.mechanism}.csv", _timeline_rows(result), TIMELINE_COLUMNS)
+            write_csv(path("events"), _event_rows(result), Entry._fields)
+            columns = (*TIMELINE_COLUMNS, "down") if result.accounting.down else TIMELINE_COLUMNS
+            write_csv(path("timeline"), _timeline_rows(result), columns)
+            write_csv(path("decisions"), _decision_rows(result), DECISION_COLUMNS)
         if result.stochastic:
-            write_csv(
-                directory / f"stochastic-{result.mechanism}.csv",
-                stochastic_rows(result),
-                reservations.JOB_COLUMNS,
-            )
-            write_csv(
-                directory / f"reservations-{result.mechanism}.csv",
-                reservation_rows(result),
-                reservations.RESERVATION_COLUMNS,
-            )
+            write_csv(path("stochastic"), stochastic_rows(result), reservations.JOB_COLUMNS)
+            write_csv(path("reservations"), reservation_rows(result), reservations.RESERVATION_COLUMNS)
     write_csv(directory / "summary.csv", summaries, tuple(summaries[0]))
     types = [row for result in results for row in summarize_types(result, window=measurement.window)]
     write_csv(directory / "types.csv", types, tuple(types[0]))
-    write_csv(directory / "accounting.csv", accounting_rows(results), ACCOUNTING_COLUMNS)
+    accounting = accounting_rows(results)
+    write_csv(directory / "accounting.csv", accounting, tuple(accounting[0]))
     with atomic_open(directory / "run.json") as file:
         json.dump(configuration, file, indent=2)
         file.write("\n")
@@ -174,9 +178,21 @@ def _event_rows(result: Result) -> list[dict[str, object]]:
     return [{**entry._asdict(), "time": (entry.time + result.origin) / SECOND} for entry in result.entries]
 
 
+def _decision_rows(result: Result) -> Iterator[dict[str, object]]:
+    """Seconds and node-seconds."""
+    for item in result.decisions or ():
+        at = None if item.at is None else (item.at + result.origin) / SECOND
+        loss = None if item.loss is None else item.loss / SECOND
+        time = (item.time + result.origin) / SECOND
+        values = (time, item.decision, item.job_id, item.other, item.nodes, at, loss, item.why)
+        yield dict(zip(DECISION_COLUMNS, values, strict=True))
+
+
 def _timeline_rows(result: Result) -> Iterator[dict[str, object]]:
     """As :meth:`simulator.result.Result.timeline`."""
-    for time, busy, held, waiting_jobs, waiting_nodes in result.samples:
-        idle = result.nodes - busy - held
-        values = ((time + result.origin) / SECOND, busy, held, idle, waiting_jobs, waiting_nodes)
-        yield dict(zip(TIMELINE_COLUMNS, values, strict=True))
+    for (time, busy, held, waiting_jobs, waiting_nodes), down in zip(
+        result.samples, result.down_at_samples(), strict=True
+    ):
+        idle = result.nodes - busy - held - down
+        values = ((time + result.origin) / SECOND, busy, held, idle, waiting_jobs, waiting_nodes, down)
+        yield dict(zip((*TIMELINE_COLUMNS, "down"), values, strict=True))

@@ -57,7 +57,7 @@ def life_of_trace(trace: Trace) -> list[str]:
         told.append(f"starting state at {state.begin:.15g} s: {running} on {state.nodes:,}{machine} nodes, {waiting}")
     withdrawn = sum(job.cancelled_at is not None for job in trace.jobs)
     if withdrawn:
-        told.append(f"withdrawn by their users before they started: {withdrawn:,}")
+        told.append(f"withdrawn by their users before they started, and kept: {withdrawn:,}")
     return told
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from experiments.archive import chosen_mechanism, read_run, simulated_jobs, table_rows
+from experiments.filenames import table_path
 from experiments.traces import left_out
 from policies.mechanism import BASELINE
 from simulator.metrics import Window
@@ -133,7 +134,8 @@ def pairs_of_results(directory: str | Path, mechanism: str | None = None) -> Wai
     place = Path(directory)
     told = read_run(place)
     name = chosen_mechanism(place, told, mechanism)
-    jobs = list(table_rows(place / f"jobs-{name}.csv", _JOB, "type"))
+    table = table_path(place, "jobs", name)
+    jobs = list(table_rows(table, _JOB, "type"))
     measured = _window(place, told, jobs)
     walltimes = _walltimes(place, told, name == BASELINE)
     without: Counter[str] = Counter()
@@ -150,18 +152,16 @@ def pairs_of_results(directory: str | Path, mechanism: str | None = None) -> Wai
         elif not measured(row["submit"]):
             without["outside the window of the run"] += 1
         elif row["job_id"] not in walltimes:
-            raise TraceError(
-                place / f"jobs-{name}.csv", line, f"job {row['job_id']} is not among the jobs that were simulated"
-            )
+            raise TraceError(table, line, f"job {row['job_id']} is not among the jobs that were simulated")
         else:
             pairs.append((walltimes[row["job_id"]], row["wait"], row["nodes"]))
-    reservations = place / f"reservations-{name}.csv"
+    reservations = table_path(place, "reservations", name)
     before: tuple[Any, Any] = (None, None)
     for line, row in table_rows(reservations, _RESERVATION, "ending") if reservations.exists() else ():
         again = before == (row["job_id"], PREEMPTED)
         before = (row["job_id"], row["ending"])
         if row["job_id"] not in submits:
-            raise TraceError(reservations, line, f"job {row['job_id']} is no stochastic job of jobs-{name}.csv")
+            raise TraceError(reservations, line, f"job {row['job_id']} is no stochastic job of {table.name}")
         if row["start"] is None or row["submit"] is None or row["length"] is None:
             without["reservation that never started"] += 1
         elif again:  # it stands where it stood before it was preempted, and its time in the queue is no longer a wait

@@ -1,6 +1,7 @@
 """Arrival strategies: how to find the nodes that an arriving on-demand job still misses.
 
-Source: hybrid-workload-scheduling, section III-B.2; hybrid-workloads.md, section 5.
+Source: hybrid-workload-scheduling, section III-B.2; hybrid-workloads.md, section 5. ``KNAPSACK`` and ``SKNAPSACK`` are
+not the paper's: they find the least loss where PAA and SPAA go by it greedily.
 """
 
 from __future__ import annotations
@@ -8,12 +9,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
+from policies.knapsack import Item, cheapest_cover
 from policies.port import Preempt, Request, RunningJob, Shrink, SystemView
 from workloads.errors import InputError
 from workloads.job import JobType
 from workloads.registry import Registry
+from workloads.units import SECOND
 
-__all__ = ["ARRIVALS", "ArrivalStrategy", "PreemptAtArrival", "ShrinkPreemptAtArrival", "even_shares"]
+__all__ = [
+    "ARRIVALS",
+    "ArrivalStrategy",
+    "LeastLossAtArrival",
+    "PreemptAtArrival",
+    "ShrinkPreemptAtArrival",
+    "even_shares",
+]
 
 
 class ArrivalStrategy(Protocol):
@@ -66,14 +76,59 @@ class ShrinkPreemptAtArrival:
         return self.fallback.room(view, request)
 
     def make_room(self, view: SystemView, request: Request, missing: int) -> list[Preempt | Shrink]:
-        spare = {
-            run.job_id: run.nodes - run.min_nodes
-            for run in view.running
-            if run.type is JobType.MALLEABLE and not run.borrowed and run.nodes > run.min_nodes
-        }
+        spare = _shrinkable(view)
         if sum(spare.values()) < missing:
             return self.fallback.make_room(view, request, missing)
         return [Shrink(job_id, nodes) for job_id, nodes in even_shares(spare, missing).items()]
+
+
+@dataclass(frozen=True)
+class LeastLossAtArrival:
+    """Preempt the running jobs whose preemption loses least in sum: a covering knapsack, solved exactly.
+
+    Attributes
+    ----------
+    shrink
+        Whether malleable jobs give up nodes first, which loses nothing. Whoever is not preempted then gives what it
+        can, so that a preemption brings only what shrinking would not: with these numbers of nodes it is again a
+        covering knapsack, and its optimum is that of both together.
+    warning
+        How long a preempted malleable job stays on its nodes without progress [s]: it counts as lost, as in the
+        accounting (docs/model.md, Metrics), beside the job's setup.
+    """
+
+    shrink: bool = False
+    warning: float = 120.0
+
+    def room(self, view: SystemView, request: Request) -> int:
+        return PreemptAtArrival().room(view, request)
+
+    def make_room(self, view: SystemView, request: Request, missing: int) -> list[Preempt | Shrink]:
+        spare = _shrinkable(view) if self.shrink else {}
+        warning = round(self.warning * SECOND)
+        items = []
+        for run in view.running:
+            nodes = _available(run) - spare.get(run.job_id, 0)
+            if nodes:
+                loss = run.loss(view.now) + (run.nodes * warning if run.type is JobType.MALLEABLE else 0)
+                items.append(Item(loss, run.job_id, nodes))
+        victims = cheapest_cover(items, missing - sum(spare.values()))
+        actions: list[Preempt | Shrink] = []
+        for item in victims:
+            actions.append(Preempt(item.key))
+            missing -= item.weight + spare.pop(item.key, 0)
+        if missing > 0:
+            actions += [Shrink(job_id, nodes) for job_id, nodes in even_shares(spare, missing).items()]
+        return actions
+
+
+def _shrinkable(view: SystemView) -> dict[int, int]:
+    """By how many nodes malleable jobs can shrink, where they can; tenants do not."""
+    return {
+        run.job_id: run.nodes - run.min_nodes
+        for run in view.running
+        if run.type is JobType.MALLEABLE and not run.borrowed and run.nodes > run.min_nodes
+    }
 
 
 def even_shares(spare: dict[int, int], missing: int) -> dict[int, int]:
@@ -107,3 +162,5 @@ def _strategy(plugin: Any) -> ArrivalStrategy:
 ARRIVALS: Registry[ArrivalStrategy] = Registry("arrival strategy", "holdfast.arrivals", _strategy)
 ARRIVALS.add("PAA", PreemptAtArrival(), "preempt running jobs in ascending preemption overhead")
 ARRIVALS.add("SPAA", ShrinkPreemptAtArrival(), "shrink malleable jobs evenly if that suffices, else preempt")
+ARRIVALS.add("KNAPSACK", LeastLossAtArrival(), "preempt the running jobs that lose least in sum, exactly")
+ARRIVALS.add("SKNAPSACK", LeastLossAtArrival(shrink=True), "shrink and preempt so that least is lost, exactly")

@@ -60,8 +60,14 @@ class Easy:
 
     def __call__(self, view: SystemView) -> list[Start]:
         """The jobs to start now, in this order."""
-        if self.depth > 1 or view.windows:
-            return plan_queue(view, self._outlook())
+        starts = self._before(view, view.windows[0].start if view.windows else NEVER) if self.depth == 1 else None
+        return plan_queue(view, self._outlook()) if starts is None else starts
+
+    def _before(self, view: SystemView, window: int) -> list[Start] | None:
+        """Those of a pass in which nobody's run reaches the first window; None: somebody's would.
+
+        What is over before a window need not know of it, and most passes are far from any.
+        """
         queue = view.queue
         free = view.free
         now = view.now
@@ -70,6 +76,8 @@ class Easy:
             if job.min_nodes > free:
                 break
             size = job.nodes if job.nodes < free else free
+            if window < NEVER and now + job.limit(size) > window:
+                return None
             starts.append(Start(job.job_id, size))
             free -= size
         else:
@@ -84,6 +92,8 @@ class Easy:
             for job, start in zip(queue[:heads], starts, strict=True)
         ]
         shadow, extra = shadow_of(view, queue[heads], free, ends)
+        if window < NEVER and shadow + queue[heads].limit(queue[heads].min_nodes) > window:
+            return None
         by_runtime = self.length == "runtime"
         latest = shadow + TOLERANCE - now
         if not by_runtime:
@@ -100,6 +110,8 @@ class Easy:
                 if size < least:
                     continue
                 extra -= size
+            if window < NEVER and now + job.limit(size) > window:
+                return None
             starts.append(Start(job.job_id, size, "backfilled"))
             free -= size
             if not free:

@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from policies.port import Expand, Expect, Hold, Preempt, Shrink, Start, WaitingJob
-from simulator.holders import Reservation, Run
+from simulator.holders import Reservation
 from workloads.errors import InvariantError
 from workloads.job import JobType
 
 __all__ = [
     "described",
+    "growth_problem",
     "hold_problem",
     "listed",
     "plan_problem",
@@ -30,9 +31,14 @@ def described(answer: object) -> str:
     """An answer in short, e.g. ``Start(7, nodes=3)``."""
     if isinstance(answer, Start | Shrink | Expand):
         return f"{type(answer).__name__}({answer.job_id!r}, nodes={answer.nodes!r})"
-    if isinstance(answer, Preempt) and answer.at is None:
-        return f"Preempt({answer.job_id!r})"
-    return repr(answer)
+    if isinstance(answer, Expect | Preempt):
+        at = getattr(answer, "at", None)
+        return f"{type(answer).__name__}({answer.job_id!r}{'' if at is None else f', at={at!r}'})"
+    return f"Hold({answer.nodes!r})" if isinstance(answer, Hold) else repr(answer)
+
+
+def _nodes(count: int) -> str:
+    return f"{count} node{'s' if count != 1 else ''}"
 
 
 def refused(policy: str, answer: object, why: str) -> InvariantError:
@@ -76,10 +82,10 @@ def start_problem(start: Any, job: WaitingJob | None, waits: bool, free: int) ->
     if type(start.nodes) is not int:
         return "the nodes must be a whole number"
     if not job.min_nodes <= start.nodes <= job.nodes:
-        sizes = f"{job.min_nodes} to {job.nodes} nodes" if job.min_nodes < job.nodes else f"{job.nodes} nodes"
+        sizes = f"{job.min_nodes} to {_nodes(job.nodes)}" if job.min_nodes < job.nodes else _nodes(job.nodes)
         return f"job {job.job_id} runs on {sizes}"
     if start.nodes > free:
-        return f"{free} nodes are free"
+        return f"{_nodes(free)} {'is' if free == 1 else 'are'} free"
     return ""
 
 
@@ -92,13 +98,13 @@ def tenant_problem(start: Start, idle: dict[int, int]) -> str:
         if job_id not in idle:
             return f"job {job_id!r} has no open reservation"
         if type(nodes) is not int or not 0 < nodes <= idle[job_id]:
-            return f"the reservation of job {job_id} has {idle[job_id]} idle nodes, not {nodes!r}"
+            return f"{_nodes(idle[job_id])} of the reservation of job {job_id} are idle, not {nodes!r}"
     if sum(draws.values()) != start.nodes:
-        return f"it draws {sum(draws.values())} nodes"
+        return f"it draws {_nodes(sum(draws.values()))}"
     return ""
 
 
-def plan_problem(action: Any, run: Run | None, now: int) -> str:
+def plan_problem(action: Any, run: Any, now: int) -> str:
     """Why a run cannot be planned for a reservation, now and in this way; empty if it can."""
     if not isinstance(action, Hold | Expect | Preempt):
         return "a notice strategy answers with Hold, Expect and Preempt"
@@ -116,7 +122,7 @@ def plan_problem(action: Any, run: Run | None, now: int) -> str:
     return ""
 
 
-def room_problem(action: Any, run: Run | None, missing: int) -> str:
+def room_problem(action: Any, run: Any, missing: int) -> str:
     """Why a run cannot make room in this way while so many nodes are missing; empty if it can."""
     if not isinstance(action, Preempt | Shrink):
         return "an arrival strategy answers with Preempt and Shrink"
@@ -133,9 +139,26 @@ def room_problem(action: Any, run: Run | None, missing: int) -> str:
     # What it borrows belongs to reservations.
     spare = min(run.nodes - run.min_nodes, run.nodes - run.borrowed)
     if action.nodes > spare:
-        return f"job {run.job_id} can give up {max(0, spare)} of its {run.nodes} nodes"
+        return f"job {run.job_id} can give up {max(0, spare)} of its {_nodes(run.nodes)}"
     if action.nodes > missing:
-        return f"only {missing} nodes are missing"
+        return f"only {_nodes(missing)} are missing"
+    return ""
+
+
+def growth_problem(action: Any, run: Any, free: int) -> str:
+    """Why a run cannot grow into so many free nodes in this way; empty if it can."""
+    if not isinstance(action, Expand):
+        return "an expansion answers with Expand"
+    if run is None:
+        return f"job {action.job_id!r} does not run"
+    if run.type is not JobType.MALLEABLE:
+        return f"job {run.job_id} is not malleable"
+    if type(action.nodes) is not int or action.nodes < 1:
+        return "the nodes must be a whole number of at least 1"
+    if action.nodes > run.max_nodes - run.nodes:
+        return f"job {run.job_id} can use {run.max_nodes - run.nodes} more than its {_nodes(run.nodes)}"
+    if action.nodes > free:
+        return f"{_nodes(free)} {'is' if free == 1 else 'are'} free"
     return ""
 
 
@@ -144,7 +167,7 @@ def hold_problem(held: int, free: int, reservation: Reservation) -> str:
     if type(held) is not int or held < 0:
         return "the nodes must be a whole number of at least 0"
     if held > reservation.requested:
-        return f"job {reservation.job_id} asks for {reservation.requested} nodes"
+        return f"job {reservation.job_id} asks for {_nodes(reservation.requested)}"
     if held > free:
-        return f"{free} nodes are free"
+        return f"{_nodes(free)} {'is' if free == 1 else 'are'} free"
     return ""

@@ -44,6 +44,8 @@ class Closure:
         Its place in the list of outages, from 1.
     outage
         What it is.
+    drawn
+        Whether it comes of a rate, which has no end.
     start, end, announced
         Ticks of the simulated clock. What began before the simulation begins with it.
     account
@@ -54,10 +56,11 @@ class Closure:
         Its entry in the system's list of expected releases.
     """
 
-    __slots__ = ("account", "announced", "end", "number", "outage", "release", "start", "wanted")
+    __slots__ = ("account", "announced", "drawn", "end", "number", "outage", "release", "start", "wanted")
 
-    def __init__(self, number: int, outage: Outage, origin: int, begin: int = 0) -> None:
+    def __init__(self, number: int, outage: Outage, origin: int, begin: int = 0, *, drawn: bool = False) -> None:
         self.number = number
+        self.drawn = drawn
         self.outage = outage
         self.start = max(begin, to_ticks(outage.start) - origin)
         self.end = to_ticks(outage.end) - origin
@@ -138,4 +141,4 @@ class Closures:
         if self._failures is not None:
             for outage in self._failures.draw(self._nodes, (self._origin + self.begin) / SECOND):
                 self.outages.append(outage)
-                yield Closure(len(self.outages), outage, self._origin)
+                yield Closure(len(self.outages), outage, self._origin, drawn=True)

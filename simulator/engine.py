@@ -12,6 +12,7 @@ a cancellation.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Generator, Sequence
 from functools import partial
 from time import perf_counter
@@ -34,7 +35,7 @@ from simulator.stochastic import StochasticJob
 from simulator.successors import move_submit, successors_of
 from simulator.system import System
 from simulator.withdrawals import Withdrawals
-from workloads.errors import InvariantError
+from workloads.errors import InputError, InvariantError
 from workloads.job import JobType
 from workloads.units import SECOND, to_ticks
 
@@ -46,6 +47,9 @@ __all__ = ["Engine"]
 
 #: Jobs between two reports of progress.
 _REPORT_EVERY = 200
+
+#: Failures at a rate during which some job must end.
+_MOST_FAILURES = 100_000
 
 
 class Engine:
@@ -69,6 +73,8 @@ class Engine:
         Who plans the stochastic jobs; None: there are none.
     state
         Who runs already; None: nobody.
+    lively
+        Whether any job may be withdrawn, depends on another, or runs already.
     closures
         Outages; None: there are none.
     decisions
@@ -96,6 +102,8 @@ class Engine:
         state: StartingState | None = None,
         closures: Closures | None = None,
         decisions: Decisions | None = None,
+        *,
+        lively: bool = False,
     ) -> None:
         self._log = log
         self.system = System(nodes, options, log, self, decisions)
@@ -110,10 +118,16 @@ class Engine:
             pass_per_event=options.passes == "event",
         )
         self._env = self._instants.env
+        # At hand, because a replay calls little else.
+        self._moment, self._enter, self._leave = self._instants.moment, self._instants.enter, self._instants.leave
+        self._rule = options.backfilling
         self._timeout = to_ticks(options.timeout)
+        # Who waits for another job, or runs already, does not arrive by the clock.
         running = state.jobs if state is not None else frozenset()
+        self._successors = successors_of(jobs) if lively else {}
+        others = {job.job_id for after in self._successors.values() for job in after} | running
         self._arrivals = sorted(
-            (job for job in jobs if job.submit >= 0 and job.job.preceding is None and job.job_id not in running),
+            (job for job in jobs if job.submit >= 0 and job.job_id not in others),
             key=lambda job: (job.submit, job.rank),
         )
         self._notices = sorted(
@@ -128,11 +142,10 @@ class Engine:
             key=lambda job: (job.notice, job.rank),
         )
         self._state = state
-        self._successors = successors_of(jobs)
         self._withdrawals: Withdrawals | None = None
-        if any(job.job.cancelled_at is not None for job in jobs):
+        if lively and any(job.job.cancelled_at is not None for job in jobs):
             self._withdrawals = Withdrawals(jobs, self.system, self._service, self)
-        self._coming = sum(job.submit >= 0 for job in jobs)
+        self._coming = len(self._arrivals) + len(others)
         self._left = self._coming
         self._done = self._env.event()
         self._progress = progress
@@ -150,6 +163,11 @@ class Engine:
         """The machine at the end of each instant."""
         return self._instants.samples
 
+    @property
+    def withdrawn(self) -> int | None:
+        """Node-ticks of the runs that their users ended; None: nobody may withdraw a job."""
+        return None if self._withdrawals is None else self.system.usage.withdrawn
+
     def run(self) -> None:
         """Run until every job that arrives has ended."""
         if not self._left:
@@ -161,7 +179,15 @@ class Engine:
             self._env.process(self._feed_notices(self._service))
         if self.outages is not None:
             self._env.process(self._feed_outages(self.outages))
-        self._env.run(until=self._done)
+        try:
+            self._env.run(until=self._done)
+        except RuntimeError:
+            left = self.system.waiting.jobs
+            if self._done.triggered or self._env.peek() != math.inf or not left:
+                raise
+            raise InvariantError(
+                f"the backfilling rule {self._rule} leaves {left} jobs in the queue of an idle machine for ever"
+            ) from None
         self._instants.sample()
 
     def _begin(self, state: StartingState) -> None:
@@ -182,18 +208,18 @@ class Engine:
         begin = self._env.now
         for job in self._arrivals:
             if job.submit < begin:
-                yield self._instants.moment(int(begin), ARRIVAL, job.rank)
+                yield self._moment(int(begin), ARRIVAL, job.rank)
                 self._arrive(job, "waits already")
             else:
-                yield self._instants.moment(job.submit, ARRIVAL, job.rank)
+                yield self._moment(job.submit, ARRIVAL, job.rank)
                 self._arrive(job)
 
     def _feed_notices(self, service: OnDemandService) -> Generator[simpy.Event, None, None]:
         begin = int(self._env.now)
         for job in self._notices:
-            yield self._instants.moment(max(job.notice, begin), NOTICE, job.rank)
-            began = self._instants.enter()
-            self._instants.leave(began, passing=service.notice(job))
+            yield self._moment(max(job.notice, begin), NOTICE, job.rank)
+            began = self._enter()
+            self._leave(began, passing=service.notice(job))
             if self._withdrawals is not None and job.job.submit is None:
                 self._withdrawals.expect(job)
 
@@ -203,7 +229,14 @@ class Engine:
             # One that is announced when it begins was not announced.
             if outages.closures.begin < closure.announced < closure.start:
                 instants.at(closure.announced, OUTAGE, 1, partial(outages.announce, closure))
+        struck, left = 0, self._left
         for closure in outages.closures:
+            # Failures at a rate do not end: one that never lets anybody come to an end would go on for ever.
+            struck, left = (0, self._left) if self._left != left else (struck + closure.drawn, left)
+            if struck > _MOST_FAILURES:
+                raise InputError(
+                    f"no job has ended during {_MOST_FAILURES:,} failures: nodes fail too often for those left"
+                )
             yield instants.moment(closure.start, OUTAGE, 1)
             began = instants.enter()
             follows = outages.begin(closure)
@@ -214,7 +247,7 @@ class Engine:
     def _arrive(self, job: JobState, cause: str = "") -> None:
         """A job is submitted."""
         system, service = self.system, self._service
-        began = self._instants.enter()
+        began = self._enter()
         if self.opened < 0:
             self._open(system.now)
         self._log(system.now, "submit", job.job_id, 0, 0, cause)
@@ -226,18 +259,18 @@ class Engine:
             service.arrive(job)
         else:
             system.submit(job)
-        self._instants.leave(began)
+        self._leave(began)
 
     def _live(self, run: Run) -> Generator[simpy.Event, None, None]:
         """The life of a run: to its end, unless it is preempted; a change of its end wakes it."""
         while True:
             try:
-                yield self._instants.moment(run.end, RELEASE, run.job.rank)
+                yield self._moment(run.end, RELEASE, run.job.rank)
                 break
             except simpy.Interrupt:
                 if run.over:
                     return
-        began = self._instants.enter()
+        began = self._enter()
         if run.warned:
             for gathering in self.system.vacate(run):
                 self._known_service().launch(gathering)
@@ -251,20 +284,21 @@ class Engine:
                 self._go_on(run.job, done)
             if done:
                 self._terminated(run.job)
-        self._instants.leave(began)
+        self._leave(began)
 
     def _terminated(self, job: JobState) -> None:
         """A job is done or withdrawn: who depends on it is submitted."""
         self._left -= 1
         if self._progress is not None and self._left % _REPORT_EVERY == 0:
             self._progress(self._coming - self._left)
-        for successor in self._successors.get(job.job_id, ()):
-            self._follow(successor, f"after {job.job_id}")
+        if self._successors:
+            for successor in self._successors.get(job.job_id, ()):
+                self._follow(successor, f"after {job.job_id}")
         if not self._left:
             self._done.succeed()
 
     def _follow(self, job: JobState, cause: str) -> None:
-        moment = self._instants.moment(move_submit(job, self.system.now), ARRIVAL, job.rank)
+        moment = self._moment(move_submit(job, self.system.now), ARRIVAL, job.rank)
         moment.callbacks.append(lambda _: self._arrive(job, cause))
 
     def _plan(self, job: StochasticJob) -> float:

@@ -18,7 +18,7 @@ from simulator.system import System
 from workloads.errors import InvariantError
 from workloads.job import JobType
 
-__all__ = ["strike"]
+__all__ = ["gatherings_of", "strike"]
 
 
 def strike(system: System, closure: Closure, set_aside: Sequence[Account]) -> tuple[int, list[Gathering]]:
@@ -58,16 +58,20 @@ def strike(system: System, closure: Closure, set_aside: Sequence[Account]) -> tu
     return failed, sorted(short, key=lambda gathering: gathering.job.rank)
 
 
+def gatherings_of(system: System) -> list[Gathering]:
+    """The arrived jobs that still gather their nodes, by job id."""
+    found = {gathering: None for run in system.leaving.values() for gathering, _ in run.claims}
+    return sorted(found, key=lambda gathering: gathering.job.rank)
+
+
 def _hits(system: System, closure: Closure, set_aside: Sequence[Account]) -> list[tuple[Account, int]]:
     """Who loses how many nodes."""
-    leaving = system.leaving.values()
-    gatherings = {gathering: None for run in leaving for gathering, _ in run.claims}
     order: list[Account] = [
         system.cluster.pool,
         *system.reservations,
         *(account for account in set_aside if isinstance(account, Booking)),
-        *sorted(gatherings, key=lambda gathering: gathering.job.rank),
-        *sorted([*system.runs.values(), *leaving], key=attrgetter("job.rank")),
+        *gatherings_of(system),
+        *sorted([*system.runs.values(), *system.leaving.values()], key=attrgetter("job.rank")),
         *(account for account in set_aside if account.kind == Kind.DOWN),
     ]
     if sum(account.nodes for account in order) != system.nodes:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from policies.backfilling import Backfilling
 from policies.expansion import EXPANSIONS
+from simulator.answers import growth_problem, listed, refused
 from simulator.run import MalleableRun
 from simulator.system import System
-from workloads.errors import InvariantError
 
 __all__ = ["Growth"]
 
@@ -25,6 +25,7 @@ class Growth:
 
     def __init__(self, name: str, rule: Backfilling) -> None:
         self._expansion = EXPANSIONS[name]
+        self._name = f"expansion {name}"
         self._promises = getattr(rule, "promises", None)
 
     def __call__(self, system: System) -> None:
@@ -35,8 +36,9 @@ class Growth:
             promises = self._promises(system)
         else:
             return
-        for action in self._expansion(system, promises):
-            run = system.runs.get(action.job_id)
-            if not isinstance(run, MalleableRun) or not 0 < action.nodes <= run.max_nodes - run.nodes:
-                raise InvariantError(f"job {action.job_id} cannot be expanded by {action.nodes} nodes")
+        for action in listed(self._name, self._expansion(system, promises)):
+            run = system.runs.get(getattr(action, "job_id", -1))
+            problem = growth_problem(action, run, system.free)
+            if problem or not isinstance(run, MalleableRun):
+                raise refused(self._name, action, problem)
             system.resize(run, system.cluster.pool, action.nodes, "nobody else can use them")

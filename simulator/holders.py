@@ -252,6 +252,11 @@ class Gathering(Account):
         self.awaited: list[Run] = []
         self.release: tuple[int, int, int] | None = None
 
+    @property
+    def promised(self) -> int:
+        """Nodes that runs under warning still owe it."""
+        return sum(count for run in dict.fromkeys(self.awaited) for other, count in run.claims if other is self)
+
 
 class Loan:
     """Nodes that a job gave up for an on-demand job, by shrinking or by being preempted."""

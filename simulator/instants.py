@@ -69,7 +69,9 @@ class Instants:
     def __init__(self, system: System, scheduler: Scheduler, *, begin: int, ranks: int, pass_per_event: bool) -> None:
         self.env = simpy.Environment(begin)
         self._system = system
-        self._scheduler = scheduler
+        # At hand, because a replay calls little else.
+        self._may_start, self._collect = scheduler.may_start, scheduler.collect
+        self._schedule, self._end_instant = scheduler.pass_once, scheduler.end_instant
         self._ranks = ranks
         self._pass_per_event = pass_per_event
         self._pass_due = False
@@ -102,11 +104,11 @@ class Instants:
         """An event has happened; unless it was void, a pass follows where anything could start."""
         if not passing:
             return
-        self._scheduler.collect()
+        self._collect()
         spent = perf_counter() - began
         if self._pass_due:
             self._spent += spent
-        elif not self._scheduler.may_start():
+        elif not self._may_start():
             self.latencies.append(spent)
         else:
             self._spent = spent
@@ -122,11 +124,11 @@ class Instants:
         waiting = system.waiting
         _, held, busy, _ = system.cluster.totals
         self.samples.append((system.now, busy, held, waiting.jobs, waiting.nodes))
-        self._scheduler.end_instant()
+        self._end_instant()
 
     def _pass(self, _: Any) -> None:
         """One scheduling pass."""
         began = perf_counter()
         self._pass_due = False
-        self._scheduler.pass_once()
+        self._schedule()
         self.latencies.append(self._spent + perf_counter() - began)

@@ -22,6 +22,7 @@ from workloads.units import SECOND, to_ticks
 __all__ = [
     "CANCELLATION_COLUMNS",
     "JOB_COLUMNS",
+    "OUTAGE_COLUMNS",
     "SUMMARY_COLUMNS",
     "Window",
     "job_rows",
@@ -76,6 +77,8 @@ SUMMARY_COLUMNS = (
 #: Of a simulation that may withdraw jobs, beside the others: how many were, those of them that had started, and the
 #: node-hours of the runs that were ended.
 CANCELLATION_COLUMNS = ("cancelled_jobs", "cancelled_started", "cancelled_node_hours")
+#: Where there are outages: node-hours that were away, and the utilisation of what was there.
+OUTAGE_COLUMNS = ("down_node_hours", "utilization_available")
 
 
 class Window(NamedTuple):
@@ -91,8 +94,10 @@ class Window(NamedTuple):
     warmup: float = 0.0
     cooldown: float = 0.0
 
-    def bounds(self, submits: Sequence[int]) -> tuple[int, int]:
+    def bounds(self, submits: Sequence[int], begin: int | None = None) -> tuple[int, int]:
         """Earliest and latest submit that are measured, in the ticks of ``submits``.
+
+        A replay with a starting state begins at ``begin``, one without at the first submit.
 
         Raises
         ------
@@ -102,7 +107,8 @@ class Window(NamedTuple):
         for name, value in self._asdict().items():
             if not (math.isfinite(value) and value >= 0):
                 raise ParameterError(name, "a duration of at least 0", value)
-        earliest, latest = min(submits) + to_ticks(self.warmup), max(submits) - to_ticks(self.cooldown)
+        first = min(submits) if begin is None else begin
+        earliest, latest = first + to_ticks(self.warmup), max(submits) - to_ticks(self.cooldown)
         if not any(earliest <= submit <= latest for submit in submits):
             raise InputError(
                 f"no job is left between a warmup of {self.warmup:g} s and a cooldown of {self.cooldown:g} s"
@@ -166,11 +172,11 @@ def _p95(values: np.ndarray) -> float:
 
 def _chosen(result: Records, window: Window) -> list[JobRecord]:
     """The records of the jobs that came, within the window."""
-    begin = result.begin if result.begin is not None else -math.inf
-    submits = [record.submit for record in result.records if record.submit is not None and record.submit >= begin]
-    if not submits:
+    begin = result.begin
+    submits = [record.submit for record in result.records if record.submit is not None]
+    if not submits or (begin is not None and max(submits) < begin):
         return []
-    earliest, latest = window.bounds(submits)
+    earliest, latest = window.bounds(submits, begin)
     return [record for record in result.records if record.submit is not None and earliest <= record.submit <= latest]
 
 
@@ -207,9 +213,9 @@ def summarize(
     Returns
     -------
     dict
-        The columns of :data:`SUMMARY_COLUMNS`, and where there are stochastic jobs those of
-        :data:`simulator.reservations.SUMMARY_COLUMNS`, and where jobs may be withdrawn :data:`CANCELLATION_COLUMNS`; a
-        mean or ratio over no jobs is NaN.
+        The columns of :data:`SUMMARY_COLUMNS`, and where there are outages those of :data:`OUTAGE_COLUMNS`, where there
+        are stochastic jobs those of :data:`simulator.reservations.SUMMARY_COLUMNS`, and where jobs may be withdrawn
+        :data:`CANCELLATION_COLUMNS`; a mean or ratio over no jobs is NaN.
     """
     if not (math.isfinite(instant_tolerance) and instant_tolerance >= 0):
         raise ParameterError("instant_tolerance", "a duration of at least 0", instant_tolerance)
@@ -245,6 +251,8 @@ def summarize(
         result.engine_seconds,
     )
     summary: dict[str, str | int | float] = dict(zip(SUMMARY_COLUMNS, values, strict=True))
+    if result.outages:
+        summary.update(_availability(result, window, utilization))
     if result.stochastic:
         summary.update(summarize_stochastic(result, records))
     if result.withdrawn is not None:
@@ -276,15 +284,35 @@ def summarize_types(result: Records, *, window: Window | None = None) -> list[di
     ]
 
 
-def _machine(result: Records, window: Window) -> tuple[float, int, int]:
-    """Utilisation, node-ticks lost, and elapsed ticks; a loss counts when it is booked."""
+def _measured_time(result: Records, window: Window) -> tuple[int, int, int]:
+    """From when to when the machine is measured, and the time from the first submit to the last completion; ticks."""
     ends = [record.end for record in result.records if record.end is not None]
     first = result.opened
     if not ends or first is None:
-        return math.nan, 0, 0
+        return 0, 0, 0
     opens = first - result.origin + to_ticks(window.warmup)
     closes = max(ends) - result.origin - to_ticks(window.cooldown)
-    elapsed = max(ends) - first
+    return opens, closes, max(ends) - first
+
+
+def _availability(result: Records, window: Window, utilization: float) -> dict[str, float]:
+    """The columns of :data:`OUTAGE_COLUMNS`."""
+    opens, closes, _ = _measured_time(result, window)
+    if closes <= opens:
+        return dict.fromkeys(OUTAGE_COLUMNS, math.nan)
+    times = [*(time for time, _ in result.down), closes]
+    spans = np.diff(np.clip(np.array(times, dtype=np.int64), opens, closes))
+    down = int(np.dot(np.array([nodes for _, nodes in result.down], dtype=np.int64), spans))
+    total = result.nodes * (closes - opens)
+    return {
+        "down_node_hours": down / _HOUR,
+        "utilization_available": utilization * total / (total - down) if down < total else math.nan,
+    }
+
+
+def _machine(result: Records, window: Window) -> tuple[float, int, int]:
+    """Utilisation, node-ticks lost, and elapsed ticks; a loss counts when it is booked."""
+    opens, closes, elapsed = _measured_time(result, window)
     if closes <= opens:
         return math.nan, 0, elapsed
     # The last sample is taken at the last completion.

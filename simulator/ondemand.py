@@ -176,23 +176,13 @@ class OnDemandService:
     def replace(self, gathering: Gathering) -> None:
         """Nodes that an arrived job had, or was promised, have failed: find others, or let it wait with none."""
         system, job = self._system, gathering.job
-        leaving = system.leaving.values()
-        promised = sum(count for run in leaving for other, count in run.claims if other is gathering)
-        missing = job.nodes - gathering.nodes - promised
+        missing = job.nodes - gathering.nodes - gathering.promised
         lacking = missing - system.free
+        if lacking > 0 and self._on_arrival.room(system, job) < lacking:
+            self.give_up(gathering, "not enough nodes could be freed")
+            return
         system.expected.forget(gathering.release)
         gathering.release = None
-        self._gatherings.pop(job.job_id, None)
-        if lacking > 0 and self._on_arrival.room(system, job) < lacking:
-            system.log(system.now, "wait", job.job_id, 0, 0, "not enough nodes could be freed")
-            if not job.waiting:
-                system.submit(job, urgent=True)
-            for run in leaving:
-                if any(other is gathering for other, _ in run.claims):
-                    run.claims = [claim for claim in run.claims if claim[0] is not gathering]
-                    system.expected.expect(run)
-            system.release(gathering)
-            return
         if job.waiting:
             system.waiting.remove(job)
         taken = min(missing, system.free)
@@ -200,6 +190,24 @@ class OnDemandService:
         if missing > taken:
             self._make_room(job, gathering, missing - taken)
         self._launch_or_wait(gathering)
+
+    def give_up(self, gathering: Gathering, cause: str) -> None:
+        """An arrived job that gathers its nodes waits with none at the front of the queue."""
+        system, job = self._system, gathering.job
+        system.log(system.now, "wait", job.job_id, 0, 0, cause)
+        if not job.waiting:
+            system.submit(job, urgent=True)
+        self._disperse(gathering)
+        system.release(gathering)
+
+    def _disperse(self, gathering: Gathering) -> None:
+        """Nobody gathers any more: what was promised to it is free of that."""
+        expected = self._system.expected
+        self._gatherings.pop(gathering.job.job_id, None)
+        expected.forget(gathering.release)
+        for run in gathering.awaited:
+            run.claims = [claim for claim in run.claims if claim[0] is not gathering]
+            expected.expect(run)
 
     def complete(self, run: Run) -> None:
         """An on-demand job ends: its nodes go back to the lenders, in the order of lending."""
@@ -211,15 +219,11 @@ class OnDemandService:
 
     def dissolve(self, job_id: int) -> None:
         """An arrived job that does not run is withdrawn: what it has gathered goes back to the lenders."""
-        gathering = self._gatherings.pop(job_id, None)
+        gathering = self._gatherings.get(job_id)
         if gathering is None:
             self._loans.pop(job_id, None)
             return
-        system = self._system
-        system.expected.forget(gathering.release)
-        for run in gathering.awaited:
-            run.claims = [claim for claim in run.claims if claim[0] is not gathering]
-            system.expected.expect(run)
+        self._disperse(gathering)
         self._give_back(gathering, job_id)
 
     def withdraw_notice(self, job_id: int) -> bool:

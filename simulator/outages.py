@@ -13,8 +13,8 @@ from itertools import chain
 from policies.port import TOLERANCE, Window
 from simulator.closures import Booking, Closure, Closures
 from simulator.cluster import Account, Kind
-from simulator.failures import strike
-from simulator.holders import Run
+from simulator.failures import gatherings_of, strike
+from simulator.holders import Gathering, Run
 from simulator.ondemand import OnDemandService
 from simulator.system import System
 from workloads.job import JobType
@@ -96,7 +96,8 @@ class OutageService:
     def collect(self) -> None:
         """After an event: windows that still miss nodes take what has become free."""
         for closure in self._windows:
-            if closure.missing:
+            # What ends in this instant needs no more.
+            if closure.missing and closure.end > self._system.now:
                 self._take(closure)
                 self._tell()
 
@@ -148,19 +149,31 @@ class OutageService:
         return count
 
     def _make_way(self, closure: Closure) -> None:
-        """Preempt running jobs in ascending preemption overhead, on-demand jobs last."""
+        """Preempt running jobs in ascending preemption overhead; on-demand jobs last, those that gather before them."""
         system, missing = self._system, closure.missing
-        victims = [
-            (run.type is JobType.ON_DEMAND, run.loss(system.now), run.job_id, run)
-            for run in system.runs.values()
-            if _yields(run)
-        ]
-        for *_, run in sorted(victims, key=lambda victim: victim[:3]):
+        victims = sorted(
+            ((run.loss(system.now), run.job_id) for run in system.runs.values() if _yields(run)),
+            key=lambda victim: (system.runs[victim[1]].type is JobType.ON_DEMAND, *victim),
+        )
+        waiting = gatherings_of(system)
+        for _, job_id in victims:
+            run = system.runs[job_id]
+            if run.type is JobType.ON_DEMAND:
+                missing = self._dismiss(waiting, closure, missing)
             if missing <= 0:
-                break
+                return
             # A malleable job has its warning first: its nodes come, and are taken, when that is over.
             missing -= _yields(run)
             system.preempt(run, closure.name)
+        self._dismiss(waiting, closure, missing)
+
+    def _dismiss(self, waiting: list[Gathering], closure: Closure, missing: int) -> int:
+        """Let arrived jobs that gather their nodes wait without any; returns what is then still missing."""
+        while waiting and missing > 0 and self._on_demand is not None:
+            gathering = waiting.pop(0)
+            missing -= gathering.nodes + gathering.promised
+            self._on_demand.give_up(gathering, closure.name)
+        return missing
 
     def _log(self, closure: Closure, before: int) -> None:
         system = self._system

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,7 +18,7 @@ from workloads.outages import Outage
 if TYPE_CHECKING:
     from policies.planning.planbook import Planned
 
-__all__ = ["Accounting", "JobRecord", "Records", "StochasticRecord"]
+__all__ = ["STATES", "Accounting", "JobRecord", "Records", "StochasticRecord"]
 
 
 class JobRecord(NamedTuple):
@@ -103,6 +104,17 @@ class Accounting(NamedTuple):
     idle: int
     down: int = 0
 
+    def told(self) -> dict[str, int]:
+        """By name; ``down`` only where nodes were."""
+        named = self._asdict()
+        if not self.down:
+            del named["down"]
+        return named
+
+
+#: Where node-ticks go on a machine that is always there.
+STATES = Accounting._fields[:-1]
+
 
 @dataclass(frozen=True)
 class Records:
@@ -165,6 +177,13 @@ class Records:
     stochastic: Sequence[StochasticRecord] = ()
     outages: Sequence[Outage] = ()
     down: Sequence[tuple[int, int]] = ()
+
+    def down_at_samples(self) -> list[int]:
+        """Nodes that were down at the end of each instant of the samples."""
+        times = [time for time, _ in self.down]
+        nodes = [0, *(nodes for _, nodes in self.down)]
+        return [nodes[bisect_right(times, sample[0])] for sample in self.samples]
+
     table: Sequence[Job] = ()
     decisions: Sequence[Decision] | None = None
     begin: int | None = None

@@ -44,13 +44,17 @@ class Result(Records):
         Returns
         -------
         pandas.DataFrame
-            time [s], busy, held and idle nodes, waiting jobs, and the nodes that they ask for.
+            time [s], busy, held and idle nodes, waiting jobs, and the nodes that they ask for; where nodes were down,
+            these, too.
         """
         import pandas as pd
 
         frame = pd.DataFrame(list(self.samples), columns=["time", "busy", "held", "waiting_jobs", "waiting_nodes"])
         frame["time"] = (frame["time"] + self.origin) / SECOND
         frame.insert(3, "idle", self.nodes - frame["busy"] - frame["held"])
+        if self.accounting.down:
+            frame["down"] = self.down_at_samples()
+            frame["idle"] -= frame["down"]
         return frame
 
     def summary(

@@ -23,6 +23,7 @@ from simulator.stochastic import StochasticJob
 from workloads.errors import InputError, InvariantError, ParameterError
 from workloads.failures import FailureRate
 from workloads.job import Job, JobType
+from workloads.joblife import has_life
 from workloads.outages import Outage, check_outages
 from workloads.units import to_ticks
 from workloads.validation import check_jobs
@@ -146,8 +147,10 @@ def _simulated(
     states = [
         job_state(job, row, ranks[job.job_id], origin, options, baseline=baseline) for row, job in enumerate(table)
     ]
-    state = starting_state_of(states, origin)
-    engine = Engine(states, nodes, served_by, options, log, progress, book, state, closures, decisions)
+    # Most tables say nothing of it, and then nobody has to look at each job again.
+    lively = any(map(has_life, table))
+    state = starting_state_of(states, origin) if lively else None
+    engine = Engine(states, nodes, served_by, options, log, progress, book, state, closures, decisions, lively=lively)
     engine.run()
     accounting = _account(engine, states)
     return Result(
@@ -169,7 +172,7 @@ def _simulated(
         table=table,
         decisions=decisions.entries if decisions.enabled else None,
         begin=None if state is None else state.begin + origin,
-        withdrawn=engine.system.usage.withdrawn if any(job.cancelled_at is not None for job in table) else None,
+        withdrawn=engine.withdrawn,
     )
 
 
@@ -182,12 +185,7 @@ def _closures(table: list[Job], nodes: int, outages: list[Outage], failures: Fai
     """The outages, if there are any; what makes no sense is refused."""
     if not outages and failures is None:
         return None
-    check_outages(outages, nodes)
-    known = {job.job_id for job in table}
-    for number, outage in enumerate(outages, start=1):
-        for job_id in outage.jobs:
-            if job_id not in known:
-                raise InputError(f"jobs of outage {number} must be in the job table, and there is no job {job_id}")
+    check_outages(outages, nodes, table)
     origin = _origin(table)
     begin = max((to_ticks(job.running_since) - origin for job in table if job.running_since is not None), default=0)
     return Closures(outages, failures, nodes, origin, begin)

@@ -51,7 +51,7 @@ class StartingState:
                 run = EarlyMalleableRun(job, since, self.begin)
             else:
                 raise InvariantError(f"job {job.job_id} cannot have been running before the replay begins")
-            system.occupy(run, ((system.cluster.pool, job.nodes),), "runs already")
+            system.start(job, ((system.cluster.pool, job.nodes),), "runs already", run=run)
         return [job for _, job in self._running]
 
     def comes(self, job: JobState) -> bool:

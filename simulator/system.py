@@ -76,6 +76,7 @@ class System:
         self.reservations: list[Reservation] = []
         self.expected = ExpectedReleases()
         self.releases = self.expected.entries
+        self._expect = self.expected.expect
         self.windows: Sequence[Window] = ()
         self.usage = Usage()
         self.log = log
@@ -125,21 +126,14 @@ class System:
         sources: Iterable[tuple[Account, int]],
         cause: str,
         lenders: Mapping[Lender, int] | None = None,
+        run: Run | None = None,
     ) -> Run:
-        """Start a job on nodes of these accounts; those of ``lenders`` are borrowed."""
+        """Start a job on nodes of these accounts; those of ``lenders`` are borrowed. ``run``: one that has begun."""
+        now = self.now
         if job.waiting:
             self.waiting.remove(job)
-        return self.occupy(begin_run(job, self.now), sources, cause, lenders)
-
-    def occupy(
-        self,
-        run: Run,
-        sources: Iterable[tuple[Account, int]],
-        cause: str,
-        lenders: Mapping[Lender, int] | None = None,
-    ) -> Run:
-        """Put a run on its nodes."""
-        job, now = run.job, self.now
+        if run is None:
+            run = begin_run(job, now)
         for account, count in sources:
             self.cluster.move(account, run, count, now)
         if lenders:
@@ -153,7 +147,7 @@ class System:
         self.runs[job.job_id] = run
         if self.ledger is not None:
             self.ledger.hold(job, run.nodes, now)
-        self.expected.expect(run)
+        self._expect(run)
         self.log(now, "start", job.job_id, 0, run.nodes, cause)
         self._timing.began(run)
         return run
@@ -214,7 +208,7 @@ class System:
             if claim is not None:
                 self.promise(run, *claim)
             else:
-                self.expected.expect(run)
+                self._expect(run)
             self.log(now, "warn", job.job_id, run.nodes, run.nodes, cause)
         else:
             self.log(now, "preempt", job.job_id, run.nodes, 0, cause)
@@ -232,7 +226,7 @@ class System:
         run.claims.append((gathering, count))
         gathering.awaited.append(run)
         gathering.ready = max(gathering.ready, run.end)
-        self.expected.expect(run)
+        self._expect(run)
 
     def vacate(self, run: Run) -> list[Gathering]:
         """A warning is over: the nodes are given up. Returns the arrived jobs that now have all of theirs."""
@@ -269,7 +263,7 @@ class System:
         run.resized(self.now)
         if self.ledger is not None:
             self.ledger.hold(run.job, run.nodes, self.now)
-        self.expected.expect(run)
+        self._expect(run)
         self.log(self.now, "shrink" if change < 0 else "expand", run.job_id, before, run.nodes, cause)
         self._timing.changed(run)
 
@@ -322,7 +316,7 @@ class System:
         """Its tenants become ordinary jobs."""
         for run in lender.tenants:
             del run.lenders[lender]
-            self.expected.expect(run)
+            self._expect(run)
         lender.tenants.clear()
 
     def reserve(self, lender: Lender, source: Account, count: int) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from policies.arrival import ARRIVALS
 from policies.backfilling import BACKFILLING
+from policies.expansion import EXPANSIONS
 from policies.notice import NOTICES
 from policies.port import Expand, Expect, Hold, Preempt, Shrink, Start
 from policies.tenancy import TENANCIES
@@ -73,8 +74,8 @@ def test_more_than_is_free() -> None:
         (Start(9, 2, "tenant", {4: 2}), "there is no job 9"),
         (Start(6, 2, "tenant"), "must say from which reservations it draws"),
         (Start(6, 2, "tenant", {5: 2}), "job 5 has no open reservation"),
-        (Start(6, 2, "tenant", {4: 9}), "the reservation of job 4 has 3 idle nodes, not 9"),
-        (Start(6, 2, "tenant", {4: 1}), "it draws 1 nodes"),
+        (Start(6, 2, "tenant", {4: 9}), "3 nodes of the reservation of job 4 are idle, not 9"),
+        (Start(6, 2, "tenant", {4: 1}), "it draws 1 node"),
     ],
 )
 def test_a_tenants_rule(answer: Start, sentence: str) -> None:
@@ -91,10 +92,10 @@ def test_a_tenants_rule(answer: Start, sentence: str) -> None:
 @pytest.mark.parametrize(
     ("answers", "sentence"),
     [
-        ([Hold(5)], "answered Hold(nodes=5), but job 4 asks for 4 nodes"),
+        ([Hold(5)], "answered Hold(5), but job 4 asks for 4 nodes"),
         ([Hold(1)], "but 0 nodes are free"),
         ([Hold(-1)], "at least 0"),
-        ([Hold(0), Expect(3)], "answered Expect(job_id=3), but job 3 does not run"),
+        ([Hold(0), Expect(3)], "answered Expect(3), but job 3 does not run"),
         ([Hold(0), Expect(1), Preempt(1, 400_000_000)], "but job 1 is in a plan already"),
         ([Hold(0), Preempt(1, 5)], "but it is 20000000 already"),
         ([Hold(0), Shrink(2, 1)], "answers with Hold, Expect and Preempt"),
@@ -145,6 +146,31 @@ def test_an_arrival_strategy(answers: Any, sentence: str) -> None:
     assert sentence in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("answers", "sentence"),
+    [
+        ([Expand(9, 1)], "answered Expand(9, nodes=1), but job 9 does not run"),
+        ([Expand(1, 1)], "but job 1 is not malleable"),
+        ([Expand(2, 5)], "but job 2 can use 4 more than its 4 nodes"),
+        ([Expand(2, 3)], "but 2 nodes are free"),
+        ([Expand(2, 0)], "at least 1"),
+        ([Shrink(2, 1)], "an expansion answers with Expand"),
+        (None, "must answer with a list"),
+    ],
+)
+def test_an_expansion(answers: Any, sentence: str) -> None:
+    jobs = [rigid(1, 0, 4, 1000), malleable(2, 0, 8, 1000, min_nodes=2)]
+    EXPANSIONS.add("bad", lambda view, promises: answers if len(view.running) == 2 else [])
+    BACKFILLING.add("four", lambda view: [Start(job.job_id, 4) for job in view.queue])
+    try:
+        with pytest.raises(InvariantError, match="the expansion bad answered") as caught:
+            simulate(jobs, 10, "N-PAA", expansion="bad", backfilling="four")
+    finally:
+        EXPANSIONS.forget("bad")
+        BACKFILLING.forget("four")
+    assert sentence in str(caught.value)
+
+
 def test_an_on_demand_job_is_nobodys_victim() -> None:
     jobs = [on_demand(1, 0, 8, 1000), on_demand(2, 10, 4, 100)]
     ARRIVALS.add("bad", _arrival(lambda missing: [Preempt(1)]))
@@ -158,5 +184,7 @@ def test_an_on_demand_job_is_nobodys_victim() -> None:
 def test_answers_in_short() -> None:
     assert described(Start(7, 3, "backfilled", {1: 3})) == "Start(7, nodes=3)"
     assert described(Preempt(7)) == "Preempt(7)"
-    assert described(Preempt(7, 5)) == "Preempt(job_id=7, at=5)"
+    assert described(Preempt(7, 5)) == "Preempt(7, at=5)"
+    assert described(Expect(7)) == "Expect(7)"
+    assert described(Hold(2)) == "Hold(2)"
     assert described("soon") == "'soon'"

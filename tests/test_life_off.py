@@ -56,7 +56,14 @@ def digest_of(results: list[Result]) -> str:
     for result in results:
         records = [tuple(getattr(record, name) for name in _RECORD) for record in result.records]
         entries = [tuple(entry) for entry in result.entries]
-        shown = (records, entries, list(result.samples), tuple(result.accounting), list(result.losses), result.origin)
+        shown = (
+            records,
+            entries,
+            list(result.samples),
+            tuple(result.accounting[:7]),
+            list(result.losses),
+            result.origin,
+        )
         word.update(repr(shown).encode())
     return word.hexdigest()[:16]
 
@@ -96,7 +103,9 @@ def test_simulations_are_what_they_were(mechanism: str) -> None:
 
 
 def test_files_are_what_they_were(tmp_path: Path) -> None:
-    assert written(tmp_path) == FILES
+    # Later versions may write more of them.
+    found = written(tmp_path)
+    assert {name: found.get(name) for name in FILES} == FILES
 
 
 if __name__ == "__main__":

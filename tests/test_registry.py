@@ -130,6 +130,20 @@ def test_what_is_no_plugin_is_not_added() -> None:
     assert not len(registry)
 
 
+def test_what_is_built_in_is_not_replaced() -> None:
+    with pytest.raises(ParameterError, match="name must be one that no built-in order has, not 'fcfs'"):
+        ORDERS.add("fcfs", lambda job, now: 0)
+    ORDERS.add("of-this-test", lambda job, now: 0)
+    ORDERS.add("of-this-test", lambda job, now: 1)
+    try:
+        assert ORDERS["of-this-test"].key(None, 0) == 1  # type: ignore[arg-type]
+        assert ORDERS.only_here("of-this-test")
+        assert not ORDERS.only_here("fcfs")
+        assert not ORDERS.only_here("")
+    finally:
+        ORDERS.forget("of-this-test")
+
+
 def test_parameters_are_those_of_the_plugin_not_of_its_wrapping() -> None:
     registry: Registry[Order] = Registry("order", adapt=lambda plugin: Order(plugin))
     registry.add("weighted", _Weighted)

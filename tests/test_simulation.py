@@ -19,7 +19,9 @@ from workloads.units import to_ticks
 #: Events that change how many nodes a job occupies (a warning does not).
 CHANGES = ("start", "shrink", "expand", "warn", "preempt", "complete", "kill")
 
-every_mechanism = pytest.mark.parametrize("mechanism", MECHANISMS)
+every_mechanism = pytest.mark.parametrize(
+    "mechanism", [*MECHANISMS, "CUP-KNAPSACK", "N-SKNAPSACK", "WEIGH-PAA", "WEIGH price=0-SKNAPSACK"]
+)
 options = st.fixed_dictionaries(
     {
         "tenants": st.sampled_from(["any", "any", "fits", "none"]),

@@ -99,7 +99,7 @@ def test_rows_are_what_simulate_says(done: Path) -> None:
                     assert {
                         name: "" if value != value else str(value) for name, value in given.items()
                     }.items() <= row.items()
-                hours = {name: ticks / 3.6e9 for name, ticks in result.accounting._asdict().items()}
+                hours = {name: ticks / 3.6e9 for name, ticks in result.accounting.told().items()}
                 assert {name: float(accounting[place][f"{name}_node_hours"]) for name in hours} == hours
                 place += 1
 

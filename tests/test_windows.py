@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policies.backfilling import Easy
 from policies.port import Window
-from policies.windows import Forecast, admitted, easy_around_windows, spare
+from policies.windows import admitted, spare
 from simulator import Result, simulate
 from tests.reference.windows import Batch, Closed, replay
 from tests.support import malleable, rigid
-from tests.test_policies import View, Waiting, starts
+from tests.test_policies import View, Waiting
 from workloads.outages import Outage, OutageKind, first_outage_fault
 
 MAINTENANCE = OutageKind.MAINTENANCE
@@ -111,55 +108,6 @@ def test_runtimes_are_nothing_that_a_window_knows() -> None:
     assert [(record.start or 0) // 10**6 for record in records] == [0, 40, 2]
 
 
-class TestForecast:
-    def test_levels(self) -> None:
-        view = View(3, releases=[(10, 1, 2), (20, 2, 5)], windows=[Window(15, 30, 4), Window(40, 50, 10)], nodes=10)
-        forecast = Forecast(view, collecting=True)
-        assert (forecast.times, forecast.levels) == ([0, 10, 15, 20, 30, 40, 50], [3, 5, 1, 6, 10, 0, 10])
-        assert forecast.least(0, 16) == 3
-        assert forecast.least(0, 17) == 1
-        assert forecast.least(12, 12) == 5
-        assert forecast.earliest(5, 5) == 10
-        assert forecast.earliest(5, 7) == 20
-        assert forecast.earliest(7, 20) == 50
-        forecast.take(10, 25, 1)
-        assert forecast.levels == [3, 4, 0, 5, 6, 10, 0, 10]
-
-    @settings(max_examples=200)
-    @given(data=st.data())
-    def test_it_is_what_every_instant_is(self, data: st.DataObject) -> None:
-        number = st.integers(0, 30)
-        releases = data.draw(st.lists(st.tuples(number, number, st.integers(1, 4)), max_size=6).map(sorted))
-        windows = data.draw(
-            st.lists(st.tuples(number, st.integers(1, 9), st.integers(1, 5)), max_size=4).map(
-                lambda items: sorted(Window(start, start + length, nodes) for start, length, nodes in items)
-            )
-        )
-        free = data.draw(st.integers(0, 5))
-        forecast = Forecast(View(free, releases=releases, windows=windows), collecting=True)
-        level = np.array(
-            [
-                free
-                + sum(nodes for at, _, nodes in releases if at <= time)
-                - sum(item.nodes for item in windows if item.start <= time < item.end)
-                for time in range(60)
-            ]
-        )
-        taken = data.draw(st.lists(st.tuples(number, st.integers(1, 20), st.integers(1, 3)), max_size=3))
-        for start, length, nodes in taken:
-            forecast.take(start, start + length, nodes)
-            level[start : start + length] -= nodes
-        start, length, nodes = data.draw(number), data.draw(st.integers(2, 20)), data.draw(st.integers(0, 12))
-        # One tick is no time: the last one before the end does not count.
-        assert forecast.least(start, start + length) == level[start : start + length - 1].min()
-        found = forecast.earliest(nodes, length)
-        fitting = [at for at in range(40) if (level[at : at + length - 1] >= nodes).all()]
-        if found < 40:
-            assert found == fitting[0]
-        else:
-            assert not fitting
-
-
 class TestSpare:
     view = View(4, releases=[(10, 1, 2), (50, 2, 4)], windows=[Window(20, 30, 5), Window(25, 40, 2)], nodes=10)
 
@@ -174,24 +122,3 @@ class TestSpare:
         assert admitted(self.view, Waiting(1, 1, 24), 1) == 1
         assert admitted(self.view, Waiting(1, 2, 24), 2) == 0
         assert admitted(self.view, Waiting(1, 1, 60), 1) == 0
-
-
-@settings(max_examples=200)
-@given(data=st.data())
-def test_without_windows_both_rules_start_the_same(data: st.DataObject) -> None:
-    """On times that are further apart than a tick, which both take for none."""
-    step = st.integers(1, 12).map(lambda number: 10 * number)
-    nodes = st.integers(1, 8)
-    queue = [
-        Waiting(job_id, data.draw(nodes), data.draw(step), runtime=data.draw(step))
-        for job_id in range(1, data.draw(st.integers(1, 8)) + 1)
-    ]
-    releases = sorted((data.draw(step), rank, data.draw(nodes)) for rank in range(data.draw(st.integers(0, 5))))
-    view = View(data.draw(st.integers(0, 8)), queue, releases=releases)
-    for length in ("walltime", "runtime"):
-        assert starts(easy_around_windows(view, length)) == starts(Easy(length)(view))
-
-
-@pytest.mark.parametrize("length", ["walltime", "runtime"])
-def test_an_empty_queue(length: Any) -> None:
-    assert easy_around_windows(View(4, windows=[Window(1, 2, 3)]), length) == []

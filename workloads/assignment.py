@@ -12,20 +12,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from workloads.checkpointing import (
-    NODE_MTBF,
-    checkpoint_cost,
-    checkpoint_interval,
-    checkpoints_of_compute,
-    checkpoints_of_run,
-)
+from workloads.checkpointing import NODE_MTBF
 from workloads.errors import ParameterError
 from workloads.groups import GROUPINGS, group_jobs, group_names
 from workloads.job import Job, JobType
-from workloads.notices import Notice, NoticeDraws, notice_shares, notice_times
+from workloads.notices import NoticeDraws, notice_shares, notice_times
 from workloads.streams import stream
-from workloads.trace import Trace, TraceJob
-from workloads.units import to_seconds, to_ticks
+from workloads.trace import Trace
+from workloads.typedjobs import malleable, on_demand, plain, rigid, stochastic
+from workloads.units import to_ticks
 
 __all__ = ["OVERHEADS", "Assignment", "as_rigid", "assign"]
 
@@ -166,14 +161,14 @@ def assign(trace: Trace, parameters: Assignment | None = None, *, seed: int = 0,
         if types[index] is JobType.ON_DEMAND:
             draws = NoticeDraws(float(categories[index]), *map(float, times[index]))
             notice = notice_times(to_ticks(job.submit), draws, shares, lead, to_ticks(how.lateness), how.no_show_share)
-            jobs.append(_on_demand(job, job_id, notice))
+            jobs.append(on_demand(job, job_id, notice))
         elif types[index] is JobType.STOCHASTIC and job.running_since is None:
-            jobs.append(_stochastic(job, job_id, names[index], how))
+            jobs.append(stochastic(job, job_id, names[index], how))
         elif types[index] in (JobType.RIGID, JobType.STOCHASTIC):
             # Of a stochastic job that runs already nobody knows the reservations so far: it runs on as a rigid one.
-            jobs.append(_rigid(job, job_id, float(setups[index]), how))
+            jobs.append(rigid(job, job_id, float(setups[index]), how))
         else:
-            jobs.append(_malleable(job, job_id, float(setups[index]), how))
+            jobs.append(malleable(job, job_id, float(setups[index]), how))
     return jobs
 
 
@@ -190,7 +185,7 @@ def as_rigid(trace: Trace) -> list[Job]:
     list of Job
         In the order of the trace; job ids as in :func:`assign`.
     """
-    return [_plain(job, job_id, JobType.RIGID) for job, job_id in zip(trace.jobs, _job_ids(trace), strict=True)]
+    return [plain(job, job_id, JobType.RIGID) for job, job_id in zip(trace.jobs, _job_ids(trace), strict=True)]
 
 
 def _changed(parameters: Assignment, changes: dict[str, Any]) -> Assignment:
@@ -229,116 +224,3 @@ def _types(trace: Trace, nodes: int, groups: Sequence[int], how: Assignment, see
         else of_group[group]
         for job, group, u in zip(trace.jobs, groups, large, strict=True)
     ]
-
-
-def _times(job: TraceJob) -> tuple[int, int]:
-    """Runtime and walltime of the trace [ticks], at least a tick, the runtime not above the walltime."""
-    walltime = max(1, to_ticks(job.walltime))
-    return min(max(1, to_ticks(job.runtime)), walltime), walltime
-
-
-def _plain(job: TraceJob, job_id: int, kind: JobType) -> Job:
-    runtime, walltime = _times(job)
-    plain = Job(
-        job_id=job_id,
-        type=kind,
-        submit=to_seconds(to_ticks(job.submit)),
-        nodes=job.nodes,
-        runtime=to_seconds(runtime),
-        walltime=to_seconds(walltime),
-        user=job.user,
-        project=job.project,
-        killed=job.killed,
-    )
-    if job.cancelled_at is None and job.running_since is None:
-        return plain
-    return replace(plain, cancelled_at=_to_tick(job.cancelled_at), running_since=_to_tick(job.running_since))
-
-
-def _to_tick(seconds: float | None) -> float | None:
-    return None if seconds is None else to_seconds(to_ticks(seconds))
-
-
-def _on_demand(job: TraceJob, job_id: int, notice: Notice) -> Job:
-    def seconds(ticks: int | None) -> float | None:
-        return None if ticks is None else to_seconds(ticks)
-
-    plain = _plain(job, job_id, JobType.ON_DEMAND)
-    if job.running_since is not None:
-        return plain
-    if job.cancelled_at is not None:
-        # Its user waits as long, whenever it arrives; one who does not come need not withdraw anything.
-        patience = to_ticks(job.cancelled_at) - to_ticks(job.submit)
-        withdrawn = None if notice.arrival is None else to_seconds(notice.arrival + patience)
-        plain = replace(plain, cancelled_at=withdrawn)
-    return replace(
-        plain,
-        submit=seconds(notice.arrival),
-        notice=seconds(notice.notice),
-        estimated_arrival=seconds(notice.estimated),
-    )
-
-
-def _setup(runtime: int, bounds: tuple[float, float], draw: float) -> int:
-    return round(runtime * (bounds[0] + draw * (bounds[1] - bounds[0])))
-
-
-def _moved(job: Job, ticks: int) -> Job:
-    """The job longer by these ticks in runtime and walltime, its trace's own times kept for the baseline."""
-    if ticks == 0:
-        return job
-    return replace(
-        job,
-        runtime=to_seconds(to_ticks(job.runtime) + ticks),
-        walltime=to_seconds(to_ticks(job.walltime) + ticks),
-        trace_runtime=job.runtime,
-        trace_walltime=job.walltime,
-    )
-
-
-def _rigid(job: TraceJob, job_id: int, draw: float, how: Assignment) -> Job:
-    runtime, _ = _times(job)
-    setup = _setup(runtime, how.rigid_setup, draw)
-    cost = to_ticks(checkpoint_cost(job.nodes))
-    daly = max(1, to_ticks(checkpoint_interval(job.nodes, 1.0, how.node_mtbf)))
-    interval = max(1, to_ticks(checkpoint_interval(job.nodes, how.checkpoint_factor, how.node_mtbf)))
-    if how.overheads == "added":
-        longer = setup + checkpoints_of_compute(runtime, interval) * cost
-    elif interval == daly:
-        longer = 0
-    else:
-        # What the trace's run computes is what it computes at Daly's interval; that stays, the number of dumps moves.
-        dumps = checkpoints_of_run(runtime, setup, daly, cost)
-        longer = (checkpoints_of_compute(runtime - setup - dumps * cost, interval) - dumps) * cost
-    plain = replace(
-        _plain(job, job_id, JobType.RIGID),
-        setup=to_seconds(setup),
-        checkpoint_interval=to_seconds(interval),
-        checkpoint_cost=to_seconds(cost),
-    )
-    return _moved(plain, longer)
-
-
-def _stochastic(job: TraceJob, job_id: int, group: str, how: Assignment) -> Job:
-    cost = checkpoint_cost(job.nodes)
-    return replace(
-        _plain(job, job_id, JobType.STOCHASTIC),
-        # A run that was killed has no known end: what it ran is the least that it would have taken.
-        killed=False,
-        application=group,
-        plan=how.plan,
-        checkpoint_cost=cost,
-        restart_cost=cost,
-    )
-
-
-def _malleable(job: TraceJob, job_id: int, draw: float, how: Assignment) -> Job:
-    runtime, _ = _times(job)
-    setup = _setup(runtime, how.malleable_setup, draw)
-    plain = replace(
-        _plain(job, job_id, JobType.MALLEABLE),
-        # In binary 0.07 x 100 is 7.000000000000001: the ceiling is taken of what was meant.
-        min_nodes=max(1, math.ceil(round(how.min_share * job.nodes, 9))),
-        setup=to_seconds(setup),
-    )
-    return _moved(plain, setup if how.overheads == "added" else 0)

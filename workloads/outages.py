@@ -7,7 +7,7 @@ until they are repaired. An advance reservation is a window in which nodes are s
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from numbers import Integral
@@ -77,7 +77,7 @@ class Outage:
         )
 
 
-def check_outages(outages: Sequence[Outage], nodes: int | None = None) -> None:
+def check_outages(outages: Sequence[Outage], nodes: int | None = None, jobs: Iterable[Job] | None = None) -> None:
     """Refuse outages that make no sense.
 
     Parameters
@@ -86,6 +86,8 @@ def check_outages(outages: Sequence[Outage], nodes: int | None = None) -> None:
         In any order.
     nodes
         Size of the machine; None: not looked at.
+    jobs
+        What arrives at it; None: not looked at.
 
     Raises
     ------
@@ -101,6 +103,13 @@ def check_outages(outages: Sequence[Outage], nodes: int | None = None) -> None:
     fault = first_outage_fault(outages, nodes)
     if fault is not None:
         raise InputError(fault[1])
+    named = {job_id for outage in outages for job_id in outage.jobs}
+    if named and jobs is not None:
+        named -= {job.job_id for job in jobs}
+        for number, outage in enumerate(outages, start=1):
+            for job_id in outage.jobs:
+                if job_id in named:
+                    raise InputError(f"jobs of outage {number} must be in the job table, and there is no job {job_id}")
 
 
 def first_outage_fault(outages: Sequence[Outage], nodes: int | None = None) -> tuple[int, str] | None:

@@ -16,13 +16,40 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass, replace
 from importlib import import_module
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from workloads.errors import InputError, ParameterError, UnknownNameError
 
-__all__ = ["Registry", "function_of", "parameters_of"]
+__all__ = ["Known", "Registry", "function_of", "parameters_of"]
 
 T = TypeVar("T")
+
+#: The packages whose plug-ins are built in.
+_OURS = ("workloads", "policies", "simulator", "experiments")
+
+
+class Known(NamedTuple):
+    """What a registry knows of a plug-in.
+
+    Attributes
+    ----------
+    name
+        How it is named.
+    about
+        One line on it, or why it cannot be used.
+    parameters
+        With their defaults.
+    origin
+        ``built in``, the package that it comes from, or the module that has added it.
+    usable
+        Whether it can be had.
+    """
+
+    name: str
+    about: str
+    parameters: dict[str, Any]
+    origin: str
+    usable: bool = True
 
 
 class Registry(Generic[T]):
@@ -46,6 +73,7 @@ class Registry(Generic[T]):
         # As they came, so that parameters are those of the plug-in, not of what it is wrapped in.
         self._known: dict[str, Any] = {}
         self._about: dict[str, str] = {}
+        self._origins: dict[str, str] = {}
 
     def add(self, name: str, plugin: Any, about: str = "") -> Any:
         """Register a plug-in under a name.
@@ -71,15 +99,19 @@ class Registry(Generic[T]):
         """
         if not name or ":" in name or len(name.split()) != 1:
             raise ParameterError("name", "a word without blanks and colons", name)
+        caller = str(sys._getframe(1).f_globals.get("__name__", ""))
+        if _is_ours(self._origins.get(name, "")) and not _is_ours(caller):
+            raise ParameterError("name", f"one that no built-in {self.kind} has", name)
         self._made(name, _instance(self.kind, name, plugin))
         self._known[name] = plugin
         self._about[name] = about or _first_line(plugin)
+        self._origins[name] = caller
         return plugin
 
     def forget(self, name: str) -> None:
         """Take a name out again, e.g. after a test."""
-        self._known.pop(name, None)
-        self._about.pop(name, None)
+        for known in (self._known, self._about, self._origins):
+            known.pop(name, None)
 
     def __getitem__(self, text: str) -> T:
         """The plug-in that a text names, with parameters as ``name=value`` after a blank.
@@ -105,20 +137,58 @@ class Registry(Generic[T]):
         """The names that have been added; entry points are not looked for."""
         return iter(self._known)
 
+    def adapted(self, plugin: Any) -> T:
+        """What the registry makes of a plug-in that nobody has added.
+
+        Raises
+        ------
+        InputError
+            If it cannot be one.
+        """
+        name = getattr(plugin, "__name__", type(plugin).__name__)
+        return self._made(name, _instance(self.kind, name, plugin))
+
+    def only_here(self, text: str) -> bool:
+        """Whether a name was added by somebody in this process, so that other processes do not know it."""
+        name = text.split()[0] if text.split() else ""
+        return name in self._known and not _is_ours(self._origins[name])
+
+    def module_of(self, text: str) -> str | None:
+        """The module of a plug-in that is found by import path or entry point; None: it was added under its name."""
+        name = text.split()[0] if text.split() else ""
+        if name in self._known:
+            return None
+        path = name if ":" in name else self._entry_points()[name].value if name in self._entry_points() else ""
+        return path.partition(":")[0] or None
+
     def listing(self) -> dict[str, str]:
         """All names, those of installed packages included, with one line on each.
 
         A package that cannot be imported is listed with the reason.
         """
-        lines = dict(self._about)
-        for name in self._entry_points():
-            if name not in lines:
-                try:
-                    self[name]
-                    lines[name] = _first_line(self._found(name))
-                except InputError as error:
-                    lines[name] = f"not usable: {error}"
-        return lines
+        return {item.name: item.about for item in self.known()}
+
+    def known(self) -> list[Known]:
+        """All that there are: those that were added in their order, then those of installed packages by name."""
+        found = []
+        for name, plugin in self._known.items():
+            origin = self._origins[name]
+            made = _instance(self.kind, name, plugin)
+            found.append(
+                Known(name, self._about[name], parameters_of(made), "built in" if _is_ours(origin) else origin)
+            )
+        for name, item in sorted(self._entry_points().items()):
+            if name in self._known:
+                continue
+            origin = item.dist.name if item.dist is not None else item.value
+            try:
+                self[name]
+                plugin = self._found(name)
+                parameters = parameters_of(_instance(self.kind, name, plugin))
+                found.append(Known(name, _first_line(plugin), parameters, origin))
+            except InputError as error:
+                found.append(Known(name, f"not usable: {error}", {}, origin, False))
+        return found
 
     def _found(self, name: str) -> Any:
         if name in self._known:
@@ -234,6 +304,10 @@ def _module(name: str) -> Any:
             return import_module(name)
         finally:
             sys.path.remove("")
+
+
+def _is_ours(module: str) -> bool:
+    return module.partition(".")[0] in _OURS
 
 
 def _first_line(plugin: Any) -> str:

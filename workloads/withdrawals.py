@@ -7,10 +7,7 @@ from dataclasses import replace
 
 from workloads.trace import Trace, TraceJob
 
-__all__ = ["KEPT", "keep_cancelled"]
-
-#: Remark under which such jobs are counted.
-KEPT = "withdrawn before they started: kept"
+__all__ = ["keep_cancelled"]
 
 
 def keep_cancelled(trace: Trace) -> Trace:
@@ -46,5 +43,4 @@ def keep_cancelled(trace: Trace) -> Trace:
     jobs += trace.jobs[done:]
     left = Counter(trace.excluded)
     left.subtract(item.reason for item in trace.withdrawn)
-    remarks = {**trace.remarks, KEPT: len(trace.withdrawn)}
-    return replace(trace, jobs=tuple(jobs), excluded=dict(+left), remarks=remarks, withdrawn=())
+    return replace(trace, jobs=tuple(jobs), excluded=dict(+left), withdrawn=())

@@ -71,20 +71,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from experiments.planreport import comparison_row, comparison_table, document, outcome, plan_table, write_json
-    from policies.planning.making import Planning
+    from policies.planning.making import Planning, parse_strategy
     from policies.planning.strategies import STRATEGIES
     from workloads.errors import InputError
 
     _check_words(arguments)
     check_outputs(arguments.json, arguments.plot)
     costs, prices = _costs_of(arguments)
-    STRATEGIES[arguments.strategy]  # an unknown one is refused before anything is computed
+    # An unknown one is refused before anything is computed.
+    name, *words = arguments.strategy.split() or [""]
+    STRATEGIES[name]
+    strategy, parameters = parse_strategy(arguments.strategy) if words else (name, {})
     grid = _grid_of(arguments)
-    law, runs, origin, fits = _law(arguments, costs, grid)
+    law, runs, origin, fits = _law(arguments, costs, strategy, grid)
     planning = Planning(law, costs, runs, grid)
-    if not (arguments.compare or planning.cuts(arguments.strategy)):
+    if not (arguments.compare or planning.cuts(strategy)):
         raise InputError(f"the strategy {arguments.strategy} has no use for --{next(iter(grid))}")
-    plan = planning.plan(arguments.strategy)
+    plan = planning.plan(strategy, **parameters)
     told = document(plan, law)
     if not math.isfinite(told["expected_cost"]):
         raise InputError("the expected cost of this plan is too large for a number: the costs must be smaller")
@@ -171,7 +174,7 @@ def _share(text: str, option: str) -> float:
 
 
 def _law(
-    arguments: argparse.Namespace, costs: CostModel, grid: dict[str, Any]
+    arguments: argparse.Namespace, costs: CostModel, strategy: str, grid: dict[str, Any]
 ) -> tuple[Law, np.ndarray | None, str, str]:
     """The law of the runtime, the past runs if it comes from them, what to say of it, and a table of the fits."""
     from experiments.planning import law_of, read_runs, unit_of
@@ -185,7 +188,7 @@ def _law(
         return law, None, " ".join([arguments.law, *(f"--{name} {text}" for name, text in given.items())]), ""
     how = arguments.fit or "auto"
     runs = read_runs(arguments.runs, arguments.column, unit)
-    report = fit_of(runs, how, costs, arguments.strategy, grid)
+    report = fit_of(runs, how, costs, strategy, grid)
     origin = f"{len(runs):,} past runs of {Path(arguments.runs).name}, fitted by the law {report.chosen.name}"
     return report.chosen.good(), runs, origin, fit_table(report.rows())
 

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from experiments.arguments import duration
+from experiments.outages import add_outages, outages_of, write_happened
 from experiments.simulation import add_simulation, simulation_of
 
 __all__ = ["add_arguments", "main"]
@@ -22,6 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="baseline, N-PAA, N-SPAA, CUA-PAA, CUA-SPAA, CUP-PAA, CUP-SPAA, several by commas, or all (default)",
     )
     add_simulation(parser)
+    add_outages(parser)
     measuring = parser.add_argument_group("measuring")
     measuring.add_argument(
         "--instant-tolerance", metavar="TIME", default="120", help="delay that is still an instant start (default 120)"
@@ -34,12 +36,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(arguments: argparse.Namespace) -> None:
     """Run the command."""
-    from experiments.archive import JOB_TABLE
+    from experiments.archive import EPOCH, JOB_TABLE
     from experiments.progress import Bar
     from experiments.replay import Measurement, make_directory, parse_mechanisms, replay, write_replay
     from experiments.tables import cancellation_comparison, comparison, stochastic_comparison, write_csv
     from workloads.joblife import beginning_of
     from workloads.jobtable import write_job_table
+    from workloads.outages import check_outages
     from workloads.units import to_ticks
 
     mechanisms = parse_mechanisms(arguments.mechanism)
@@ -49,14 +52,14 @@ def main(arguments: argparse.Namespace) -> None:
         cooldown=duration(arguments.cooldown, "--cooldown"),
     )
     simulation = simulation_of(arguments, mechanisms)
+    asked = outages_of(arguments, simulation.nodes)
+    check_outages(asked.outages, simulation.nodes, simulation.jobs)
     if simulation.about:
         print(simulation.about)
-    submits = [job.submit for job in simulation.jobs if job.submit is not None]
-    # Jobs of a starting state are not measured.
+    submits = [to_ticks(job.submit) for job in simulation.jobs if job.submit is not None]
     begin = beginning_of(simulation.jobs)
-    measured = [to_ticks(submit) for submit in submits if begin is None or submit >= begin]
-    if measured:
-        measurement.window.bounds(measured)
+    if submits and (begin is None or max(submits) >= to_ticks(begin)):
+        measurement.window.bounds(submits, None if begin is None else to_ticks(begin))
     directory = make_directory(arguments.output)
 
     with Bar(len(submits), mechanisms) as bar:
@@ -69,15 +72,20 @@ def main(arguments: argparse.Namespace) -> None:
             progress=bar.ended,
             planner=simulation.planner,
             plans=simulation.plans,
+            outages=asked.outages,
+            failures=asked.failures,
         )
-    configuration = {**simulation.configuration, "measurement": asdict(measurement)}
+    configuration = {**simulation.configuration, **asked.configuration, "measurement": asdict(measurement)}
     table = directory / "jobs.csv"
     if arguments.events:
         configuration[JOB_TABLE] = table.name
+        configuration[EPOCH] = simulation.epoch
     # Beside the results, so that what was simulated can be read, diffed, and fed to another simulator; an input that
     # lies there stays as it is.
     if (simulation.prepared or arguments.events) and table.resolve() != Path(arguments.input).resolve():
         write_job_table(simulation.jobs, table)
+    if asked.configuration:
+        write_happened(results, directory, arguments.outages)
     summaries = write_replay(directory, results, measurement, configuration, events=arguments.events)
     print(comparison(summaries))
     if any(result.stochastic for result in results):

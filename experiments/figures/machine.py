@@ -189,12 +189,13 @@ def draw_accounting(rows: Sequence[Mapping[str, Any]]) -> Figure:
     """
     if not rows:
         raise InputError("there are no results to draw")
-    shares = np.array([[row[f"{state}_node_hours"] for state in Accounting._fields] for row in rows], dtype=float)
+    states = tuple(state for state in Accounting._fields if f"{state}_node_hours" in rows[0])
+    shares = np.array([[row[f"{state}_node_hours"] for state in states] for row in rows], dtype=float)
     total = shares.sum(axis=1, keepdims=True)
     shares = 100.0 * np.divide(shares, total, out=np.zeros_like(shares), where=total > 0)
     figure = new_figure(PAGE, 1.05 + 0.23 * len(rows))
     left, right = figure.subplots(1, 2, sharey=True, width_ratios=(1.25, 1))
-    handles = _stack(left, shares, Accounting._fields, 100.0)
+    handles = _stack(left, shares, states, 100.0)
     top = max(sum(row[Accounting._fields.index(state)] for state in _OVERHEADS) for row in shares)
     _stack(right, shares, _OVERHEADS, 1.08 * top or 1.0)
     dress(left, x="Share of node-hours (%)", title="Everything", grid="x")
@@ -204,7 +205,7 @@ def draw_accounting(rows: Sequence[Mapping[str, Any]]) -> Figure:
     for axes in (left, right):
         axes.tick_params(axis="y", length=0)
     panel_letters([left, right])
-    legend_above(figure, handles, Accounting._fields)
+    legend_above(figure, handles, states)
     return figure
 
 

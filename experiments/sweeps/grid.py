@@ -14,6 +14,7 @@ from typing import Any
 from experiments.fingerprint import model_fingerprint
 from experiments.replay import Measurement
 from experiments.sweeps.configuration import Sweep
+from experiments.sweeps.plugins import Sources, sources_of
 from simulator.options import Options
 from workloads.assignment import Assignment
 from workloads.files import sha256_of
@@ -82,6 +83,8 @@ class RunConfiguration:
         What is measured.
     model
         Fingerprint of the model.
+    plugins
+        Sources of the plug-ins that are not built in.
     varied
         Which parameter is not at the first of its values, where they are varied one at a time; decides nothing.
     """
@@ -93,11 +96,14 @@ class RunConfiguration:
     options: Options
     measurement: Measurement
     model: str
+    plugins: Sources = ()
     varied: str = ""
 
     def identity(self) -> dict[str, Any]:
         """Everything that decides the result, and nothing else."""
+        own = {"plugins": dict(self.plugins)} if self.plugins else {}
         return {
+            **own,
             "workload": self.workload.identity(),
             "assignment": {**asdict(self.assignment), "seed": self.assignment_seed},
             "mechanism": self.mechanism,
@@ -132,6 +138,8 @@ def expand(sweep: Sweep) -> list[RunConfiguration]:
     ------
     TraceError
         If a trace cannot be read.
+    InputError
+        If a plug-in was added in this process only.
     """
     model = model_fingerprint()
     points = list(_points(sweep))
@@ -141,9 +149,11 @@ def expand(sweep: Sweep) -> list[RunConfiguration]:
         default = (workload.seed if isinstance(workload, GeneratedYear) else 0,)
         seeds = sweep.assignment.seeds if sweep.assignment.seeds is not None else default
         for seed, (assignment, options, varied), mechanism in product(seeds, points, sweep.mechanisms):
+            reader = workload.format if isinstance(workload, Log) else None
             run = RunConfiguration(
-                workload, assignment, seed, mechanism, options, sweep.measure, model=model, varied=varied
-            )
+                workload, assignment, seed, mechanism, options, sweep.measure, model=model,
+                plugins=sources_of(mechanism, options, assignment, reader), varied=varied,
+            )  # fmt: skip
             runs.setdefault(run.key, run)
     return list(runs.values())
 

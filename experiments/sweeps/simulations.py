@@ -14,6 +14,7 @@ import numpy as np
 
 from experiments.fingerprint import model_fingerprint
 from experiments.sweeps.grid import GeneratedYear, Log, RunConfiguration
+from experiments.sweeps.plugins import sources_of
 from simulator import Result, simulate
 from simulator.metrics import summarize, summarize_types
 from workloads.assignment import Assignment, assign
@@ -83,6 +84,12 @@ def _simulated(run: RunConfiguration) -> Outcome:
             f"the worker's Holdfast has the fingerprint {model_fingerprint()}, and {run.model} is asked for: "
             "install the same version where the workers run"
         )
+    if run.plugins:
+        log = run.workload
+        here = sources_of(run.mechanism, run.options, run.assignment, log.format if isinstance(log, Log) else None)
+        if here != run.plugins:
+            names = ", ".join(name for name, _ in run.plugins)
+            raise HoldfastError(f"the worker finds other sources of {names} than there were when the sweep began")
     began = perf_counter()
     jobs, nodes, weeks = job_table(run.workload, run.assignment, run.assignment_seed)
     prepared = perf_counter()
@@ -94,7 +101,7 @@ def _simulated(run: RunConfiguration) -> Outcome:
         "nodes": nodes,
         "summary": _without(summary, "mechanism"),
         "types": [_without(row, "mechanism") for row in summarize_types(result, window=how.window)],
-        "accounting": {name: ticks / (_HOUR * SECOND) for name, ticks in result.accounting._asdict().items()},
+        "accounting": {name: ticks / (_HOUR * SECOND) for name, ticks in result.accounting.told().items()},
         "weeks": weeks,
     }
     timings = {

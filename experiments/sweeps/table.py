@@ -15,7 +15,7 @@ from experiments.tables import write_csv
 from simulator import reservations
 from simulator.metrics import SUMMARY_COLUMNS
 from simulator.options import Options
-from simulator.records import Accounting
+from simulator.records import STATES
 from workloads.assignment import Assignment
 from workloads.files import atomic_open
 
@@ -43,7 +43,7 @@ _CLOCK = ("decision_ms_p50", *WALL_CLOCK, "prepare_seconds", "run_seconds", "wor
 #: The last ones are empty without stochastic jobs.
 SUMMARY = (*PARAMETERS, *_METRICS, *_STOCHASTIC)
 TYPES = (*PARAMETERS, *_OF_TYPE)
-ACCOUNTING = (*PARAMETERS, *(f"{name}_node_hours" for name in Accounting._fields))
+ACCOUNTING = (*PARAMETERS, *(f"{name}_node_hours" for name in STATES))
 WEEKS = (*_WORKLOAD, *_ASSIGNMENT, "week", "type", "jobs", "node_hours")
 TIMINGS = (*PARAMETERS, *_CLOCK)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from workloads.errors import InputError, ParameterError, UnknownNameError
+from workloads.registry import parameters_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -101,6 +102,9 @@ def parse_strategy(text: str) -> tuple[str, dict[str, Any]]:
 
     name, *words = text.split() or [""]
     strategy = STRATEGIES[name]
+    if words and parameters_of(strategy):
+        # A dataclass has its parameters as fields; the registry gives them their values.
+        strategy, name, words = STRATEGIES[text], text, []
     more = _needed_beside(strategy)
     if more:
         raise InputError(f"the strategy {name} also needs {' and '.join(more)}; give it as a plan")

@@ -106,17 +106,17 @@ def _cheapest(
 STRATEGIES: Registry[Strategy] = Registry(
     "planning strategy", "holdfast.strategies", function_of("a law or past runs, and costs")
 )
-STRATEGIES.add("optimal", optimal)
-STRATEGIES.add("all-ckpt", all_checkpoint)
-STRATEGIES.add("no-ckpt", no_checkpoint)
-STRATEGIES.add("all-ckpt-periodic", all_checkpoint_periodic)
-STRATEGIES.add("no-ckpt-periodic", no_checkpoint_periodic)
-STRATEGIES.add("maximum", maximum)
-STRATEGIES.add("masi", masi)
-STRATEGIES.add("neuro", neuro)
-STRATEGIES.add("neuro-avg", neuro_average)
-STRATEGIES.add("mem-all-ckpt", mem_all_ckpt)
-STRATEGIES.add("mem-all-ckpt-v2", mem_all_ckpt_v2)
+STRATEGIES.add("optimal", optimal, "the cheapest plan of all, with a checkpoint where it pays")
+STRATEGIES.add("all-ckpt", all_checkpoint, "the cheapest plan with all checkpoints but the last")
+STRATEGIES.add("no-ckpt", no_checkpoint, "the cheapest plan without checkpoints")
+STRATEGIES.add("all-ckpt-periodic", all_checkpoint_periodic, "equal distances, all checkpointed but the last")
+STRATEGIES.add("no-ckpt-periodic", no_checkpoint_periodic, "equal distances, no checkpoints")
+STRATEGIES.add("maximum", maximum, "one reservation as long as the longest past run")
+STRATEGIES.add("masi", masi, "the mean of the last k runs, then longer by a factor")
+STRATEGIES.add("neuro", neuro, "the longest of the last k runs, then longer, all checkpointed")
+STRATEGIES.add("neuro-avg", neuro_average, "the mean of the last k runs, then longer, all checkpointed")
+STRATEGIES.add("mem-all-ckpt", mem_all_ckpt, "all checkpointed, each sized by the memory at its time")
+STRATEGIES.add("mem-all-ckpt-v2", mem_all_ckpt_v2, "the same, the first ends before the task with most memory")
 
 
 def plans(

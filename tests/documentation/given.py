@@ -17,7 +17,7 @@ from workloads.theta import ThetaYear
 @cache
 def _trace() -> bytes:
     path = Path("given.swf.gz")
-    write_swf(generate(ThetaYear(jobs=200), seed=0), path)
+    write_swf(generate(ThetaYear(jobs=400), seed=0), path)
     text = path.read_bytes()
     path.unlink()
     return text
@@ -42,6 +42,7 @@ def sweep(path: Path) -> None:
 GIVEN: dict[str, dict[str, Callable[[Path], None]]] = {
     "README.md": {"theta.swf.gz": trace, "runtimes.txt": runs, "fig6.toml": sweep},
     "docs/commands.md": {"year.swf.gz": trace},
+    "docs/interchange.md": {"theta.swf.gz": trace},
 }
 
 

@@ -12,12 +12,15 @@ import subprocess
 import sys
 import tempfile
 import tomllib
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
+from experiments.catalogue import KINDS
 from experiments.cli import COMMANDS, _parser, main
 from tests.documentation.blocks import Block, blocks_of, commands
 
@@ -34,6 +37,10 @@ SHIMS = {
     "python": '"$@"',
     "holdfast": '-c "import sys; from experiments.cli import main; sys.exit(main())" "$@"',
 }
+
+
+#: Tools that read what Holdfast writes: where they are not installed, the Python that needs them is not run.
+OPTIONAL = ("evalys",)
 
 
 class NotRun(NamedTuple):
@@ -104,9 +111,14 @@ class Session:
             return self.printed if block.follows else None
         self.printed = ""
         if block.kind == "python":
-            with captured() as out:
-                exec(compile(block.text, self.title, "exec"), self.names)
-            self.printed = out.getvalue()
+            code = compile(block.text, self.title, "exec")
+            foreign = [name for name in OPTIONAL if f"import {name}" in block.text or f"from {name}" in block.text]
+            if all(map(find_spec, foreign)):
+                with captured() as out, warnings.catch_warnings():
+                    if foreign:
+                        warnings.simplefilter("ignore")  # theirs
+                    exec(code, self.names)
+                self.printed = out.getvalue()
         elif block.kind == "console":
             assert block.text.startswith("$ "), "a console block begins with a command after '$ '"
             shown = []
@@ -177,9 +189,27 @@ def script(text: str) -> None:
 
 def read_through(session: Session) -> Iterator[tuple[Block, str | None]]:
     """Run a page: each block, and what it should read where it shows what comes out."""
-    for block in blocks_of(session.page):
-        try:
-            yield block, session.run(block)
-        except Exception as error:
-            error.add_note(f"{session.title}:{block.first + 1}")
-            raise
+    with forgotten():
+        for block in blocks_of(session.page):
+            try:
+                yield block, session.run(block)
+            except Exception as error:
+                error.add_note(f"{session.title}:{block.first + 1}")
+                raise
+
+
+@contextlib.contextmanager
+def forgotten() -> Iterator[None]:
+    """What a page has registered, and modules that it has written, are gone afterwards."""
+    registries = [(kind.registry, list(kind.registry)) for kind in KINDS.values()]
+    modules = set(sys.modules)
+    try:
+        yield
+    finally:
+        for registry, names in registries:
+            for name in set(registry) - set(names):
+                registry.forget(name)
+        for name in set(sys.modules) - modules:
+            file = getattr(sys.modules[name], "__file__", None)
+            if file and Path(file).is_relative_to(Path.cwd()):
+                del sys.modules[name]

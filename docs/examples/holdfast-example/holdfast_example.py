@@ -1,0 +1,49 @@
+"""Three plug-ins for Holdfast: a queue order, an arrival strategy and a reservation strategy.
+
+They are those of docs/plugins.md, which tells what they may see and what they may answer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from policies.arrival import PreemptAtArrival
+from policies.planning.costs import CostModel
+from policies.planning.discretisation import as_law
+from policies.planning.plan import ReservationPlan
+from policies.port import Preempt, Request, Shrink, SystemView, WaitingJob
+from workloads.job import JobType
+from workloads.laws import Law
+
+
+@dataclass(frozen=True)
+class AgedShortest:
+    """Shortest walltime first; a job becomes shorter while it waits, so that no long one waits for ever."""
+
+    pace: float = 1.0
+
+    def __call__(self, job: WaitingJob, now: int) -> float:
+        return job.walltime - self.pace * (now - job.submit)
+
+
+class YoungestFirst(PreemptAtArrival):
+    """Preempt rigid and malleable jobs, the one that started last before the others."""
+
+    def make_room(self, view: SystemView, request: Request, missing: int) -> list[Preempt | Shrink]:
+        actions: list[Preempt | Shrink] = []
+        for run in sorted(view.running, key=lambda run: (-run.start, run.job_id)):
+            nodes = 0 if run.type is JobType.ON_DEMAND else run.nodes - run.borrowed
+            if missing > 0 and nodes:
+                actions.append(Preempt(run.job_id, reason="it started last"))
+                missing -= nodes
+        return actions
+
+
+def halving(law_or_runs: Law | ArrayLike, costs: CostModel, *, steps: int = 4) -> ReservationPlan:
+    """To the median runtime, then to the median of those that are left, and so on; each with a checkpoint."""
+    law = as_law(law_or_runs)
+    milestones = law.ppf(1 - 0.5 ** np.arange(1, steps + 1))
+    return ReservationPlan(np.unique(milestones), True, costs, "halving")

@@ -1,0 +1,43 @@
+"""``holdfast policies``: which plug-ins there are, and whether one keeps the contract."""
+
+from __future__ import annotations
+
+import argparse
+
+from experiments.arguments import whole
+
+__all__ = ["add_arguments", "main"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    kinds = "order, backfilling, notice, arrival, tenants, expansion, strategy or reader (default all)"
+    parser.add_argument("--kind", metavar="KIND", help=kinds)
+    check = parser.add_argument_group("checking a plug-in")
+    check.add_argument("--check", metavar="NAME", help="check this one, by name, import path or entry point, instead")
+    check.add_argument("--easy", action="store_true", help="a backfilling rule claims never to delay the first job")
+    check.add_argument("--scenarios", metavar="N", default="300", help="how many scenarios (default 300)")
+    check.add_argument("--seed", metavar="S", default="0", help="of the scenarios (default 0)")
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Run the command; the exit status is 1 if a plug-in that is checked breaks anything."""
+    if arguments.check is not None:
+        from simulator.conformance import check_policy
+
+        report = check_policy(
+            arguments.check,
+            arguments.kind,
+            easy=True if arguments.easy else None,
+            scenarios=whole(arguments.scenarios, "--scenarios", 1),
+            seed=whole(arguments.seed, "--seed"),
+        )
+        print(report)
+        return 0 if report.ok else 1
+    import shutil
+
+    from experiments.catalogue import catalogue, listed
+
+    found = catalogue(None if arguments.kind is None else [arguments.kind])
+    print(listed(found, shutil.get_terminal_size().columns))
+    return 0

@@ -1,0 +1,87 @@
+"""Plug-ins of a sweep: those that its workers can find, and the sources by which stored results are told apart."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from policies.arrival import ARRIVALS
+from policies.backfilling import BACKFILLING
+from policies.expansion import EXPANSIONS
+from policies.mechanism import parse_mechanism
+from policies.notice import NOTICES
+from policies.order import ORDERS
+from policies.tenancy import TENANCIES
+from simulator.options import Options
+from workloads.assignment import Assignment
+from workloads.errors import InputError
+from workloads.files import sha256_of
+from workloads.readers import READERS
+from workloads.registry import Registry
+
+__all__ = ["Sources", "sources_of"]
+
+#: Names of plug-ins that are not built in, each with the SHA-256 of its module's file.
+Sources = tuple[tuple[str, str], ...]
+
+
+def sources_of(mechanism: str, options: Options, assignment: Assignment, reader: str | None) -> Sources:
+    """The plug-ins of a run that are not built in, as this process finds them.
+
+    Raises
+    ------
+    InputError
+        If one was added to a registry in this process only, so that no worker can find it.
+    """
+    found: dict[str, str] = {}
+    for registry, text in _named(mechanism, options, assignment, reader):
+        if registry.only_here(text):
+            raise InputError(
+                f"the {registry.kind} {text} was added in this process only, and the workers of a sweep do not know "
+                "it: name it by its import path, my.module:mine, or install it as an entry point"
+            )
+        module = registry.module_of(text)
+        if module is not None:
+            registry[text]  # now it is imported
+            found[text.split()[0]] = _digest(module)
+    return tuple(sorted(found.items()))
+
+
+def _named(
+    mechanism: str, options: Options, assignment: Assignment, reader: str | None
+) -> Iterator[tuple[Registry[Any], str]]:
+    yield ORDERS, options.order
+    yield BACKFILLING, options.backfilling
+    yield TENANCIES, options.tenants
+    yield EXPANSIONS, options.expansion
+    parsed = _parsed(mechanism)
+    if parsed is not None:
+        yield NOTICES, parsed.notice
+        yield ARRIVALS, parsed.arrival
+    if reader is not None:
+        yield READERS, reader
+    if assignment.stochastic_share and not assignment.plan.endswith(".json"):
+        from policies.planning.strategies import STRATEGIES
+
+        yield STRATEGIES, assignment.plan
+
+
+_parsed = cache(parse_mechanism)
+
+#: Of each module that was asked for: what it was loaded by, and the digest of its file then.
+_loaded: dict[str, tuple[object, str]] = {}
+
+
+def _digest(name: str) -> str:
+    """The digest of the file of a module that has been imported; empty if it has none."""
+    module = sys.modules.get(name)
+    path, spec = getattr(module, "__file__", None), getattr(module, "__spec__", None)
+    digest = "" if path is None else sha256_of(path)
+    before = _loaded.get(name)
+    if before is None or before[0] is not spec:
+        _loaded[name] = spec, digest
+    elif before[1] != digest:
+        raise InputError(f"{path} has changed since it was imported: import it anew, or begin in a new process")
+    return digest

@@ -1,0 +1,121 @@
+"""The covering knapsack: enough nodes at the least cost, all or nothing of each job; exact.
+
+Nemhauser & Ullmann's dynamic programming over undominated states (Management Science 15(9), 1969), cut down by the
+bound of the linear relaxation (Martello & Toth, "Knapsack Problems", 1990, chapters 2 and 3): a state that cannot be
+completed more cheaply than the best selection known is dropped.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import NamedTuple
+
+__all__ = ["Item", "cheapest_cover"]
+
+
+class Item(NamedTuple):
+    """What may be taken.
+
+    Attributes
+    ----------
+    cost
+        At least 0; whole, so that sums are exact.
+    key
+        The smaller key is preferred between selections of the same cost and number of items.
+    weight
+        At least 1.
+    """
+
+    cost: int
+    key: int
+    weight: int
+
+
+#: (weight, price) of a selection.
+_State = tuple[int, int]
+
+
+def cheapest_cover(items: Sequence[Item], demand: int) -> list[Item]:
+    """The items of least total cost whose weights sum up to at least the demand.
+
+    Parameters
+    ----------
+    items
+        Their keys are unique.
+    demand
+        At most the sum of all weights.
+
+    Returns
+    -------
+    list of Item
+        Ascending. Of several selections of that cost one with the fewest items, and of these the one whose sorted keys
+        come first.
+    """
+    if demand <= 0:
+        return []
+    # One price says it all, so that no two selections have the same and the bound cuts ties, too: the cost, then one
+    # for each item, less a bit of its own, the highest for the smallest key. Python's integers are as long as that.
+    count = len(items)
+    ranks = {key: rank for rank, key in enumerate(sorted((item.key for item in items), reverse=True))}
+    offers = [((item.cost * (count + 1) + 1 << count) - (1 << ranks[item.key]), item.weight) for item in items]
+    # By price for each unit of weight. Two different ratios differ by more than 2**-64 while weights are below 2**32.
+    offers.sort(key=lambda offer: (offer[0] << 64) // offer[1])
+    weights = [0, *accumulate(weight for _, weight in offers)]
+    prices = [0, *accumulate(price for price, _ in offers)]
+    best = _greedy(offers, demand)
+    states: list[_State] = [(0, 0)]
+    for place, (price, weight) in enumerate(offers, start=1):
+        grown = [(min(have + weight, demand), paid + price) for have, paid in states]
+        front: list[_State] = []
+        # Heaviest first, and of these the cheapest: whoever is no cheaper than one before is dominated.
+        cheapest = best + 1
+        for have, paid in sorted(states + grown, key=lambda state: (-state[0], state[1])):
+            if paid < cheapest and paid + _least(offers, weights, prices, place, demand - have, best) <= best:
+                front.append((have, paid))
+                cheapest = paid
+                if have == demand:
+                    best = paid
+        states = front
+        if states[-1][0] == demand:
+            break
+    taken = -best & (1 << count) - 1
+    return sorted(item for item in items if taken >> ranks[item.key] & 1)
+
+
+def _least(
+    offers: Sequence[tuple[int, int]],
+    weights: Sequence[int],
+    prices: Sequence[int],
+    first: int,
+    missing: int,
+    most: int,
+) -> int:
+    """What a missing weight costs at least with the offers from ``first`` on, the last of which may be split.
+
+    More than ``most`` if they do not suffice.
+    """
+    if not missing:
+        return 0
+    last = bisect_left(weights, weights[first] + missing, first)
+    if last == len(weights):
+        return most + 1
+    price, weight = offers[last - 1]
+    rest = missing - (weights[last - 1] - weights[first])
+    return prices[last - 1] - prices[first] - (-rest * price // weight)
+
+
+def _greedy(offers: Sequence[tuple[int, int]], demand: int) -> int:
+    """The price of a good selection: the cheapest offer that suffices alone, or by ratio, and the cheapest last one."""
+    best = sum(price for price, _ in offers)
+    have = paid = 0
+    for place, (price, weight) in enumerate(offers):
+        if place == 0 or have + weight >= demand:
+            enough = [last for last, size in offers[place:] if have + size >= demand]
+            best = min(best, paid + min(enough, default=best))
+        have += weight
+        paid += price
+        if have >= demand:
+            break
+    return best

@@ -1,0 +1,11 @@
+"""Conformance: whether a policy keeps the contract of the port, and in words what it broke.
+
+>>> from simulator.conformance import check_policy
+>>> check_policy("saf", kind="order").ok
+True
+"""
+
+from simulator.conformance.check import KINDS, check_policy
+from simulator.conformance.report import BrokenPolicyError, Finding, Report
+
+__all__ = ["KINDS", "BrokenPolicyError", "Finding", "Report", "check_policy"]

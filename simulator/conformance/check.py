@@ -1,0 +1,295 @@
+"""The suite: a policy through generated scenarios, and what it broke in words.
+
+What is checked for each kind stands in :mod:`~simulator.conformance.orders`, :mod:`~simulator.conformance.starts`,
+:mod:`~simulator.conformance.ondemand` and :mod:`~simulator.conformance.plans`; here is what holds for all of them: a
+policy is a function of what it sees. It does not change it, keeps nothing between calls, does not look at runtimes, and
+answers the same whenever and in whatever order it is asked.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import FrozenInstanceError
+from typing import Any
+
+from simulator.conformance.contract import Claims, Problem, told
+from simulator.conformance.generation import arrivals, growths, notices, scenarios
+from simulator.conformance.growth import ask_expansion, judge_expansion
+from simulator.conformance.ondemand import ask_arrival, ask_notice, judge_arrival, judge_notice
+from simulator.conformance.orders import ask_order, judge_order
+from simulator.conformance.plans import PlanCase, judge_plan, needed, plan_cases
+from simulator.conformance.report import BrokenPolicyError, Finding, Report
+from simulator.conformance.runs import REGISTRIES, broken_runs
+from simulator.conformance.scenario import Scenario, View
+from simulator.conformance.starts import ask_starts, judge_backfilling, judge_tenants
+from workloads.errors import InputError, UnknownNameError
+from workloads.registry import Registry, parameters_of
+
+__all__ = ["KINDS", "check_policy"]
+
+Ask = Callable[[Any, View], Any]
+Judge = Callable[[Any, Scenario, Any, Claims], Iterator[Problem]]
+
+_RULES: dict[str, tuple[Ask, Judge, Callable[[int, int], Iterator[Scenario]]]] = {
+    "order": (ask_order, judge_order, scenarios),
+    "backfilling": (ask_starts, judge_backfilling, scenarios),
+    "tenants": (ask_starts, judge_tenants, scenarios),
+    "expansion": (ask_expansion, judge_expansion, growths),
+    "notice": (ask_notice, judge_notice, notices),
+    "arrival": (ask_arrival, judge_arrival, arrivals),
+}
+#: Of so many scenarios that show a rule to be broken the smallest is shown.
+_TRIES = 5
+#: The kinds of policies that can be checked.
+KINDS = (*_RULES, "strategy")
+
+
+def check_policy(
+    policy: Any,
+    kind: str | None = None,
+    *,
+    easy: bool | None = None,
+    scenarios: int = 300,
+    seed: int = 0,
+    raises: bool = False,
+) -> Report:
+    """Run a policy through generated scenarios and say in words what it broke.
+
+    Parameters
+    ----------
+    policy
+        A function, a class or an object; or the name, import path or entry point of one, with parameters.
+    kind
+        One of :data:`KINDS`; None: guessed from its name, its methods or the names of its arguments.
+    easy
+        Of a backfilling rule: whether it claims never to delay the first job that must wait. None: it does if it makes
+        promises.
+    scenarios
+        How many scenarios; the same for the same seed.
+    seed
+        Of the scenarios.
+    raises
+        Raise an error with the report if anything is broken, for use in a test.
+
+    Returns
+    -------
+    Report
+        ``.ok``, ``.findings``, and as text the whole story.
+
+    Raises
+    ------
+    InputError
+        If it is no policy of that kind at all, or its kind cannot be guessed.
+    BrokenPolicyError
+        If ``raises`` and anything is broken.
+
+    Examples
+    --------
+    >>> def backwards(job, now):
+    ...     return -job.duration(job.nodes)
+    >>> print(check_policy(backwards).findings[0].what)
+    looks at the true runtime, which no scheduler knows
+    """
+    chosen = _kind_of(policy) if kind is None else kind
+    if chosen not in KINDS:
+        raise UnknownNameError("kind of policy", chosen, KINDS)
+    name = policy if isinstance(policy, str) else _name_of(policy)
+    make = _maker(policy, _registry(chosen))
+    if chosen == "strategy":
+        count, findings = _check_strategy(make())
+    else:
+        rules = _claims(make(), chosen, easy)
+        count, findings = _check(make, chosen, rules, scenarios, seed)
+    report = Report(name, chosen, count, tuple(findings))
+    if raises and not report.ok:
+        raise BrokenPolicyError(str(report))
+    return report
+
+
+def _name_of(policy: Any) -> str:
+    function = getattr(policy, "key", policy)
+    return str(getattr(function, "__name__", type(policy).__name__))
+
+
+def _registry(kind: str) -> Registry[Any]:
+    if kind == "strategy":
+        from policies.planning.strategies import STRATEGIES
+
+        return STRATEGIES
+    return REGISTRIES[kind]
+
+
+def _kind_of(policy: Any) -> str:
+    """The kind of a policy, as far as its name, its methods or the names of its arguments tell."""
+    if isinstance(policy, str):
+        found = [kind for kind in KINDS if policy.split()[0] in _registry(kind).listing()] if policy.split() else []
+        if len(found) == 1:
+            return found[0]
+        if ":" not in policy:
+            raise InputError(f"the kind of {policy!r} must be given: one of {', '.join(KINDS)}")
+        # Of whatever kind it is, this is what stands at the path.
+        policy = Registry[Any]("policy")[policy]
+    if all(hasattr(policy, method) for method in ("room", "make_room")):
+        return "arrival"
+    if hasattr(policy, "at"):
+        return "order"
+    if hasattr(policy, "promises"):
+        return "backfilling"
+    names = _argument_names(policy)
+    by_names = {"job now": "order", "view request": "notice", "view promises": "expansion"}
+    if " ".join(names[:2]) in by_names:
+        return by_names[" ".join(names[:2])]
+    if names[:1] and names[0].startswith("law") and len(names) > 1:
+        return "strategy"
+    raise InputError(f"the kind of this policy cannot be guessed: give kind, one of {', '.join(KINDS)}")
+
+
+def _argument_names(policy: Any) -> list[str]:
+    try:
+        call = policy.__call__ if isinstance(policy, type) else policy
+        names = list(inspect.signature(call).parameters)
+    except (TypeError, ValueError):
+        return []
+    return names[1:] if names[:1] == ["self"] else names
+
+
+def _maker(policy: Any, registry: Registry[Any]) -> Callable[[], Any]:
+    """Makes a policy that has seen nothing yet."""
+    if isinstance(policy, str):
+        first = registry[policy]
+        pristine = copy.deepcopy(first)
+        return lambda: copy.deepcopy(pristine)
+    if isinstance(policy, type):
+        return lambda: registry.adapted(policy)
+    pristine = copy.deepcopy(policy)
+    return lambda: registry.adapted(copy.deepcopy(pristine))
+
+
+def _claims(policy: Any, kind: str, easy: bool | None) -> Claims:
+    by_runtime = parameters_of(policy).get("length") == "runtime"
+    promises = callable(getattr(policy, "promises", None))
+    return Claims(head=(promises and not by_runtime) if easy is None else easy, runtime=by_runtime)
+
+
+# What holds for all kinds.
+
+
+def _check(make: Callable[[], Any], kind: str, claims: Claims, count: int, seed: int) -> tuple[int, list[Finding]]:
+    found: dict[str, Finding] = {}
+    tried: Counter[str] = Counter()
+    cases = list(_RULES[kind][2](count, seed))
+    shared = make()
+    answers = []
+    for scenario in cases:
+        problems, answer = _problems(shared, kind, scenario, claims)
+        answers.append(answer)
+        for rule in dict(problems):
+            tried[rule] += 1
+            if tried[rule] <= _TRIES:
+                finding = _smallest(make, kind, scenario, claims, rule)
+                before = found.get(rule)
+                if before is None or (finding is not None and len(finding.scenario) < len(before.scenario)):
+                    found[rule] = finding or _finding(rule, problems, scenario, answer)
+    if "deterministic" not in found and "raises" not in found:
+        other = make()
+        for scenario, answer in zip(reversed(cases), reversed(answers), strict=True):
+            _, again = _problems(other, kind, scenario, claims, once=True)
+            if _plain(again) != _plain(answer):
+                what = (
+                    f"kept state between calls: a fresh one answers this with {told(again)}, one that has been asked "
+                    f"before differently"
+                )
+                found["state"] = Finding("state", what, str(scenario), told(answer))
+                break
+    if not found:
+        for rule, what, table in broken_runs(make, kind, max(4, count // 20), seed):
+            found[rule] = Finding(rule, what, table)
+    return len(cases), list(found.values())
+
+
+def _problems(
+    policy: Any, kind: str, scenario: Scenario, claims: Claims, *, once: bool = False
+) -> tuple[list[Problem], Any]:
+    """What is wrong with the answer to a scenario, and the answer."""
+    ask, judge, _ = _RULES[kind]
+    view = View(scenario)
+    try:
+        answer = ask(policy, view)
+        again = answer if once else ask(policy, View(scenario))
+    except FrozenInstanceError as error:
+        return [("view", f"changes what it sees: {error}")], None
+    except Exception as error:  # whatever the plug-in raises is what its author wants to read
+        return [("raises", f"raises {type(error).__name__}: {error}")], None
+    problems: list[Problem] = []
+    if view.changed():
+        problems.append(("view", f"changes what it sees: the view's {view.changed()}"))
+    if view.peeks and not claims.runtime:
+        problems.append(("runtime", "looks at the true runtime, which no scheduler knows"))
+    if _plain(answer) != _plain(again):
+        problems.append(("deterministic", f"is not deterministic: asked again it answers {told(again)}"))
+    if once:
+        return problems, answer
+    try:
+        problems += judge(policy, scenario, answer, claims)
+    except Exception as error:  # keys and answers of whatever type
+        problems.append(("raises", f"raises {type(error).__name__}: {error}"))
+    return problems, answer
+
+
+def _plain(answer: Any) -> Any:
+    """Something of an answer that can be compared, where NaN is like NaN."""
+    return repr(answer)
+
+
+def _smallest(make: Callable[[], Any], kind: str, scenario: Scenario, claims: Claims, rule: str) -> Finding | None:
+    """The same rule broken with fewer jobs, by a policy that has seen nothing else; None if it cannot be repeated."""
+    best: Finding | None = None
+    smaller: Iterable[Scenario] = [scenario]
+    while True:
+        for candidate in smaller:
+            problems, answer = _problems(make(), kind, candidate, claims)
+            if any(name == rule for name, _ in problems):
+                best = _finding(rule, problems, candidate, answer)
+                smaller = candidate.smaller()
+                break
+        else:
+            return best
+
+
+def _finding(rule: str, problems: list[Problem], scenario: Scenario, answer: Any) -> Finding:
+    what = next(what for name, what in problems if name == rule)
+    return Finding(rule, what, str(scenario), "" if answer is None and rule == "raises" else told(answer))
+
+
+# Planning strategies.
+
+
+def _check_strategy(strategy: Any) -> tuple[int, list[Finding]]:
+    found: dict[str, Finding] = {}
+    more = needed(strategy)
+    if more:
+        what = f"needs {' and '.join(more)} beside a law and costs, which nobody gives it by name"
+        return 0, [Finding("arguments", what)]
+    cases = list(plan_cases(strategy))
+    for case in cases:
+        for rule, what in _plan_problems(strategy, case):
+            found.setdefault(rule, Finding(rule, what, case.words))
+    return len(cases), list(found.values())
+
+
+def _plan_problems(strategy: Any, case: PlanCase) -> Iterator[Problem]:
+    before, given = copy.deepcopy(case.source), copy.deepcopy(case.source)
+    try:
+        plan, again = strategy(given, case.costs), strategy(case.source, case.costs)
+    except Exception as error:  # whatever the plug-in raises is what its author wants to read
+        yield "raises", f"raises {type(error).__name__}: {error}"
+        return
+    if hasattr(before, "tobytes") and before.tobytes() != given.tobytes():
+        yield "view", "changes the runs that it is given"
+    problems = list(judge_plan(case, plan))
+    yield from problems
+    if not problems and plan != again:
+        yield "deterministic", "is not reproducible: asked again it makes another plan"

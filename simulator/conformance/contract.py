@@ -1,0 +1,41 @@
+"""The contract: what a policy may claim, what a problem is, and answers in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from policies.port import Start
+from simulator.answers import described
+
+__all__ = ["Claims", "Problem", "told"]
+
+#: The rule that is broken, and what happened.
+Problem = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Claims:
+    """What a policy claims beyond the contract.
+
+    Attributes
+    ----------
+    head
+        It never delays the first job that must wait.
+    runtime
+        It may look at true runtimes.
+    """
+
+    head: bool = False
+    runtime: bool = False
+
+
+def told(answer: Any) -> str:
+    """An answer in words."""
+    if isinstance(answer, list | tuple):
+        return ", ".join(told(item) for item in answer) or "nothing"
+    if isinstance(answer, dict):
+        return "; ".join(f"{key}: {told(value)}" for key, value in answer.items())
+    if isinstance(answer, Start) and answer.draws:
+        return f"{described(answer)[:-1]}, draws={answer.draws!r})"
+    return described(answer)

@@ -1,0 +1,48 @@
+"""Expansions: which running malleable jobs may grow, and what they may not delay."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from policies.backfilling import Easy
+from policies.port import TOLERANCE
+from simulator.answers import described, growth_problem
+from simulator.conformance.contract import Claims, Problem
+from simulator.conformance.scenario import Running, Scenario, View
+from workloads.units import SECOND
+
+__all__ = ["ask_expansion", "judge_expansion"]
+
+
+def ask_expansion(expansion: Any, view: View) -> Any:
+    """What it makes of the machine and of what EASY has promised."""
+    return expansion(view, Easy().promises(View(view.scenario)))
+
+
+def judge_expansion(expansion: Any, scenario: Scenario, actions: Any, claims: Claims) -> Iterator[Problem]:
+    if not isinstance(actions, list | tuple):
+        yield "action", f"must answer with a list of Expand, not {type(actions).__name__}"
+        return
+    runs: dict[Any, Running] = {run.job_id: run for run in scenario.running}
+    free = scenario.free
+    for action in actions:
+        run = runs.get(getattr(action, "job_id", None))
+        problem = growth_problem(action, run, free)
+        if problem or run is None:
+            yield "growth", f"{described(action)}: {problem}"
+            return
+        ready = max(scenario.now, run.start + run.setup)
+        end = ready + -(-(run.expected_end - ready) * run.nodes // (run.nodes + action.nodes))
+        runs[run.job_id] = replace(run, nodes=run.nodes + action.nodes, expected_end=max(scenario.now, end))
+        free -= action.nodes
+    if actions and not scenario.reservations:
+        grown = replace(scenario, running=tuple(runs.values()))
+        later = {item.job_id: item.at for item in Easy().promises(View(grown))}
+        for promise in Easy().promises(View(scenario)):
+            at = later.get(promise.job_id, promise.at)
+            if at > promise.at + TOLERANCE:
+                times = f"from {promise.at / SECOND:g} s to {at / SECOND:g} s"
+                yield "promise", f"delays job {promise.job_id}, to which a start was promised: {times}"
+                return

@@ -1,0 +1,105 @@
+"""Planning strategies: plans that grow, end somewhere, cost something finite, and are the same the next time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from simulator.conformance.contract import Problem
+from workloads.errors import InputError
+
+if TYPE_CHECKING:
+    from policies.planning.costs import CostModel
+
+__all__ = ["PlanCase", "judge_plan", "needed", "plan_cases"]
+
+
+@dataclass(frozen=True, eq=False)
+class PlanCase:
+    """What a plan is asked for.
+
+    Attributes
+    ----------
+    source
+        A law of the runtime, or past runs [s].
+    costs
+        Prices and durations.
+    words
+        Both, to be read.
+    longest
+        The longest runtime that is possible or has been seen [s].
+    """
+
+    source: Any
+    costs: CostModel
+    words: str
+    longest: float
+
+
+def plan_cases(strategy: Any) -> Iterator[PlanCase]:
+    """Laws and past runs; past runs only for strategies that look at the last ``k`` of them, as everywhere."""
+    from inspect import signature
+
+    from policies.planning.costs import CostModel
+    from workloads.laws import from_samples
+    from workloads.laws.named import lognormal, uniform
+
+    sources: list[tuple[str, Any, float]] = []
+    runs = np.array([1800.0, 3600.0, 3600.0, 5400.0, 900.0])
+    if "k" in signature(strategy).parameters:
+        sources += [("past runs of 3600 s", np.array([3600.0]), 3600.0), ("past runs of 900 to 5400 s", runs, 5400.0)]
+    sources += [
+        ("runtimes uniform from 600 s to 3600 s", uniform(600.0, 3600.0), 3600.0),
+        ("runtimes as 900, 1800, 3600, 3600 and 5400 s were", from_samples(runs), 5400.0),
+        ("runtimes always 3600 s", from_samples(np.array([3600.0])), 3600.0),
+        ("runtimes lognormal with mean 3600 s and deviation 1800 s", lognormal(8.077, 0.472), 20000.0),
+    ]
+    prices = [
+        ("reserved time", CostModel()),
+        ("checkpoint and restart 60 s", CostModel(checkpoint=60.0, restart=60.0)),
+        ("alpha 0.95, beta 1, gamma 3780 s, checkpoint 300 s", CostModel(0.95, 1.0, 3780.0, 300.0, 300.0)),
+    ]
+    for words, source, longest in sources:
+        for price, costs in prices:
+            yield PlanCase(source, costs, f"{words}; {price}", longest)
+
+
+def needed(strategy: Any) -> list[str]:
+    """What a strategy needs beside a law and costs, without which nobody can call it by its name."""
+    from inspect import signature
+
+    parameters = list(signature(strategy).parameters.values())[2:]
+    return [
+        item.name
+        for item in parameters
+        if item.default is item.empty and item.kind in (item.KEYWORD_ONLY, item.POSITIONAL_OR_KEYWORD)
+    ]
+
+
+def judge_plan(case: PlanCase, plan: Any) -> Iterator[Problem]:
+    """What is wrong with a plan."""
+    from policies.planning.plan import ReservationPlan
+
+    if not isinstance(plan, ReservationPlan):
+        yield "plan", f"must answer with a ReservationPlan, not {type(plan).__name__}"
+        return
+    if plan.costs != case.costs:
+        yield "costs", f"made the plan for {plan.costs}, and was asked for {case.costs}"
+    milestones = np.asarray(plan.milestones)
+    if not (np.isfinite(milestones).all() and (milestones > 0).all() and (np.diff(milestones) > 0).all()):
+        yield "increasing", f"the milestones do not increase: {milestones.tolist()}"
+        return
+    try:
+        whole = plan.extended(case.longest)
+        paid = plan.cost_of([case.longest])
+        expected = plan.expected_cost(case.source) if hasattr(case.source, "sf") else 0.0
+    except (InputError, ArithmeticError, ValueError) as error:
+        yield "cover", f"the plan does not reach a runtime of {case.longest:g} s: {error}"
+        return
+    if whole.milestones[-1] < case.longest or not np.isfinite([paid[0], expected]).all():
+        yield "cover", f"the plan ends at {whole.milestones[-1]:g} s, before the longest runtime of {case.longest:g} s"
+    if len(milestones) > 100_000:
+        yield "length", f"the plan has {len(milestones):,} reservations"
