@@ -16,6 +16,7 @@ import pandas as pd  # noqa: F401
 import scipy.stats  # noqa: F401
 from numpydoc.numpydoc import mangle_signature
 from pygments.lexer import RegexLexer
+from pygments.lexers.special import TextLexer
 from pygments.token import Generic, Text
 from sphinx.application import Sphinx
 from sphinx.util.inspect import object_description, stringify_signature
@@ -190,6 +191,7 @@ class Console(RegexLexer):
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
     app.add_lexer("console", Console)
+    app.add_lexer("csv", TextLexer)  # GitHub knows it
     app.connect("autodoc-process-docstring", undocumented, priority=400)  # before numpydoc
     app.connect("autodoc-process-signature", signature)
     for listener in app.events.listeners["autodoc-process-signature"]:
