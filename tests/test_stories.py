@@ -184,8 +184,8 @@ Times are hours:minutes since the first submit of the simulation.
 
 Why it waited 10 min again, from 00:20 on:
   10 min  Fewer than 4 nodes were idle. Of the machine's nodes, 50 % ran
-          on-demand jobs that came meanwhile (3); 40 % ran jobs that had started
-          before it came (1); 10 % were idle.
+          on-demand jobs that started meanwhile (3); 40 % ran jobs that had
+          started before it came (1); 10 % were idle.
 
 It lent 3 nodes to on-demand job 3 at 00:20; all came back to it at 00:30."""
     )
@@ -236,7 +236,7 @@ Times are hours:minutes since the first submit of the simulation.
 
 Why it waited 10 min again, from 00:45 on:
   10 min  Fewer than 3 nodes were idle. Of the machine's nodes, 80 % ran
-          on-demand jobs that came meanwhile (2); 20 % were idle."""
+          on-demand jobs that started meanwhile (2); 20 % were idle."""
     )
 
 
@@ -340,8 +340,8 @@ Why it waited 25 min:
   15 min  4 nodes or more were idle, but too many of them were held for
           on-demand job 2.
   10 min  Fewer than 4 nodes were idle. Of the machine's nodes, 60 % ran jobs
-          that had started before it came (1); 40 % ran on-demand jobs that came
-          meanwhile (2)."""
+          that had started before it came (1); 40 % ran on-demand jobs that
+          started meanwhile (2)."""
         in text
     )
 
@@ -388,6 +388,7 @@ def test_without_decisions_a_story_says_what_it_does_not_know() -> None:
     assert "promised" not in text.replace("What was promised", "")
     assert "spared" not in text
     assert "some of which on-demand job 3 gave back" in text
+    assert "Room was made by job 2 (preempted)." in str(explain(simulate(PREEMPT, 10, "N-PAA"), 3))
     assert text.endswith("was not recorded with this run; 'holdfast run --events' does so.")
     with pytest.raises(InputError, match="has no event log"):
         explain(simulate(PREEMPT, 10, "N-PAA", events=False), 2)

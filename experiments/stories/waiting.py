@@ -178,7 +178,7 @@ def _occupied(occupancy: tuple[Occupancy, ...], whole: int, most: int | None) ->
         what = {
             "before": "jobs that had started before it came",
             "ahead": "jobs from before it in the queue",
-            "on-demand": "on-demand jobs that came meanwhile",
+            "on-demand": "on-demand jobs that started meanwhile",
             "passed": "jobs from behind it in the queue",
         }[item.kind]
         names = listed([str(job_id) for job_id in item.jobs], most)
