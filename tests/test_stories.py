@@ -484,3 +484,19 @@ def test_a_plugin_gives_its_reasons_and_is_judged_by_the_losses(plugins: None) -
     )
     assert "It started at once on 4 nodes, in its turn. The policy says: 10 nodes were free." in flat(text)
     assert "promised" not in text
+
+
+def test_a_failure_and_a_window_are_told_by_their_names() -> None:
+    from workloads.outages import Outage, OutageKind
+
+    # Five nodes fail at 10 under job 1. Job 2 waits for the window from 40 to 60 to be over, though all nodes are free.
+    jobs = [rigid(1, 0, 5, 20 * MINUTE), rigid(2, 35 * MINUTE, 10, 20 * MINUTE)]
+    outages = [
+        Outage(OutageKind.FAILURE, 10 * MINUTE, 20 * MINUTE, 5, place=0.5),
+        Outage(OutageKind.MAINTENANCE, 40 * MINUTE, 60 * MINUTE, 10, name="monthly"),
+    ]
+    first = flat(told(jobs, "baseline", 1, outages=outages))
+    assert "00:10 It was preempted on 5 nodes (failure 1). It lost 0.833 node-hours" in first
+    second = flat(told(jobs, "baseline", 2, outages=outages))
+    assert "20 min Fewer than 10 nodes were idle. Of the machine's nodes, 100 % were out of service." in second
+    assert "5 min 10 nodes or more were free and it stood first, but an outage was to come" in second

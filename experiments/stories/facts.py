@@ -184,8 +184,8 @@ class Facts:
         As in the table of jobs.
     told
         Whether decisions were recorded: without them there are no promises, loans and overheads.
-    outages
-        Whether the machine had outages.
+    windows
+        Whether there were outages that a rule has to leave nodes for: maintenance, advance reservations.
     waits, runs, loans, on_demand, others
         What happened.
     """
@@ -209,7 +209,7 @@ class Facts:
     shrinks: int
     lost: NodeTicks
     told: bool
-    outages: bool
+    windows: bool
     waits: tuple[Wait, ...]
     runs: tuple[Run, ...]
     loans: tuple[Loan, ...]
