@@ -358,6 +358,18 @@ def test_a_stochastic_job_tells_each_of_its_reservations() -> None:
     assert "Reservation 2, of 1 h 30 min, was long enough: the job completed." in text
 
 
+def test_many_changes_of_the_size_are_cut() -> None:
+    # Seven on-demand jobs, one after the other, each take and give back 2 of its nodes.
+    guests = [on_demand(number, number * 10 * MINUTE, 2, 5 * MINUTE) for number in range(2, 9)]
+    story = explain(simulate([malleable(1, 0, 10, 200 * MINUTE, min_nodes=2), *guests], 10, "N-SPAA"), 1)
+    text = flat(str(story))
+    assert "00:20 It shrank from 10 to 8 nodes" in text
+    assert "00:25 It expanded from 8 to 10 nodes" in text
+    assert "00:30 Its size then changed 10 more times, between 8 and 10 nodes." in text
+    assert "01:25 It expanded from 8 to 10 nodes: on-demand job 8 gave 2 nodes back." in text
+    assert story.at_length().count("It shrank from 10 to 8") == 7
+
+
 # -- what is not known ------------------------------------------------------------------------------------------
 
 
