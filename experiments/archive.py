@@ -60,7 +60,7 @@ _RESERVATION = {
     **dict.fromkeys(_TICKS, number),
 }
 #: The events with which a job is over.
-_LAST = ("complete", "kill")
+_LAST = ("complete", "kill", "cancel")
 
 
 def read_recording(directory: str | Path, mechanism: str | None = None, *, events: bool = True) -> Recording:
@@ -164,7 +164,7 @@ def simulated_jobs(directory: Path, told: Mapping[str, Any]) -> Sequence[Job]:
     from workloads.jobtable import read_job_table
 
     kept = told.get(JOB_TABLE)
-    if kept is None and "format" in told["input"] and "preparation" in told:
+    if kept is None and "format" in told["input"] and ("preparation" in told or "life" in told):
         kept = "jobs.csv"  # made from a trace
     if kept is not None:
         path = directory / Path(str(kept)).name

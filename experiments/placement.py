@@ -56,8 +56,8 @@ class Span(NamedTuple):
     nodes
         Numbers from 0, as half-open ranges, ascending.
     ending
-         The event that ended the run here: ``complete``, ``kill``, ``preempt``, ``expire`` or ``cancel``. Empty where
-         it goes on in another span, and of other nodes.
+        The event that ended the run here: ``complete``, ``kill``, ``preempt``, ``expire`` or ``cancel``. Empty where
+        it goes on in another span, and of other nodes.
     """
 
     kind: str
@@ -320,7 +320,6 @@ def _cancel(machine: _Machine, entry: Entry) -> None:
     """A job is withdrawn: while it runs, while it gathers its nodes, or before it has any."""
     _end(machine, entry)
     _give_up(machine, entry)
-    machine.gathering.pop(entry.job_id, None)
 
 
 #: What an event of the log does to the nodes; others do nothing. A further kind of holder adds its own events here.
@@ -334,12 +333,12 @@ _EVENTS: dict[str, Callable[[_Machine, Entry], None]] = {
     "complete": _end,
     "kill": _end,
     "cancel": _cancel,
-    "withdraw": _give_up,
     "notice": _notice,
     "reserve": _reserve,
     "gather": _gather,
     "wait": _give_up,
     "time-out": _give_up,
+    "withdraw": _give_up,
     "close": _give_up,
     "down": _down,
     "up": _up,

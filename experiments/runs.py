@@ -1,16 +1,16 @@
-"""Runs: what each job did from a start to the next end, from the event log alone."""
+"""Runs: what each job did from a start to the next end, from the event log."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
+from experiments.recording import Recording
 from simulator.eventlog import Entry
 
 __all__ = ["ENDINGS", "Run", "runs_of"]
 
 #: The events that end a run.
-ENDINGS = ("complete", "kill", "preempt", "expire")
+ENDINGS = ("complete", "kill", "preempt", "expire", "cancel")
 
 
 class Run(NamedTuple):
@@ -21,7 +21,7 @@ class Run(NamedTuple):
     job_id, number
         Whose, and which of the job's, from 1. Of a stochastic job each reservation is a run.
     start, end
-        Ticks of the simulated clock; a warning is part of the run.
+        Ticks of the simulated clock; a warning is part of the run, and so is what was before the replay began.
     node_ticks
         Nodes times ticks.
     nodes
@@ -40,28 +40,32 @@ class Run(NamedTuple):
     ending: str
 
 
-def runs_of(entries: Iterable[Entry]) -> dict[int, list[Run]]:
+def runs_of(recording: Recording) -> dict[int, list[Run]]:
     """The runs of each job that ever started, in the order of their starts.
 
     Parameters
     ----------
-    entries
-        An event log.
+    recording
+        With its event log.
     """
     found: dict[int, list[Run]] = {}
     # Of runs that go on: the entry of the start, the last change of its nodes, node-ticks up to it, and nodes since.
     open_runs: dict[int, tuple[Entry, int, int, int]] = {}
-    for entry in entries:
+    for entry in recording.with_events().entries:
         event, job_id = entry.event, entry.job_id
         if event == "start":
-            open_runs[job_id] = entry, entry.time, 0, entry.after
+            start, since = entry.time, recording.record[job_id].start
+            # A job that was running when the replay began is logged as started then.
+            if job_id not in found and since is not None:
+                start = since - recording.origin
+            open_runs[job_id] = entry._replace(time=start), start, 0, entry.after
         elif event in ("shrink", "expand"):
-            start, since, spent, nodes = open_runs[job_id]
-            open_runs[job_id] = start, entry.time, spent + nodes * (entry.time - since), entry.after
-        elif event in ENDINGS:
-            start, since, spent, nodes = open_runs.pop(job_id)
+            begun, changed, spent, nodes = open_runs[job_id]
+            open_runs[job_id] = begun, entry.time, spent + nodes * (entry.time - changed), entry.after
+        elif event in ENDINGS and job_id in open_runs:
+            begun, changed, spent, nodes = open_runs.pop(job_id)
             before = found.setdefault(job_id, [])
-            spent += nodes * (entry.time - since)
+            spent += nodes * (entry.time - changed)
             number = len(before) + 1
-            before.append(Run(job_id, number, start.time, entry.time, spent, start.after, start.cause, event))
+            before.append(Run(job_id, number, begun.time, entry.time, spent, begun.after, begun.cause, event))
     return found

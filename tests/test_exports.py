@@ -27,9 +27,10 @@ from policies.mechanism import BASELINE, MECHANISMS
 from policies.planning.costs import CostModel
 from policies.planning.plan import ReservationPlan
 from simulator import Result, simulate
+from tests.life_strategies import lively_mixes
 from tests.outage_strategies import outages_for
 from tests.shared_data import trace_file
-from tests.strategies import Table, job_tables
+from tests.stochastic_strategies import Mix
 from tests.support import malleable, on_demand, rigid, stochastic
 from workloads.assignment import Assignment, assign
 from workloads.errors import InputError
@@ -39,7 +40,7 @@ from workloads.swf import read_swf
 from workloads.units import SECOND, to_ticks
 
 NAMES = [BASELINE, *(mechanism.slug for mechanism in MECHANISMS)]
-ENDS = ("preempt", "expire", "complete", "kill")
+ENDS = ("preempt", "expire", "complete", "kill", "cancel")
 JOBS = [
     rigid(1, 1000.5, 6, 7200, 9000, setup=300, interval=1500, cost=60, user="ann", project="physics"),
     malleable(2, 1060, 6, 9000, 12000, min_nodes=2, setup=120, user="bob"),
@@ -51,7 +52,7 @@ JOBS = [
     rigid(8, 2800, 2, 1500),
 ]
 small = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-tables = job_tables(max_jobs=14)
+tables = lively_mixes(max_jobs=14)
 mechanisms = st.sampled_from(NAMES)
 
 
@@ -61,17 +62,21 @@ def result(request: pytest.FixtureRequest) -> Result:
 
 
 def occupied(result: Result) -> dict[int, list[list[tuple[int, int, int]]]]:
-    """The runs of each job by its entries alone: each a list of (start, end, nodes) between changes."""
+    """The runs of each job by its entries: each a list of (start, end, nodes) between changes."""
     now: dict[int, tuple[int, int]] = {}
     runs: dict[int, list[list[tuple[int, int, int]]]] = defaultdict(list)
+    early = {job.job_id: to_ticks(job.running_since) for job in result.table if job.running_since is not None}
     for entry in result.entries:
+        time = entry.time
         if entry.event == "start":
+            if not runs[entry.job_id] and entry.job_id in early:
+                time = early[entry.job_id] - result.origin
             runs[entry.job_id].append([])
-        elif entry.event in ("shrink", "expand", *ENDS):
-            since, nodes = now[entry.job_id]
-            runs[entry.job_id][-1].append((since, entry.time, nodes))
+        elif entry.event in ("shrink", "expand", *ENDS) and entry.job_id in now:
+            since, nodes = now.pop(entry.job_id)
+            runs[entry.job_id][-1].append((since, time, nodes))
         if entry.event in ("start", "shrink", "expand"):
-            now[entry.job_id] = entry.time, entry.after
+            now[entry.job_id] = time, entry.after
     return runs
 
 
@@ -110,8 +115,8 @@ def test_swf_is_read_back(result: Result, tmp_path: Path) -> None:
 
 @small
 @given(table=tables, mechanism=mechanisms)
-def test_partial_executions_tell_when_a_job_ran(tmp_path: Path, table: Table, mechanism: str) -> None:
-    result = simulate(table.jobs, table.nodes, mechanism)
+def test_partial_executions_tell_when_a_job_ran(tmp_path: Path, table: Mix, mechanism: str) -> None:
+    result = simulate(table.jobs, table.nodes, mechanism, plans=table.plans)
     if not result.entries:
         return
     path = tmp_path / "out.swf"
@@ -121,7 +126,8 @@ def test_partial_executions_tell_when_a_job_ran(tmp_path: Path, table: Table, me
     header = [line for line in path.read_text().splitlines() if line.startswith(";")]
     assert {f"; MaxRecords: {len(lines)}", "; Preemption: Double", f"; MaxNodes: {table.nodes}"} <= set(header)
     runs = occupied(result)
-    submits = [to_ticks(float(line[1])) for line in lines if line[10] in "01"]
+    summaries = [line for line in lines if line[10] in "015"]
+    submits = [to_ticks(float(line[1])) for line in summaries]
     assert submits == sorted(submits)
     for record in result.records:
         own = [line for line in lines if int(line[0]) == record.job_id]
@@ -132,9 +138,13 @@ def test_partial_executions_tell_when_a_job_ran(tmp_path: Path, table: Table, me
         summary, *parts = own
         spans = [(run[0][0] + result.origin, run[-1][1] + result.origin) for run in runs[record.job_id]]
         assert len(parts) == (len(spans) if len(spans) > 1 else 0)
-        assert summary[10] == "1"
-        assert [line[10] for line in parts] == (["2"] * (len(parts) - 1) + ["3"] if parts else [])
+        assert summary[10] == {"completed": "1", "killed": "0", "cancelled": "5"}[record.status]
+        last = "3" if record.status == "completed" else "4"
+        assert [line[10] for line in parts] == (["2"] * (len(parts) - 1) + [last] if parts else [])
         assert to_ticks(float(summary[3])) == sum(end - start for start, end in spans)
+        if not spans:
+            assert (to_ticks(float(summary[2])), summary[4]) == (record.end - record.submit, "-1")
+            continue
         # Only the first part has a submit; the others wait since the end of the one before.
         assert [line[1] for line in parts] == ([summary[1]] + ["-1"] * (len(parts) - 1) if parts else [])
         clock, found = record.submit, []
@@ -143,13 +153,15 @@ def test_partial_executions_tell_when_a_job_ran(tmp_path: Path, table: Table, me
             clock = start + to_ticks(float(line[3]))
             found.append((start, clock))
         assert found == spans
-        assert clock == record.end
+        assert clock == record.end if record.status != "cancelled" else clock <= record.end
         node_ticks = sum((end - start) * nodes for run in runs[record.job_id] for start, end, nodes in run)
         ticks = sum(end - start for start, end in spans)
-        assert abs(int(summary[4]) - node_ticks / ticks) <= 0.5
-    trace = read_swf(path)
-    assert len(trace.jobs) == len(submits)
-    assert trace.excluded.get("partial record of the job above", 0) == len(lines) - len(submits)
+        assert abs(int(summary[4]) - node_ticks / ticks) <= 0.5 if ticks else summary[4] == "-1"
+    ran = sum(float(line[3]) > 0 for line in summaries)
+    if ran:
+        trace = read_swf(path)
+        assert len(trace.jobs) == ran
+        assert trace.excluded.get("partial record of the job above", 0) == len(lines) - len(summaries)
 
 
 def test_a_reservation_is_a_partial_execution(tmp_path: Path) -> None:
@@ -188,16 +200,17 @@ def nodes_of(text: str) -> list[int]:
 @small
 @given(data=st.data(), table=tables, mechanism=mechanisms)
 def test_batsim_lines_are_what_batsim_says_of_them(
-    tmp_path: Path, data: st.DataObject, table: Table, mechanism: str
+    tmp_path: Path, data: st.DataObject, table: Mix, mechanism: str
 ) -> None:
     outages = data.draw(outages_for(table.jobs, table.nodes)) if data.draw(st.booleans()) else []
-    result = simulate(table.jobs, table.nodes, mechanism, outages=outages)
+    result = simulate(table.jobs, table.nodes, mechanism, plans=table.plans, outages=outages)
     if not result.entries:
         return
     path = tmp_path / "out_jobs.csv"
     export_result(result, path)
     assert path.read_text().partition("\n")[0] == ",".join(COLUMNS)
-    rows = rows_of(path)
+    rejected = [row for row in rows_of(path) if row["final_state"] == "REJECTED"]
+    rows = [row for row in rows_of(path) if row["final_state"] != "REJECTED"]
     ticks = [{key: to_ticks(float(row[key])) for key in COLUMNS if key.endswith("_time")} for row in rows]
     on_node: dict[int, list[tuple[int, int]]] = defaultdict(list)
     steps: Counter[int] = Counter()
@@ -227,18 +240,27 @@ def test_batsim_lines_are_what_batsim_says_of_them(
     for node, taken in on_node.items():
         assert 0 <= node < table.nodes
         assert all(before[1] <= after[0] for before, after in pairwise(sorted(taken)))
-    busy = 0
     for sample, after in pairwise(result.samples):
-        busy += steps.pop(sample[0], 0)
-        assert sample[0] == after[0] or busy == sample[1]
-    final = {row["job_id"].partition("#")[0]: row for row in rows}
+        if sample[0] < after[0]:
+            assert sum(change for time, change in steps.items() if time <= sample[0]) == sample[1]
+    final = {row["job_id"].partition("#")[0]: row for row in [*rows, *rejected]}
+    # What ended before the replay began, or as soon as it did, was never on nodes.
+    opened = (result.begin or result.origin) - result.origin
+    runs = occupied(result)
+    ever = {str(job) for job in runs if any(end > max(start, opened) for own in runs[job] for start, end, _ in own)}
+    assert {row["job_id"] for row in rejected} == {str(r.job_id) for r in result.records if r.submit is not None} - ever
     for record in result.records:
         assert (str(record.job_id) in final) == (record.submit is not None)
-        if record.end is not None:
-            row = final[str(record.job_id)]
+        if record.submit is None:
+            continue
+        row = final[str(record.job_id)]
+        assert (row["profile"], int(row["requested_number_of_resources"])) == (record.type, record.nodes)
+        if record.status == "cancelled":
+            assert row["final_state"] in ("REJECTED", "COMPLETED_KILLED") or row["profile"] == "stochastic"
+            assert row["success"] == "0"
+        else:
             assert to_ticks(float(row["finish_time"])) == record.end
             assert (row["success"], row["final_state"]) == ("1", "COMPLETED_SUCCESSFULLY")
-            assert (row["profile"], int(row["requested_number_of_resources"])) == (record.type, record.nodes)
 
 
 def test_batsim_states(tmp_path: Path) -> None:
@@ -451,10 +473,10 @@ def test_the_validator_finds_faults() -> None:
 @small
 @given(data=st.data(), table=tables, mechanism=mechanisms)
 def test_perfetto_traces_are_legal_and_complete(
-    tmp_path: Path, data: st.DataObject, table: Table, mechanism: str
+    tmp_path: Path, data: st.DataObject, table: Mix, mechanism: str
 ) -> None:
     outages = data.draw(outages_for(table.jobs, table.nodes)) if data.draw(st.booleans()) else []
-    result = simulate(table.jobs, table.nodes, mechanism, outages=outages)
+    result = simulate(table.jobs, table.nodes, mechanism, plans=table.plans, outages=outages)
     if not result.entries:
         return
     export_result(result, tmp_path / "trace.json")
@@ -508,7 +530,8 @@ def test_perfetto_traces_are_legal_and_complete(
     logged = Counter(entry.event for entry in result.entries if kinds.get(entry.job_id) is JobType.ON_DEMAND)
     assert instants["preempted"] == sum(entry.event == "preempt" for entry in result.entries)
     assert instants["arrival"] == logged["submit"]
-    assert all(instants[name] == logged[name] for name in ("notice", "time-out", "wait", "gather"))
+    assert all(instants[name] == logged[name] for name in ("notice", "time-out", "wait", "gather", "withdraw"))
+    assert instants["withdrawn"] == sum(entry.event == "cancel" and entry.before > 0 for entry in result.entries)
 
 
 def test_a_resized_and_warned_run_tells_of_it(tmp_path: Path) -> None:

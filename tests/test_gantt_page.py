@@ -131,11 +131,21 @@ def test_columns_are_the_result_in_seconds() -> None:
     assert {sum(level[place] for level in use["levels"]) for place in range(len(times))} == {16}
 
 
+def test_causes_name_jobs_and_nothing_else() -> None:
+    jobs = [rigid(1, 0, 8, 3600), on_demand(2, 100, 2, 60)]
+    outage = Outage(OutageKind.FAILURE, 500, 600, 1, place=0.5, name="no. 2")
+    log = columns_of(Recording.of(simulate(jobs, 8, "N-PAA", outages=[outage]), jobs))["log"]
+    told = {(log["causes"][cause], other) for cause, other in zip(log["cause"], log["other"], strict=True)}
+    assert {("for #", 2), ("returned by #", 2), ("failure 1 (no. 2)", 0)} <= told
+    assert all(("#" in cause) == (other != 0) for cause, other in told)
+
+
 def test_a_window_leaves_out_what_is_not_in_it() -> None:
     columns = columns_of(recorded(), Window("2022-03-02", "2022-03-03"))
     assert columns["jobs"]["id"] == [7]
     assert (columns["base"], columns["length"]) == (NOON + 12 * 3600, 86400)
     assert columns["jobs"]["start"] == [18 * 3600]
+    assert columns_of(recorded(), Window(0, "1h"))["jobs"]["id"] == [1, 2, 3, 4]
     with pytest.raises(InputError, match="no job runs in this window"):
         columns_of(recorded(), Window("2022-03-04", "2022-03-05"))
 
@@ -378,7 +388,7 @@ def test_a_point_is_what_the_placement_says(browser: Browser, page: Path) -> Non
     recording = recorded()
     spans = place_nodes(recording)
     times = sorted({round(span.start / 1e6) for span in spans} | {round(span.end / 1e6) for span in spans})
-    points = [((before + after) / 2, node + 0.5) for before, after in pairwise(times) for node in range(16)]
+    points = [((before + after) / 2, half / 2) for before, after in pairwise(times) for half in range(32)]
     seen = browser.evaluate(
         f"{json.dumps(points)}.map(([t, n]) => {{"
         " const m = holdfast.model, r = m.at(t, n), R = m.rectangles;"

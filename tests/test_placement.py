@@ -13,7 +13,9 @@ from experiments.noderanges import Ranges, common, first_fit, highest, joined, l
 from experiments.placement import DOWN, HELD, RUN, WARNED, Span, place_nodes
 from policies.mechanism import BASELINE, MECHANISMS
 from simulator import Result, simulate
+from tests.life_strategies import lively_mixes
 from tests.outage_strategies import outages_for
+from tests.stochastic_strategies import Mix
 from tests.strategies import HYBRID, Table, job_tables
 from tests.support import malleable, on_demand, rigid
 from workloads.errors import InputError, InvariantError
@@ -24,7 +26,7 @@ from workloads.units import SECOND
 NAMES = [BASELINE, *(mechanism.slug for mechanism in MECHANISMS)]
 SETS = st.sets(st.integers(0, 30))
 CHANGES = ("start", "shrink", "expand")
-ENDS = ("preempt", "expire", "complete", "kill")
+ENDS = ("preempt", "expire", "complete", "kill", "cancel")
 
 
 def told(result: Result) -> list[tuple[str, int, int, int, Ranges]]:
@@ -117,14 +119,18 @@ def holds(result: Result, spans: list[Span]) -> None:
             assert sum(size(span.nodes) for span in here if span.kind in (RUN, WARNED)) == before[1]
 
 
-@given(data=st.data(), table=job_tables(max_jobs=16), mechanism=st.sampled_from(NAMES))
+@given(data=st.data(), mix=lively_mixes(max_jobs=16), mechanism=st.sampled_from(NAMES))
 @settings(max_examples=200, deadline=None)
-def test_outages_have_nodes_of_their_own(data: st.DataObject, table: Table, mechanism: str) -> None:
-    outages = data.draw(outages_for(table.jobs, table.nodes))
-    result = simulate(table.jobs, table.nodes, mechanism, outages=outages)
+def test_whatever_happens_nodes_have_one_holder(data: st.DataObject, mix: Mix, mechanism: str) -> None:
+    """Outages, withdrawals, dependencies, jobs that run already, reservations of stochastic jobs."""
+    outages = data.draw(outages_for(mix.jobs, mix.nodes)) if data.draw(st.booleans()) else []
+    result = simulate(mix.jobs, mix.nodes, mechanism, plans=mix.plans, outages=outages)
     assume(result.entries)
     spans = place_nodes(result)
     holds(result, spans)
+    if not result.down:
+        assert not any(span.kind == DOWN for span in spans)
+        return
     ends = [*(time for time, _ in result.down[1:]), result.entries[-1].time]
     for (start, down), end in zip(result.down, ends, strict=True):
         if start < end:

@@ -18,6 +18,7 @@ from experiments.figures.heat import plot_wait_map, wait_cells
 from experiments.figures.ondemand import plot_on_demand
 from experiments.figures.queue import plot_queue
 from experiments.figures.style import save
+from experiments.figures.timeaxis import TimeAxis
 from experiments.figures.uses import plot_use
 from experiments.gantt.columns import columns_of
 from experiments.portraits import PORTRAITS
@@ -253,6 +254,27 @@ def test_windows() -> None:
     nobody = [on_demand(1, None, 2, 100, notice=0, estimated=100)]
     with pytest.raises(InputError, match="no job of this result ever ran"):
         Window().bounds(Recording.of(simulate(nobody, 2, "CUA-PAA"), nobody))
+
+
+def test_a_notice_may_come_before_the_first_submit() -> None:
+    jobs = [on_demand(1, 400, 2, 100, notice=0, estimated=300), rigid(2, 100, 2, 50)]
+    recording = Recording.of(simulate(jobs, 4, "CUA-PAA"), jobs)
+    # The simulated clock begins at the notice; a user counts from the first submit.
+    assert Window().bounds(recording) == (0, 500 * SECOND)
+    assert Window(50, "1m").bounds(recording) == (150 * SECOND, 160 * SECOND)
+
+
+def test_no_bin_is_a_rest() -> None:
+    recording = many()
+    for end in (20 * 86400, 20 * 86400 + 1000, 20 * 86400 + 20000):
+        axis = TimeAxis.of(recording, Window(0, end))
+        edges, over = axis.bins(5000)
+        assert over == "6 hours"
+        assert (edges[0], edges[-1]) == (axis.opens, axis.closes)
+        widths = np.diff(edges) / SECOND / 3600
+        assert set(widths[:-1]) == {6.0}
+        assert 3 <= widths[-1] < 9
+    assert len(TimeAxis.of(recording).bins(10)[0]) == 0
 
 
 def test_pictures_are_the_same_bytes_again(tmp_path: Path) -> None:

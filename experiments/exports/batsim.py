@@ -95,16 +95,20 @@ class BatsimExport:
                 own = spans.get(record.job_id, [])
                 if own:
                     submit = self._rounded(record.submit)
-                    yield list(_lines(recording, record, submit, self._parts(own, recording.origin)))
+                    yield list(_lines(recording, record, submit, self._parts(own, recording.origin, record.start)))
                 else:
                     yield [_rejected(recording, record)]
 
-    def _parts(self, spans: list[Span], origin: int) -> list[_Part]:
+    def _parts(self, spans: list[Span], origin: int, first: int | None) -> list[_Part]:
         """What lies between two changes of nodes, and a warning is none; without what the grid makes nothing of."""
         parts: list[_Part] = []
         for (number, nodes), same in groupby(spans, key=lambda span: (span.number, span.nodes)):
             group = list(same)
-            start, end = self._rounded(group[0].start + origin), self._rounded(group[-1].end + origin)
+            # What was running when the replay began has been so since its start.
+            begun = group[0].start + origin
+            if group[0] is spans[0] and number == 1 and first is not None:
+                begun = first
+            start, end = self._rounded(begun), self._rounded(group[-1].end + origin)
             if start < end:
                 parts.append(_Part(number, start, end, nodes, group[-1].ending))
         return [*parts[:-1], parts[-1]._replace(ending=spans[-1].ending)] if parts else []

@@ -20,8 +20,8 @@ __all__ = ["EXPORTS", "Export", "export_recording", "export_result", "format_of"
 Export = Callable[[Recording, Path], str]
 
 EXPORTS: Registry[Export] = Registry("export format", "holdfast.exports", function_of("a recording and a path"))
-EXPORTS.add("swf", SwfExport(), "Standard Workload Format, a line a job; partial=true: also one for each run")
-EXPORTS.add("batsim", BatsimExport(), "Batsim's jobs.csv, with nodes, for evalys; grid=64: times rounded to 1/64 s")
+EXPORTS.add("swf", SwfExport(), "Standard Workload Format, a line a job; if partial, also one for each run")
+EXPORTS.add("batsim", BatsimExport(), "Batsim's jobs.csv, with nodes, for evalys; times to 1/grid s, 0: exact")
 EXPORTS.add("perfetto", export_perfetto, "Trace Event Format (JSON), for ui.perfetto.dev and chrome://tracing")
 EXPORTS.add("parquet", export_parquet, "a directory of Parquet tables: jobs, events, timeline, nodes")
 

@@ -34,7 +34,9 @@ _PROCESSES = {kind: number for number, kind in enumerate((*JobType, "held for on
 _HELD, _DOWN, _CALLS = list(_PROCESSES)[-3:]
 #: Threads of a process have numbers of their own, because some readers tell threads by these alone.
 _LANES = 100_000
-_CALL_EVENTS = ("notice", "submit", "time-out", "wait", "gather")
+#: Ends of runs that get a flag.
+_FLAGS = {"preempt": "preempted", "cancel": "withdrawn"}
+_CALL_EVENTS = ("notice", "submit", "time-out", "wait", "gather", "withdraw")
 
 
 def export_perfetto(recording: Recording, path: Path) -> str:
@@ -128,8 +130,8 @@ def _run_events(recording: Recording, spans: Iterable[Span], lanes: dict[str, La
     for span in spans:
         if span.kind in (RUN, WARNED):
             of_run.setdefault((span.job_id, span.number), []).append(span)
-    causes = {(e.job_id, e.time): e.cause for e in recording.entries if e.event in ("warn", "preempt")}
-    runs = [run for of_job in runs_of(recording.entries).values() for run in of_job]
+    causes = {(e.job_id, e.time): e.cause for e in recording.entries if e.event in ("warn", *_FLAGS)}
+    runs = [run for of_job in runs_of(recording).values() for run in of_job]
     for run in sorted(runs, key=lambda run: (run.start, run.end, run.job_id)):
         kind = recording.record[run.job_id].type
         lane = lanes.setdefault(kind, Lanes()).lane(run.start, run.end)
@@ -145,10 +147,9 @@ def _run_events(recording: Recording, spans: Iterable[Span], lanes: dict[str, La
                 if span.kind == WARNED:
                     about["cause"] = causes.get((span.job_id, span.start), "")
                 yield {**_complete(title, span.kind, span.start, span.end), **where, "args": about}
-        if run.ending == "preempt":
-            cause = causes.get((run.job_id, run.end), "")
-            told = {"job": run.job_id, "cause": cause}
-            yield {"name": "preempted", "cat": "preemption", "ph": "i", "s": "t", **where, "ts": run.end, "args": told}
+        if run.ending in _FLAGS:
+            told = {"job": run.job_id, "cause": causes.get((run.job_id, run.end), "")}
+            yield {"name": _FLAGS[run.ending], "cat": "end", "ph": "i", "s": "t", **where, "ts": run.end, "args": told}
 
 
 def _told(recording: Recording, run: Run, spans: list[Span]) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from experiments.runs import Run, runs_of
 from simulator.records import JobRecord
 from workloads.job import JobType
 from workloads.swflines import CONVERSION, SwfJob, number_names, write_lines
+from workloads.units import to_ticks
 
 __all__ = ["SwfExport"]
 
@@ -41,7 +42,7 @@ class SwfExport:
 
     def __call__(self, recording: Recording, path: Path) -> str:
         """Write the file; returns what it holds, in words."""
-        runs = runs_of(recording.with_events().entries)
+        runs = runs_of(recording)
         came = [record for record in recording.records if record.submit is not None]
         came.sort(key=lambda record: record.submit or 0)
         users, users_renamed = number_names([recording.job[record.job_id].user for record in came])
@@ -64,7 +65,7 @@ class SwfExport:
             job_id=job.job_id,
             submit=record.submit,
             wait=_since(record.submit, record.start if runs else record.end),
-            runtime=sum(run.end - run.start for run in runs) if runs else None,
+            runtime=sum(run.end - run.start for run in runs),
             allocated=_processors(runs),
             requested=job.nodes,
             walltime=sum(asked),
@@ -72,6 +73,8 @@ class SwfExport:
             user=user,
             group=group,
             queue=_QUEUES[job.type],
+            preceding=job.preceding,
+            think_time=None if job.think_time is None else to_ticks(job.think_time),
         )
         yield summary
         if not self.partial or len(runs) < 2:
@@ -104,7 +107,7 @@ class SwfExport:
         for kind, number in _QUEUES.items():
             yield "Queue", f"{number} {kind}"
         yield "Note", f"simulated by {CONVERSION} under {recording.mechanism}; a processor is a node"
-        yield "Note", "status 0 = killed at the requested time; queues are the types of the jobs"
+        yield "Note", "status 0 = killed at the requested time, 5 = withdrawn; queues are the types of the jobs"
         yield (
             "Note",
             "run time = sum over the runs of a job that was preempted; it ended later than submit + wait + run",

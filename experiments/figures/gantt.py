@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +39,8 @@ _LARGE = 64
 _THIN, _MANY = 400, 4000
 #: What is large: these shares of the window and of the machine.
 _WIDE, _TALL = 0.006, 0.012
+#: Width of a letter [share of the window].
+_LETTER = 0.009
 #: More notices and arrivals than this get no marks.
 _CALLS = 30
 
@@ -128,7 +131,7 @@ def _draw(
         texts.append("under warning")
     ends = [item for item in shown if item.ending == "preempt" and item.end <= axis.closes]
     if ends:
-        width = 0.5 if many else 1.6 if edge == 0.5 else 0.9
+        width = 0.35 if many else 1.6 if edge == 0.5 else 0.9
         axes.vlines(
             axis([item.end for item in ends]), [item.low for item in ends], [item.high for item in ends], color="black",
             linewidth=width, zorder=3,
@@ -190,14 +193,19 @@ def _mark_calls(
     if len(found) > _CALLS:
         return False
     color = TYPE_COLORS[JobType.ON_DEMAND]
+    free = -math.inf  # where the last name ends
     for time, job_id, arrival in found:
         at = float(axis(time))
         axes.plot(
             [at], [1.025], marker="v", markersize=4, color=color, markerfacecolor=color if arrival else "white",
             markeredgewidth=0.8, clip_on=False, transform=axes.get_xaxis_transform(),
         )  # fmt: skip
-        axes.annotate(
-            names[job_id] if arrival else f"notice {names[job_id]}", (at, 1.05), xycoords=axes.get_xaxis_transform(),
-            ha="center", va="bottom", fontsize=FONT["note"], color=color,
-        )  # fmt: skip
+        name = names[job_id] if arrival else f"notice {names[job_id]}"
+        half = _LETTER / 2 * len(name) * (axis.closes - axis.opens)
+        if time - half > free:
+            free = time + half
+            axes.annotate(
+                name, (at, 1.05), xycoords=axes.get_xaxis_transform(), ha="center", va="bottom", fontsize=FONT["note"],
+                color=color,
+            )  # fmt: skip
     return bool(found)

@@ -17,6 +17,7 @@ from experiments.figures.style import (
     dress,
     legend_above,
     mechanism_name,
+    name_mechanisms,
     new_figure,
     panel_letters,
 )
@@ -200,7 +201,7 @@ def draw_accounting(rows: Sequence[Mapping[str, Any]]) -> Figure:
     _stack(right, shares, _OVERHEADS, 1.08 * top or 1.0)
     dress(left, x="Share of node-hours (%)", title="Everything", grid="x")
     dress(right, x="Share of node-hours (%)", title="Neither compute nor idle", grid="x")
-    left.set_yticks(range(len(rows)), [mechanism_name(str(row["mechanism"])) for row in rows])
+    name_mechanisms(left, [str(row["mechanism"]) for row in rows])
     left.set_ylim(len(rows) - 0.45, -0.55)
     for axes in (left, right):
         axes.tick_params(axis="y", length=0)

@@ -6,7 +6,16 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from experiments.figures.style import FONT, INK, PAGE, dress, mechanism_color, mechanism_name, new_figure, panel_letters
+from experiments.figures.style import (
+    FONT,
+    INK,
+    PAGE,
+    dress,
+    mechanism_color,
+    name_mechanisms,
+    new_figure,
+    panel_letters,
+)
 from policies.mechanism import BASELINE
 from workloads.errors import InputError
 
@@ -102,8 +111,7 @@ def _bars(axes: Axes, metric: Metric, names: Sequence[str], values: Sequence[flo
     # Room for the digits behind the longest bar.
     axes.set_xlim(0, 1.27 * top)
     axes.set_ylim(len(names) - 0.45, -0.55)
-    axes.set_yticks(places, [mechanism_name(name) for name in names])
-    axes.tick_params(axis="y", length=0)
+    name_mechanisms(axes, names)
     if metric.whole:
         axes.set_xticks([0, 50, 100])
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,7 +27,9 @@ __all__ = [
     "dress",
     "legend_above",
     "mechanism_color",
+    "mechanism_label",
     "mechanism_name",
+    "name_mechanisms",
     "new_figure",
     "panel_letters",
     "save",
@@ -94,6 +97,33 @@ def mechanism_name(slug: str) -> str:
     ('CUA&SPAA', 'baseline')
     """
     return slug.replace("-", "&") if slug in _MECHANISM_COLORS else slug
+
+
+def mechanism_label(slug: str, most: int = 20) -> str:
+    """The same for beside an axis: a longer name, as that of a plug-in, is broken into lines.
+
+    >>> mechanism_label("CUA-SPAA"), mechanism_label("CUA-my.long_module:Mine weight=2")
+    ('CUA&SPAA', 'CUA-my.long_module:\\nMine weight=2')
+    """
+    name = mechanism_name(slug)
+    if len(name) <= most:
+        return name
+    lines = [""]
+    for part in re.findall(r"[^: ]+[: ]?", name):
+        if lines[-1] and len(lines[-1] + part.rstrip()) > most:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def name_mechanisms(axes: Axes, slugs: Sequence[str]) -> None:
+    """Label the rows of a panel with mechanisms; where one needs two lines, they are close and small."""
+    labels = [mechanism_label(slug) for slug in slugs]
+    axes.set_yticks(range(len(labels)), labels)
+    axes.tick_params(axis="y", length=0)
+    for text in axes.get_yticklabels():
+        if "\n" in text.get_text():
+            text.set(fontsize=FONT["note"], linespacing=0.9)
 
 
 def new_figure(width: float, height: float) -> Figure:

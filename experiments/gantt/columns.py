@@ -30,7 +30,8 @@ KINDS = (RUN, WARNED, HELD, DOWN)
 _BOUND = 10 * SECOND
 #: How jobs end; the last before they start.
 _STATUS = ("completed", "killed", "cancelled", "withdrawn")
-_NUMBER = re.compile(r"\d+")
+#: Causes that name a job; outages have names of their own.
+_NAMING = re.compile(r"(?:(?:planned )?for |returned by )(\d+)|(\d+) arrived")
 
 
 def columns_of(recording: Recording, window: Window | None = None) -> dict[str, Any]:
@@ -172,14 +173,15 @@ def _log(entries: Iterable[Entry], places: Mapping[int, int], clock: _Clock) -> 
         log["count"].append(len(own))
         for entry in own:
             now = clock(entry.time)
-            other = _NUMBER.search(entry.cause)
-            cause = _NUMBER.sub("#", entry.cause)
+            named = _NAMING.fullmatch(entry.cause)
+            other = (named[1] or named[2]) if named else ""
+            cause = entry.cause.replace(other, "#") if other else entry.cause
             log["d_time"].append(now - last)
             log["event"].append(events.setdefault(entry.event, len(events)))
             log["before"].append(entry.before)
             log["after"].append(entry.after)
             log["cause"].append(causes.setdefault(cause, len(causes)))
-            log["other"].append(int(other[0]) if other else 0)
+            log["other"].append(int(other) if other else 0)
             last = now
     return {"events": list(events), "causes": list(causes), **log}
 

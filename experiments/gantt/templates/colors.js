@@ -20,6 +20,11 @@ const Colors = (() => {
     return { title, classes, of: Int32Array.from(column, (c) => place[c]) };
   };
   const REASONS = [["in order", "in order"], ["backfilled", "backfilled"], ["tenant", "tenant"], ["arrival", "on arrival"], ["returned by #", "returned nodes"]];
+  // Starts for which plug-ins or outages have reasons of their own.
+  const known = REASONS.map(([cause]) => cause);
+  const reasonOf = Array.from(Model.why, (c) => (c < 0 ? "never started" : Model.log.causes[c] || "in order"));
+  const more = [...new Set(reasonOf)].filter((cause) => !known.includes(cause)).sort();
+  const causes = [...known, ...more];
   const modes = {
     type: {
       title: "type", of: Int32Array.from(jobs.type),
@@ -31,8 +36,11 @@ const Colors = (() => {
     slowdown: binned("bounded slowdown", jobs.slowdown, [110, 200, 500, 1000, 10000, Infinity], ["to 1.1", "to 2", "to 5", "to 10", "to 100", "more"]),
     start: {
       title: "reason of the start",
-      of: Int32Array.from(Model.why, (c) => { const k = REASONS.findIndex(([cause]) => cause === (Model.log.causes[c] || "in order")); return k < 0 ? REASONS.length : k; }),
-      classes: [...REASONS.map(([, name], k) => ({ name, color: OTHERS[[0, 5, 1, 3, 2][k]] })), { name: "other", color: GREY }],
+      of: Int32Array.from(reasonOf, (cause) => causes.indexOf(cause)),
+      classes: [
+        ...REASONS.map(([, name], k) => ({ name, color: OTHERS[[0, 5, 1, 3, 2][k]] })),
+        ...more.map((name, k) => ({ name, color: OTHERS[[4, 6, 7, 8, 9][k]] || GREY })),
+      ],
     },
   };
   if (jobs.projects.length < 2) delete modes.project;

@@ -1,0 +1,272 @@
+"""Queue orders times backfilling rules: who waits how long, on generated years and on the log of a real one.
+
+All jobs are rigid, as under the baseline. All built-in orders and rules take part, whichever there are; plug-ins do
+not.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from experiments.beyond.hypotheses import Hypothesis, Repeated, verdicts
+from experiments.beyond.trace_pairs import cut
+from experiments.experiment import Experiment, Outcome, Resources, Row, Tables, Verdict
+from experiments.papers.hybrid_evidence import Finding, Pair, average, difference, every
+from experiments.papers.hybrid_grid import Traces
+from experiments.parameters import data_file
+from policies.backfilling import BACKFILLING
+from policies.order import ORDERS
+from simulator import simulate
+from workloads.assignment import as_rigid
+from workloads.errors import ParameterError
+from workloads.generator import generate
+from workloads.readers import read_trace
+from workloads.registry import Registry
+from workloads.theta import ThetaYear
+from workloads.trace import Trace
+from workloads.units import SECOND
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from simulator import Result
+
+__all__ = ["CLASSES", "EXPERIMENTS"]
+
+_GENERATED, _REAL = "generated", "theta-2022"
+#: Largest sizes of the size classes [nodes], by what they are called.
+CLASSES: Mapping[str, float] = {"to 256 nodes": 256, "257 to 1,024 nodes": 1024, "over 1,024 nodes": np.inf}
+_ALL = "all"
+_LARGE = list(CLASSES)[-1]
+#: Beside those of the registry: EASY with more than one reservation.
+_DEEP = "easy depth=8"
+
+
+@dataclass(frozen=True)
+class QueueOrders(Traces):
+    """Parameters.
+
+    Attributes
+    ----------
+    orders, rules
+        With parameters after a blank; empty: all that are built in, and EASY with eight reservations.
+    trace
+        A log of Theta; empty: it is left out.
+    nodes
+        Size of the machine of a log whose header does not say it; 0: unknown.
+    most_jobs
+        Only the first so many jobs of the log; 0: all.
+    """
+
+    orders: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()
+    trace: str = data_file("traces/theta_2022.swf.gz")
+    nodes: int = 0
+    most_jobs: int = 0
+
+
+@dataclass(frozen=True)
+class _Task:
+    """One simulation."""
+
+    parameters: QueueOrders
+    dataset: str
+    seed: int
+    order: str
+    rule: str
+
+
+def _built_in(registry: Registry[Any]) -> tuple[str, ...]:
+    return tuple(item.name for item in registry.known() if item.origin == "built in")
+
+
+def _measure(parameters: QueueOrders, seed: int, resources: Resources) -> Tables:
+    rules = parameters.rules or (*_built_in(BACKFILLING), _DEEP)
+    orders = parameters.orders or _built_in(ORDERS)
+    for registry, names in ((ORDERS, orders), (BACKFILLING, rules)):
+        for name in names:
+            registry[name]  # an unknown one is refused before anything is computed
+    traces = [(_GENERATED, seed + number) for number in range(parameters.traces)]
+    if parameters.trace:
+        _trace(parameters, _REAL, 0)
+        traces.append((_REAL, 0))
+    tasks = [
+        _Task(parameters, dataset, number, order, rule)
+        for dataset, number in traces
+        for order in orders
+        for rule in rules
+    ]
+    workers = resources.workers or os.cpu_count() or 1
+    if workers == 1:
+        return {"": [row for task in tasks for row in _rows_of(task)]}
+    with ProcessPoolExecutor(workers) as pool:
+        return {"": [row for rows in pool.map(_rows_of, tasks) for row in rows]}
+
+
+@lru_cache(maxsize=2)
+def _trace(parameters: QueueOrders, dataset: str, seed: int) -> Trace:
+    if dataset == _GENERATED:
+        return generate(ThetaYear(jobs=parameters.jobs), seed)
+    trace = read_trace(parameters.trace)
+    nodes = trace.nodes or parameters.nodes
+    if not nodes:
+        raise ParameterError("nodes", f"given, because {parameters.trace} does not say it", parameters.nodes)
+    trace = trace.on_machine(nodes)
+    return cut(trace, parameters.most_jobs) if parameters.most_jobs else trace
+
+
+def _rows_of(task: _Task) -> list[Row]:
+    trace = _trace(task.parameters, task.dataset, task.seed)
+    result = simulate(as_rigid(trace), trace.nodes or 0, order=task.order, backfilling=task.rule, events=False)
+    return list(_rows(task, result))
+
+
+def _rows(task: _Task, result: Result) -> Iterator[Row]:
+    """A row for all jobs, and one for each class of sizes; hours, and utilisation where it has a meaning."""
+    summary = result.summary()
+    records = [record for record in result.records if record.start is not None and record.submit is not None]
+    nodes = np.array([record.nodes for record in records])
+    wait = np.array([(record.start or 0) - (record.submit or 0) for record in records]) / SECOND
+    runtime = np.array([record.runtime for record in records]) / SECOND
+    slowdown = np.maximum(1.0, (wait + runtime) / np.maximum(runtime, 10.0))
+    least = 0.0
+    for name, most in {_ALL: np.inf, **CLASSES}.items():
+        chosen = (nodes > least) & (nodes <= most)
+        least = most if name != _ALL else 0.0
+        some = bool(chosen.any())
+        yield {
+            "dataset": task.dataset,
+            "trace": task.seed,
+            "order": task.order,
+            "rule": task.rule,
+            "sizes": name,
+            "jobs": int(chosen.sum()),
+            "wait_h": float(wait[chosen].mean()) / 3600 if some else None,
+            "wait_p95_h": float(np.percentile(wait[chosen], 95)) / 3600 if some else None,
+            "bounded_slowdown": float(slowdown[chosen].mean()) if some else None,
+            "utilization": summary["utilization"] if name == _ALL else None,
+        }
+
+
+# What is expected.
+
+
+def _against_fcfs(data: Repeated, metric: str, orders: Iterable[str], sizes: str = _ALL) -> dict[str, Pair]:
+    """The metric under orders and under first come, first served, EASY each time."""
+    where = {"rule": "easy", "sizes": sizes}
+    fcfs = data(metric, order="fcfs", **where)
+    return {order: (data(metric, order=order, **where), fcfs) for order in orders}
+
+
+def _easy_against(data: Repeated, rule: str) -> dict[str, Pair]:
+    """The mean wait under EASY and under another rule, by order."""
+    return {
+        order: (
+            data("wait_h", order=order, rule="easy", sizes=_ALL),
+            data("wait_h", order=order, rule=rule, sizes=_ALL),
+        )
+        for order in data.values("order")
+    }
+
+
+def _spread(data: Repeated) -> Finding:
+    """How far the orders' mean waits lie apart, in logarithms of base 2: with EASY against none."""
+
+    def spread(rule: str) -> Any:
+        waits = np.array([data("wait_h", order=order, rule=rule, sizes=_ALL) for order in data.values("order")])
+        return np.log2(waits.max(axis=0) / waits.min(axis=0))
+
+    return difference(spread("easy"), spread("none"), -1)
+
+
+_LEARNED = ("f1", "f2", "f3", "f4")
+
+#: Under EASY unless they say otherwise.
+HYPOTHESES = (
+    Hypothesis("F1 to F4 shorten the mean wait against first come, first served, each of them", "h",
+               lambda data: every(_against_fcfs(data, "wait_h", _LEARNED), -1)),
+    Hypothesis("Smallest area first lowers the mean bounded slowdown against first come, first served", "times",
+               lambda data: average(_against_fcfs(data, "bounded_slowdown", ("saf",)), -1)),
+    Hypothesis("WFP3 shortens the mean wait of jobs over 1,024 nodes against first come, first served", "h",
+               lambda data: average(_against_fcfs(data, "wait_h", ("wfp3",), _LARGE), -1)),
+    Hypothesis("Smallest area first lengthens the 95th percentile of the waits of jobs over 1,024 nodes", "h",
+               lambda data: average(_against_fcfs(data, "wait_p95_h", ("saf",), _LARGE), 1)),
+    Hypothesis("Fair share by project shortens the mean wait against first come, first served", "h",
+               lambda data: average(_against_fcfs(data, "wait_h", ("fairshare",)), -1)),
+    Hypothesis("Largest area first uses the machine better than smallest area first", "points",
+               lambda data: difference(data("utilization", order="laf", rule="easy", sizes=_ALL),
+                                       data("utilization", order="saf", rule="easy", sizes=_ALL), 1)),
+    Hypothesis("EASY shortens the mean wait against no backfilling, under each order", "h",
+               lambda data: every(_easy_against(data, "none"), -1)),
+    Hypothesis("Conservative backfilling lengthens the mean wait against EASY, mean of the orders", "h",
+               lambda data: average(_easy_against(data, "conservative"), -1)),
+    Hypothesis("Eight reservations lie between one and all of them: they lengthen the mean wait against EASY, mean of "
+               "the orders", "h", lambda data: average(_easy_against(data, _DEEP), -1)),
+    Hypothesis("The order matters less with EASY than without backfilling: the longest mean wait over the shortest is "
+               "smaller", "doublings", _spread),
+)  # fmt: skip
+
+
+def _judge(tables: Tables) -> list[Verdict]:
+    rows = tables[""]
+    generated = [row for row in rows if row["dataset"] == _GENERATED]
+    return [*verdicts(HYPOTHESES, Repeated(generated)), *_carried(rows)]
+
+
+def _carried(rows: Sequence[Row]) -> Iterator[Verdict]:
+    """Whether the ranking of the orders on generated years is that on the log."""
+    for metric, words in (("wait_h", "mean wait"), ("bounded_slowdown", "mean bounded slowdown")):
+        claim = f"The orders' ranking by {words} under EASY on Theta's log of 2022 is that on generated years"
+        ranked: dict[str, list[float]] = {}
+        for dataset in (_GENERATED, _REAL):
+            chosen = [row for row in rows if (row["dataset"], row["rule"], row["sizes"]) == (dataset, "easy", _ALL)]
+            orders = sorted({str(row["order"]) for row in chosen})
+            ranked[dataset] = [
+                float(np.mean([row[metric] for row in chosen if row["order"] == order])) for order in orders
+            ]
+        if len(ranked[_REAL]) < 3:
+            remark = "no log was given (--set trace=PATH), or fewer than three orders under EASY"
+            yield Verdict(claim, "-", "-", Outcome.NOT_COMPARABLE, remark)
+            continue
+        from scipy.stats import kendalltau
+
+        tau = float(kendalltau(ranked[_GENERATED], ranked[_REAL]).statistic)
+        measured = f"tau {tau:+.2f} over {len(ranked[_REAL])} orders"
+        yield Verdict.of(claim, "-", measured, tau >= 0.5, "holds if Kendall's tau is at least 0.5; one log")
+
+
+def _draw(tables: Tables) -> Figure:
+    from experiments.figures.orders import plot_orders
+
+    return plot_orders(tables[""], tuple(CLASSES), _GENERATED)
+
+
+EXPERIMENTS: Sequence[Experiment] = (
+    Experiment(
+        id="beyond-orders",
+        title="Queue orders and backfilling rules",
+        question="Who should stand first, who may pass, and who pays for it?",
+        parameters=QueueOrders(traces=5),
+        quick=QueueOrders(jobs=300, traces=2, most_jobs=300),
+        measure=_measure,
+        judge=_judge,
+        draw=_draw,
+        simulates=True,
+        choices=(
+            "All jobs are rigid, at the runtimes and requests of the trace: orders and rules are compared without "
+            "mechanisms.",
+            "Orders judge by the requested walltime. F1 to F4 were fitted to runtimes and requests of other machines; "
+            "here they are used as printed.",
+            "Fair share goes by project; the log of 2022 names none, so that there it is first come, first served.",
+            "Of the log there is one: it has no interval, and only rankings are compared with it. In the figure lines "
+            "reach from the smallest to the largest generated year.",
+        ),
+    ),
+)
