@@ -15,7 +15,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Generator, Sequence
 from functools import partial
-from time import perf_counter
 from typing import TYPE_CHECKING
 
 import simpy
@@ -24,7 +23,7 @@ from policies.mechanism import Mechanism
 from simulator.decisions import Decisions
 from simulator.eventlog import EventLog
 from simulator.holders import Reservation, Run
-from simulator.instants import ARRIVAL, CANCELLATION, NOTICE, OUTAGE, PLAN, RELEASE, REQUEUE, Instants, Sample
+from simulator.instants import CANCELLATION, NOTICE, OUTAGE, PLAN, RELEASE, REQUEUE, Instants, Sample
 from simulator.jobstate import FixedJob, JobState
 from simulator.ondemand import OnDemandService
 from simulator.options import Options
@@ -32,12 +31,12 @@ from simulator.outages import OutageService
 from simulator.scheduling import Scheduler
 from simulator.startingstate import StartingState
 from simulator.stochastic import StochasticJob
-from simulator.successors import move_submit, successors_of
+from simulator.submissions import Submissions
 from simulator.system import System
 from simulator.withdrawals import Withdrawals
 from workloads.errors import InputError, InvariantError
 from workloads.job import JobType
-from workloads.units import SECOND, to_ticks
+from workloads.units import to_ticks
 
 if TYPE_CHECKING:
     from policies.planning.planbook import PlanBook
@@ -84,10 +83,6 @@ class Engine:
     ----------
     outages
         Who carries them out.
-    opened
-        From when on time and nodes are accounted for.
-    planning_seconds
-        Wall-clock seconds of planning, which is no part of a decision of the scheduler.
     """
 
     def __init__(
@@ -122,14 +117,6 @@ class Engine:
         self._moment, self._enter, self._leave = self._instants.moment, self._instants.enter, self._instants.leave
         self._rule = options.backfilling
         self._timeout = to_ticks(options.timeout)
-        # Who waits for another job, or runs already, does not arrive by the clock.
-        running = state.jobs if state is not None else frozenset()
-        self._successors = successors_of(jobs) if lively else {}
-        others = {job.job_id for after in self._successors.values() for job in after} | running
-        self._arrivals = sorted(
-            (job for job in jobs if job.submit >= 0 and job.job_id not in others),
-            key=lambda job: (job.submit, job.rank),
-        )
         self._notices = sorted(
             (
                 job
@@ -145,13 +132,12 @@ class Engine:
         self._withdrawals: Withdrawals | None = None
         if lively and any(job.job.cancelled_at is not None for job in jobs):
             self._withdrawals = Withdrawals(jobs, self.system, self._service, self)
-        self._coming = len(self._arrivals) + len(others)
-        self._left = self._coming
+        self._submissions = Submissions(
+            jobs, self.system, self._service, self._instants, book, state, self._withdrawals, dependent=lively
+        )
+        self._left = self._submissions.coming
         self._done = self._env.event()
         self._progress = progress
-        self._book = book
-        self.opened = -1
-        self.planning_seconds = 0.0
 
     @property
     def latencies(self) -> list[float]:
@@ -164,6 +150,16 @@ class Engine:
         return self._instants.samples
 
     @property
+    def opened(self) -> int:
+        """From when on time and nodes are accounted for."""
+        return self._submissions.opened
+
+    @property
+    def planning_seconds(self) -> float:
+        """Wall-clock seconds of planning, which is no part of a decision of the scheduler."""
+        return self._submissions.planning_seconds
+
+    @property
     def withdrawn(self) -> int | None:
         """Node-ticks of the runs that their users ended; None: nobody may withdraw a job."""
         return None if self._withdrawals is None else self.system.usage.withdrawn
@@ -173,8 +169,8 @@ class Engine:
         if not self._left:
             return
         if self._state is not None:
-            self._begin(self._state)
-        self._env.process(self._feed_arrivals())
+            self._submissions.begin(self._state)
+        self._env.process(self._submissions.feed())
         if self._service is not None and self._notices:
             self._env.process(self._feed_notices(self._service))
         if self.outages is not None:
@@ -190,29 +186,7 @@ class Engine:
             ) from None
         self._instants.sample()
 
-    def _begin(self, state: StartingState) -> None:
-        """Begin with the jobs that run already."""
-        self._open(state.begin)
-        for job in state.enter(self.system):
-            if self._withdrawals is not None:
-                self._withdrawals.expect(job)
-
-    def _open(self, now: int) -> None:
-        """Time and nodes are accounted for from now on, whatever a notice has reserved before."""
-        self.opened = self.system.now = now
-        self.system.cluster.restart_accounting(now)
-
     # Processes.
-
-    def _feed_arrivals(self) -> Generator[simpy.Event, None, None]:
-        begin = self._env.now
-        for job in self._arrivals:
-            if job.submit < begin:
-                yield self._moment(int(begin), ARRIVAL, job.rank)
-                self._arrive(job, "waits already")
-            else:
-                yield self._moment(job.submit, ARRIVAL, job.rank)
-                self._arrive(job)
 
     def _feed_notices(self, service: OnDemandService) -> Generator[simpy.Event, None, None]:
         begin = int(self._env.now)
@@ -244,23 +218,6 @@ class Engine:
                 instants.at(closure.end, OUTAGE, 0, partial(outages.end, closure))
             instants.leave(began, passing=follows)
 
-    def _arrive(self, job: JobState, cause: str = "") -> None:
-        """A job is submitted."""
-        system, service = self.system, self._service
-        began = self._enter()
-        if self.opened < 0:
-            self._open(system.now)
-        self._log(system.now, "submit", job.job_id, 0, 0, cause)
-        if isinstance(job, StochasticJob):
-            began += self._plan(job)
-        if self._withdrawals is not None:
-            self._withdrawals.expect(job)
-        if service is not None and isinstance(job, FixedJob) and job.type is JobType.ON_DEMAND:
-            service.arrive(job)
-        else:
-            system.submit(job)
-        self._leave(began)
-
     def _live(self, run: Run) -> Generator[simpy.Event, None, None]:
         """The life of a run: to its end, unless it is preempted; a change of its end wakes it."""
         while True:
@@ -281,7 +238,7 @@ class Engine:
             else:
                 self.system.give_away(run)
             if isinstance(run.job, StochasticJob):
-                self._go_on(run.job, done)
+                self._submissions.go_on(run.job, done)
             if done:
                 self._terminated(run.job)
         self._leave(began)
@@ -290,41 +247,10 @@ class Engine:
         """A job is done or withdrawn: who depends on it is submitted."""
         self._left -= 1
         if self._progress is not None and self._left % _REPORT_EVERY == 0:
-            self._progress(self._coming - self._left)
-        if self._successors:
-            for successor in self._successors.get(job.job_id, ()):
-                self._follow(successor, f"after {job.job_id}")
+            self._progress(self._submissions.coming - self._left)
+        self._submissions.after(job)
         if not self._left:
             self._done.succeed()
-
-    def _follow(self, job: JobState, cause: str) -> None:
-        moment = self._moment(move_submit(job, self.system.now), ARRIVAL, job.rank)
-        moment.callbacks.append(lambda _: self._arrive(job, cause))
-
-    def _plan(self, job: StochasticJob) -> float:
-        """Plan a job that is submitted; returns how long it took."""
-        if self._book is None:
-            raise InvariantError(f"job {job.job_id} is stochastic, and there is nobody to plan it")
-        began = perf_counter()
-        job.plan(self._book)
-        spent = perf_counter() - began
-        self.planning_seconds += spent
-        return spent
-
-    def _go_on(self, job: StochasticJob, done: bool) -> None:
-        """After a reservation: the application has one more known runtime, or the next reservation is submitted."""
-        if not done:
-            # A submission like others (hybrid-workloads.md, section 3): who is submitted in this instant with a smaller
-            # id comes first, which shows where there is a pass after every event.
-            self._instants.at(self.system.now, ARRIVAL, job.rank, lambda: self._resubmit(job))
-        elif self._book is not None:
-            self._book.completed(job.application, job.truth.runtime / SECOND)
-
-    def _resubmit(self, job: StochasticJob) -> bool:
-        if job.withdrawn:
-            return False
-        self.system.resubmit(job)
-        return True
 
     # What the system and the service ask for.
 
