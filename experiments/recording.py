@@ -67,8 +67,13 @@ class Recording:
             raise InputError("the job table must hold the jobs that were simulated, in the same order")
 
     @classmethod
-    def of(cls, result: Records, jobs: Sequence[Job] | None = None) -> Recording:
-        """That of a result in memory; ``jobs`` is the job table that was simulated, by default the result's own."""
+    def of(cls, result: Records | Recording, jobs: Sequence[Job] | None = None) -> Recording:
+        """That of a result in memory; ``jobs`` is the job table that was simulated, by default the result's own.
+
+        A recording is itself.
+        """
+        if isinstance(result, Recording):
+            return result
         return cls(
             mechanism=result.mechanism,
             nodes=result.nodes,
