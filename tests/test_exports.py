@@ -180,6 +180,16 @@ def test_a_reservation_is_a_partial_execution(tmp_path: Path) -> None:
     assert [line[14] for line in (summary, other)] == ["4", "1"]
 
 
+def test_the_size_of_a_resized_job_is_its_average(tmp_path: Path) -> None:
+    """4 nodes for 80 s and 2 for 20 s are 3.6 on average."""
+    jobs = [malleable(1, 0, 4, 90, min_nodes=2), on_demand(2, 80, 2, 50)]
+    export_result(simulate(jobs, 4, "N-SPAA"), tmp_path / "out.swf")
+    assert [line[:5] for line in fields_of(tmp_path / "out.swf")] == [
+        ["1", "0", "0", "100", "4"],
+        ["2", "80", "0", "50", "2"],
+    ]
+
+
 # Batsim and evalys.
 
 
@@ -327,7 +337,7 @@ def test_evalys_agrees(result: Result, tmp_path: Path) -> None:
 
 
 def test_what_a_grid_makes_nothing_of_is_left_out(tmp_path: Path) -> None:
-    jobs = [malleable(1, 0, 4, 10, min_nodes=2), on_demand(2, 5, 2, 0.004), rigid(3, 0.01, 2, 7)]
+    jobs = [malleable(1, 0, 4, 10, min_nodes=2), on_demand(2, 5, 2, 0.004), rigid(3, 0.6, 2, 7)]
     export_result(simulate(jobs, 6, "N-SPAA"), tmp_path / "exact.csv", "batsim")
     export_result(simulate(jobs, 6, "N-SPAA"), tmp_path / "jobs.csv", "batsim grid=1")
     columns = ("job_id", "submission_time", "starting_time", "finish_time", "final_state", "allocated_resources")
@@ -340,12 +350,18 @@ def test_what_a_grid_makes_nothing_of_is_left_out(tmp_path: Path) -> None:
         ("1#1", "5", "5", "5.004", "COMPLETED_KILLED", "0-1"),
         ("1#2", "5.004", "5.004", "10.002", "COMPLETED_SUCCESSFULLY", "0-3"),
         ("2", "5", "5", "5.004", "COMPLETED_SUCCESSFULLY", "2-3"),
-        ("3", "0.01", "0.01", "7.01", "COMPLETED_SUCCESSFULLY", "4-5"),
+        ("3", "0.6", "0.6", "7.6", "COMPLETED_SUCCESSFULLY", "4-5"),
     ]
     assert rounded == [
         ("1", "0", "0", "5", "COMPLETED_KILLED", "0-3"),
         ("1#1", "5", "5", "10", "COMPLETED_SUCCESSFULLY", "0-3"),
-        ("3", "0", "0", "7", "COMPLETED_SUCCESSFULLY", "4-5"),
+        ("3", "1", "1", "8", "COMPLETED_SUCCESSFULLY", "4-5"),
+    ]
+    # Where nothing is left of the last part, the one before has its end.
+    jobs = [malleable(1, 0, 4, 10, min_nodes=2), on_demand(2, 9.8, 2, 0.004)]
+    export_result(simulate(jobs, 4, "N-SPAA"), tmp_path / "jobs.csv", "batsim grid=1")
+    assert [(row["job_id"], row["finish_time"], row["success"]) for row in rows_of(tmp_path / "jobs.csv")] == [
+        ("1", "10", "1")
     ]
     with pytest.raises(InputError, match="grid must be 0 or a power of two up to 64, not 3"):
         EXPORTS["batsim grid=3"]

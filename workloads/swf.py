@@ -1,4 +1,4 @@
-"""The Standard Workload Format, version 2.2: reading and writing.
+"""The Standard Workload Format, version 2.2: reading; it is written by :mod:`workloads.swflines`.
 
 Source: Chapin et al., "Benchmarks and standards for the evaluation of parallel job schedulers", JSSPP 1999, and the
 Parallel Workloads Archive. Read as formats.md, "SWF 2.2", and cleaned by rule 1 of easy-backfilling.md.
@@ -16,9 +16,8 @@ from workloads.errors import TraceError
 from workloads.fields import number, shown, whole
 from workloads.files import read_text
 from workloads.intake import BROKEN_LINE, NO_RUNTIME, Intake, check_procs_per_node
-from workloads.swflines import CONVERSION, SwfJob, number_names, write_lines
+from workloads.swflines import CANCELLED, CONVERSION, write_swf
 from workloads.trace import Trace
-from workloads.units import to_ticks
 
 __all__ = ["looks_like_swf", "parse_swf", "read_swf", "write_swf"]
 
@@ -47,17 +46,11 @@ _NAMES = (
     "think time",
 )
 _STATUS = {0: "failed", 2: "partial record", 3: "partial record", 4: "partial record", 5: "cancelled"}
-_CANCELLED = 5
 #: Preceding job and think time of a job that depends on nobody.
 _NOBODY = (None, None)
 _DIRECTIVE = re.compile(r";\s{0,4}([A-Za-z]\w*)\s*:(?!//)\s*(.*)")
 _JOB = re.compile(r"\s*-?\d+(?:\s+[^\s,|]+){16}")
 _NUMBER = re.compile(r"\d+")
-#: Directives that stay true when a log is cleaned or cut.
-_CARRIED = (
-    *("Computer", "Installation", "Acknowledge", "Information", "Preemption"),
-    *("UnixStartTime", "TimeZone", "TimeZoneString"),
-)
 
 
 def read_swf(path: str | Path, *, lenient: bool = False, procs_per_node: int | None = None) -> Trace:
@@ -146,7 +139,7 @@ def parse_swf(text: str, path: str | Path, *, lenient: bool = False, procs_per_n
             else add(job_id, submit, nodes, runtime, walltime, wait, user, group, stopped, *before)
         ):
             statuses[status] += 1
-        elif status == _CANCELLED and not runtime > 0:
+        elif status == CANCELLED and not runtime > 0:
             intake.withdraw(NO_RUNTIME, job_id, submit, nodes, walltime, wait, user, group, *before)
     if not ours:
         for status, count in sorted(statuses.items()):
@@ -159,59 +152,6 @@ def looks_like_swf(text: str) -> bool:
     """Whether the first lines of a text are those of such a log: a header, or a job among them."""
     lines = list(filter(str.strip, _lines(text)))
     return bool(lines) and (lines[0].startswith(";") or any(map(_JOB.match, lines)))
-
-
-def write_swf(trace: Trace, path: str | Path, *, note: str = "") -> None:
-    """Write a trace in the Standard Workload Format.
-
-    What :func:`read_swf` makes of the file is equal in ``jobs`` and ``nodes``, where users and projects are numbers.
-    Other names are numbered in the order of their first appearance. Nothing in the file depends on when or where it is
-    written.
-
-    Parameters
-    ----------
-    trace
-        Sizes are written as requested and as allocated processors; status is 0 for a job killed at its walltime, 5
-        for one withdrawn before it started, else 1.
-    path
-        Compressed if the name ends in ``.gz``.
-    note
-        A sentence for the header.
-
-    Raises
-    ------
-    OutputError
-        If it cannot be written.
-    """
-    users, users_renamed = number_names([job.user for job in trace.jobs])
-    groups, groups_renamed = number_names([job.project for job in trace.jobs])
-    notes = [note] if note else []
-    notes.append(f"written by {CONVERSION}; status 0 = killed at the requested time, the run time is cut there")
-    for what, renamed in (("users", users_renamed), ("groups (projects)", groups_renamed)):
-        if renamed:
-            notes.append(f"{what} are numbered in the order of their first appearance")
-    notes += [f"left out: {count} jobs, {reason}" for reason, count in trace.excluded.items()]
-    before = trace.header.get("Conversion", CONVERSION)
-    if not before.startswith(CONVERSION):
-        notes.append(f"converted before by {before}")
-    lines = [
-        SwfJob(
-            job_id=job.job_id,
-            submit=to_ticks(job.submit),
-            wait=None if job.wait is None else to_ticks(job.wait),
-            runtime=to_ticks(job.runtime) if job.cancelled_at is None else 0,
-            allocated=job.nodes,
-            requested=job.nodes,
-            walltime=to_ticks(job.walltime),
-            status=_CANCELLED if job.cancelled_at is not None else 0 if job.killed else 1,
-            user=user,
-            group=group,
-            preceding=job.preceding,
-            think_time=None if job.think_time is None else to_ticks(job.think_time),
-        )
-        for job, user, group in zip(trace.jobs, users, groups, strict=True)
-    ]
-    write_lines(path, _directives(trace, notes), lines)
 
 
 def _lines(text: str) -> list[str]:
@@ -318,18 +258,3 @@ def _fault(fields: Sequence[str], line: str, error: ValueError) -> str:
     except ValueError as named:
         return str(named)
     return str(error)
-
-
-def _directives(trace: Trace, notes: Sequence[str]) -> list[tuple[str, str]]:
-    known = {key: trace.header[key] for key in _CARRIED if key in trace.header}
-    sizes = [("MaxNodes", str(trace.nodes)), ("MaxProcs", str(trace.nodes))] if trace.nodes else []
-    return [
-        ("Version", "2.2"),
-        *((key, value) for key, value in known.items() if key != "UnixStartTime"),
-        ("Conversion", CONVERSION),
-        ("MaxJobs", str(len(trace.jobs))),
-        ("MaxRecords", str(len(trace.jobs))),
-        ("UnixStartTime", known.get("UnixStartTime", "0")),
-        *sizes,
-        *(("Note", text) for text in notes),
-    ]

@@ -16,15 +16,15 @@ from experiments.recording import Recording
 from experiments.runs import Run, runs_of
 from simulator.records import JobRecord
 from workloads.job import JobType
-from workloads.swflines import CONVERSION, SwfJob, number_names, write_lines
+from workloads.swflines import CANCELLED, CONVERSION, SwfJob, number_names, write_lines
 from workloads.units import to_ticks
 
 __all__ = ["SwfExport"]
 
 #: Queues of the file, by type of job.
 _QUEUES = {kind: number for number, kind in enumerate(JobType, start=1)}
-_COMPLETED, _FAILED, _CANCELLED = 1, 0, 5
-_STATUS = {"completed": _COMPLETED, "cancelled": _CANCELLED}
+_COMPLETED, _FAILED = 1, 0
+_STATUS = {"completed": _COMPLETED, "cancelled": CANCELLED}
 _CONTINUED, _LAST_COMPLETED, _LAST_FAILED = 2, 3, 4
 
 
