@@ -9,11 +9,14 @@ import typing
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
+from typing import ClassVar
 
 import cattrs  # noqa: F401  the libraries that our modules import late, or for the type checker alone
 import pandas as pd  # noqa: F401
 import scipy.stats  # noqa: F401
 from numpydoc.numpydoc import mangle_signature
+from pygments.lexer import RegexLexer
+from pygments.token import Generic, Text
 from sphinx.application import Sphinx
 from sphinx.util.inspect import object_description, stringify_signature
 
@@ -46,6 +49,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.viewcode",
     "sphinx_copybutton",
+    "sphinx_design",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_build"]
@@ -105,6 +109,12 @@ autosummary_context = {"homes": homes, "children": children}
 suppress_warnings = ["config.cache"]  # functions in the context of a template are not cached, and need not be
 
 
+def documented(found: type) -> bool:
+    """Whether a class is another library's, or in its module's ``__all__``."""
+    module = sys.modules[found.__module__]
+    return found.__module__.split(".")[0] not in TOP or found.__name__ in getattr(module, "__all__", ())
+
+
 class _Qualified(ast.NodeTransformer):
     """Names of an annotation as paths, by which they can be found; ``~`` shows the last part alone."""
 
@@ -113,10 +123,12 @@ class _Qualified(ast.NodeTransformer):
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         found = self.names.get(node.id)
-        if isinstance(found, type):
-            path = f"{found.__module__}.{found.__qualname__}" if found.__module__ != "builtins" else node.id
-        else:  # an alias, or a type variable: shown as it is written
-            path = node.id if found is None else f"alias.{node.id}"
+        if found is None or (found.__class__ is type and found.__module__ == "builtins"):
+            path = node.id
+        elif isinstance(found, type) and documented(found):
+            path = f"{found.__module__}.{found.__qualname__}"
+        else:  # an alias, a type variable, a class that is nobody else's: shown as it is written
+            path = f"alias.{node.id}"
         return ast.Name(f"~{path}" if "." in path else path)
 
 
@@ -163,8 +175,22 @@ def signature(app: object, what: str, name: str, found: object, *_: object) -> t
     return stringify_signature(shown.replace(parameters=parameters), show_return_annotation=False), back
 
 
+def undocumented(app: object, what: str, name: str, found: object, options: object, lines: list[str]) -> None:
+    """A constant without a comment is not explained by the class that it is of."""
+    if what == "data" and "\n".join(lines).strip() == (inspect.getdoc(type(found)) or "").strip():
+        lines.clear()
+
+
+class Console(RegexLexer):
+    """Commands after ``$``, and what they print: not a script, so that nothing in it is a keyword."""
+
+    tokens: ClassVar = {"root": [(r"^\$ ", Generic.Prompt), (r".*\n", Text)]}
+
+
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
+    app.add_lexer("console", Console)
+    app.connect("autodoc-process-docstring", undocumented, priority=400)  # before numpydoc
     app.connect("autodoc-process-signature", signature)
     for listener in app.events.listeners["autodoc-process-signature"]:
         if listener.handler is mangle_signature:  # finds signatures in docstrings, where ours are not

@@ -17,6 +17,7 @@ from typing import Any
 from experiments.filenames import table_path
 from experiments.recording import Recording, origin_of
 from policies.mechanism import BASELINE, parse_mechanism
+from simulator.decisions import Decision
 from simulator.eventlog import Entry
 from simulator.instants import Sample
 from simulator.options import Options
@@ -28,16 +29,30 @@ from workloads.files import read_text, sha256_of
 from workloads.job import Job, JobType
 from workloads.units import to_ticks
 
-__all__ = ["JOB_TABLE", "chosen_mechanism", "read_recording", "read_run", "simulated_jobs", "table_rows"]
+__all__ = [
+    "EPOCH",
+    "JOB_TABLE",
+    "chosen_mechanism",
+    "read_decisions",
+    "read_recording",
+    "read_run",
+    "simulated_jobs",
+    "table_rows",
+]
 
 #: Key of ``run.json``: the file that holds the job table. It stands there where the event log was kept.
 JOB_TABLE = "job_table"
+#: Key of ``run.json``: seconds since 1970 at which the clock of the job table stands at 0, null if not known.
+EPOCH = "epoch"
 
 _RECORD = {
     **{"job_id": whole, "nodes": whole, "submit": number, "start": number, "end": number},
     **{"preemptions": whole, "shrinks": whole, "lost_node_seconds": number},
 }
 _ENTRY = {"time": number, "job_id": whole, "before": whole, "after": whole}
+_DECISION = {
+    **{"time": number, "job_id": whole, "other": whole, "count": whole, "at": number, "loss_node_seconds": number},
+}
 _SAMPLE = {"time": number, "busy": whole, "held": whole, "waiting_jobs": whole, "waiting_nodes": whole}
 _TICKS = ("submit", "start", "end", "length", "restart", "work", "checkpoint", "milestone", "saved")
 _RESERVATION = {
@@ -45,7 +60,7 @@ _RESERVATION = {
     **dict.fromkeys(_TICKS, number),
 }
 #: The events with which a job is over.
-_LAST = ("complete", "kill")
+_LAST = ("complete", "kill", "cancel")
 
 
 def read_recording(directory: str | Path, mechanism: str | None = None, *, events: bool = True) -> Recording:
@@ -149,7 +164,7 @@ def simulated_jobs(directory: Path, told: Mapping[str, Any]) -> Sequence[Job]:
     from workloads.jobtable import read_job_table
 
     kept = told.get(JOB_TABLE)
-    if kept is None and "format" in told["input"] and "preparation" in told:
+    if kept is None and "format" in told["input"] and ("preparation" in told or "life" in told):
         kept = "jobs.csv"  # made from a trace
     if kept is not None:
         path = directory / Path(str(kept)).name
@@ -277,6 +292,32 @@ def _history(
         for _, row in table_rows(course, _SAMPLE)
     ]
     return entries, samples
+
+
+def read_decisions(directory: str | Path, recording: Recording) -> list[Decision] | None:
+    """What ``holdfast run --events`` has recorded beside the event log of that recording; None: nothing.
+
+    Raises
+    ------
+    TraceError
+        If the file is broken.
+    """
+    path, origin = Path(directory) / f"decisions-{recording.mechanism}.csv", recording.origin
+    if not path.exists():
+        return None
+    return [
+        Decision(
+            to_ticks(row["time"]) - origin,
+            row["decision"],
+            row["job_id"],
+            row["other"],
+            row["count"],
+            None if row["at"] is None else to_ticks(row["at"]) - origin,
+            _ticks(row["loss_node_seconds"]),
+            row["why"],
+        )
+        for _, row in table_rows(path, _DECISION, "decision", "why")
+    ]
 
 
 def _reservations(path: Path, jobs: Sequence[Job]) -> list[ReservationRecord]:

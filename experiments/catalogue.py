@@ -52,6 +52,10 @@ class Kind:
             from workloads.readers import READERS
 
             return READERS
+        if self.name == "export":
+            from experiments.exports import EXPORTS
+
+            return EXPORTS
         from simulator.conformance.runs import REGISTRIES
 
         return REGISTRIES[self.name]
@@ -68,6 +72,7 @@ KINDS = {
         Kind("expansion", "expansions of running malleable jobs", "--expansion NAME"),
         Kind("strategy", "planning strategies", "--strategy NAME, --plan NAME"),
         Kind("reader", "readers of traces", "--format NAME"),
+        Kind("export", "export formats", "holdfast export --format NAME"),
     )
 }
 

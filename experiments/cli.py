@@ -25,6 +25,8 @@ COMMANDS = {
     "info": "what a trace is: what was left out, load, sizes, estimates, waits",
     "prepare": "turn a trace into a job table: types, notices, overheads",
     "run": "replay a trace or a job table under one or more mechanisms",
+    "explain": "what happened to a job, and why: who was ahead of it, backfilled past it, preempted it",
+    "export": "results in the formats of other tools: SWF, Batsim/evalys, Perfetto, Parquet",
     "policies": "which plug-ins there are: orders, rules, strategies, readers; and whether one keeps the contract",
     "sweep": "carry out a grid of simulations, on this machine or a cluster, and go on where it was interrupted",
     "marginals": "compare the generator's marginals with those of a real trace",
@@ -33,6 +35,8 @@ COMMANDS = {
     "loop": "plan stochastic jobs, simulate, fit the waits, and plan again until the plans are stable",
     "experiment": "reproduce a table or figure of the papers",
     "reproduce": "run all experiments of the papers and write one report of them",
+    "gantt": "make an interactive page of a simulation: which nodes each job had, and its story",
+    "picture": "draw a picture of a simulation: Gantt, use of the nodes, queue, on-demand jobs, waits",
     "plot": "draw the figures of a directory again, from its tables alone",
 }
 

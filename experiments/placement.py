@@ -8,6 +8,7 @@ which take the same nodes back, and an on-demand job starts on the nodes that we
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple, Protocol
@@ -55,8 +56,8 @@ class Span(NamedTuple):
     nodes
         Numbers from 0, as half-open ranges, ascending.
     ending
-         The event that ended the run here: ``complete``, ``kill``, ``preempt``, ``expire`` or ``cancel``. Empty where
-         it goes on in another span, and of other nodes.
+        The event that ended the run here: ``complete``, ``kill``, ``preempt``, ``expire`` or ``cancel``. Empty where
+        it goes on in another span, and of other nodes.
     """
 
     kind: str
@@ -104,19 +105,23 @@ def place_nodes(result: Recorded) -> list[Span]:
     return machine.spans
 
 
+#: The cause of a start in an advance reservation: "in reservation 2 (tests of the vendor)".
+_BOOKED = re.compile(r"in reservation (\d+)\b")
+
 #: Who has nodes: a kind (run, held or down) and a job or an outage.
 _Key = tuple[str, int]
 
 
 class _Holder:
-    """Who has nodes now: which, since when, and since when it has had any."""
+    """Who has nodes now: which, since when, since when it has had any, and where its last span stands."""
 
-    __slots__ = ("first", "kind", "nodes", "number", "since")
+    __slots__ = ("first", "kind", "last", "nodes", "number", "since")
 
     def __init__(self, kind: str, number: int, now: int) -> None:
         self.kind = kind
         self.number = number
         self.first = self.since = now
+        self.last: int | None = None
         self.nodes: Ranges = ()
 
 
@@ -208,14 +213,24 @@ class _Machine:
         """For whom nodes are held, in the order of their notices."""
         return [key for key in self.holders if key[0] == HELD]
 
-    def lenders(self) -> list[_Key]:
-        """Reservations in the order in which tenants draw from them: latest notice first, ties by id."""
-        lenders = [key for key in self.held() if key[1] not in self.gathering]
+    def lenders_of(self, cause: str) -> list[_Key]:
+        """Whose held nodes a job starts on, by the cause of its start; nobody's where it starts on free ones."""
+        booked = _BOOKED.match(cause)
+        if booked:
+            return [(HELD, -int(booked[1]))]
+        if cause != "tenant":
+            return []
+        # The order in which tenants draw: latest notice first, ties by id.
+        lenders = [key for key in self.held() if key[1] > 0 and key[1] not in self.gathering]
         return sorted(lenders, key=lambda key: (-self.holders[key].first, key[1]))
 
     def _close(self, key: _Key, holder: _Holder, now: int, ending: str = "") -> None:
         if now > holder.since and holder.nodes:
+            holder.last = len(self.spans)
             self.spans.append(Span(holder.kind, key[1], holder.number, holder.since, now, holder.nodes, ending))
+        elif ending and holder.last is not None:
+            # It was resized in the instant in which it ended.
+            self.spans[holder.last] = self.spans[holder.last]._replace(ending=ending)
         holder.since = now
 
 
@@ -225,12 +240,11 @@ def _start(machine: _Machine, entry: Entry) -> None:
     nodes = highest(machine.release((HELD, job_id), now), entry.after)
     machine.lent.pop(job_id, None)
     machine.gathering.pop(job_id, None)
-    if entry.cause == "tenant":
-        for key in machine.lenders():
-            drawn = first_fit(machine.of(key), min(size(machine.of(key)), entry.after - size(nodes)))
-            machine.hold(key, without(machine.of(key), drawn), now)
-            machine.lent[key[1]] = joined(machine.lent.get(key[1], ()), drawn)
-            nodes = joined(nodes, drawn)
+    for key in machine.lenders_of(entry.cause):
+        drawn = first_fit(machine.of(key), min(size(machine.of(key)), entry.after - size(nodes)))
+        machine.hold(key, without(machine.of(key), drawn), now)
+        machine.lent[key[1]] = joined(machine.lent.get(key[1], ()), drawn)
+        nodes = joined(nodes, drawn)
     machine.hold((RUN, job_id), nodes, now)
     _grow(machine, entry)
 
@@ -264,8 +278,11 @@ def _notice(machine: _Machine, entry: Entry) -> None:
 
 
 def _reserve(machine: _Machine, entry: Entry) -> None:
-    """A reservation grows: by what it had lent before all."""
+    """A reservation grows: by what it had lent before all; or an outage takes some of it."""
     job_id, count = entry.job_id, entry.after - entry.before
+    if count < 0:
+        machine.trim((HELD, job_id), -count, entry.time)
+        return
     lent = machine.lent.get(job_id, ())
     back = common(lent, machine.free)
     back = first_fit(back, min(count, size(back)))
@@ -296,13 +313,13 @@ def _give_up(machine: _Machine, entry: Entry) -> None:
     """A reservation is closed without its job."""
     machine.release((HELD, entry.job_id), entry.time)
     machine.lent.pop(entry.job_id, None)
+    machine.gathering.pop(entry.job_id, None)
 
 
 def _cancel(machine: _Machine, entry: Entry) -> None:
     """A job is withdrawn: while it runs, while it gathers its nodes, or before it has any."""
     _end(machine, entry)
     _give_up(machine, entry)
-    machine.gathering.pop(entry.job_id, None)
 
 
 #: What an event of the log does to the nodes; others do nothing. A further kind of holder adds its own events here.
@@ -316,12 +333,12 @@ _EVENTS: dict[str, Callable[[_Machine, Entry], None]] = {
     "complete": _end,
     "kill": _end,
     "cancel": _cancel,
-    "withdraw": _give_up,
     "notice": _notice,
     "reserve": _reserve,
     "gather": _gather,
     "wait": _give_up,
     "time-out": _give_up,
+    "withdraw": _give_up,
     "close": _give_up,
     "down": _down,
     "up": _up,

@@ -64,13 +64,13 @@ class Recording:
             raise InputError("the job table must hold the jobs that were simulated, in the same order")
 
     @classmethod
-    def of(cls, result: Records, jobs: Sequence[Job]) -> Recording:
-        """That of a result in memory, and of the job table that was simulated."""
+    def of(cls, result: Records, jobs: Sequence[Job] | None = None) -> Recording:
+        """That of a result in memory; ``jobs`` is the job table that was simulated, by default the result's own."""
         return cls(
             mechanism=result.mechanism,
             nodes=result.nodes,
             options=result.options,
-            jobs=jobs,
+            jobs=result.table if jobs is None else jobs,
             records=result.records,
             entries=result.entries,
             samples=result.samples if result.entries else [],
@@ -87,6 +87,30 @@ class Recording:
     def record(self) -> dict[int, JobRecord]:
         """The records by job id."""
         return {record.job_id: record for record in self.records}
+
+    @cached_property
+    def down(self) -> list[tuple[int, int]]:
+        """(time, nodes that are down) from each change on; nothing where there are no outages."""
+        of_outage: dict[int, int] = {}
+        course: list[tuple[int, int]] = []
+        for entry in self.entries:
+            if entry.event in ("down", "up"):
+                of_outage[entry.job_id] = entry.after
+                if course and course[-1][0] == entry.time:
+                    course.pop()
+                course.append((entry.time, sum(of_outage.values())))
+        return course
+
+    @cached_property
+    def _reservations(self) -> dict[int, list[ReservationRecord]]:
+        of_job: dict[int, list[ReservationRecord]] = {}
+        for item in self.reservations:
+            of_job.setdefault(item.job_id, []).append(item)
+        return of_job
+
+    def reservations_of(self, job_id: int) -> Sequence[ReservationRecord]:
+        """Those of a stochastic job, in the order of their submits; of other jobs none."""
+        return self._reservations.get(job_id, ())
 
     def walltime(self, job: Job) -> int:
         """What a job asks for at its requested size [ticks]; under the baseline that of the trace."""

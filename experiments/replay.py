@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["TIMELINE_COLUMNS", "Measurement", "make_directory", "parse_mechanisms", "replay", "write_replay"]
 
 #: Of the machine over time: a row for each instant, valid until the next.
+DECISION_COLUMNS = ("time", "decision", "job_id", "other", "count", "at", "loss_node_seconds", "why")
 TIMELINE_COLUMNS = ("time", "busy", "held", "idle", "waiting_jobs", "waiting_nodes")
 
 #: Told after each few hundred jobs: (mechanism, jobs that have ended).
@@ -98,6 +99,7 @@ def replay(
             nodes,
             mechanism,
             events=events,
+            decisions=events,
             progress=None if progress is None else partial(progress, mechanism),
             planner=planner,
             plans=plans,
@@ -138,8 +140,8 @@ def write_replay(
 ) -> list[dict[str, str | int | float]]:
     """Write ``run.json``, ``summary.csv``, ``types.csv``, ``accounting.csv`` and ``jobs-*.csv``.
 
-    With ``events`` also ``events-*.csv`` and ``timeline-*.csv``. Where there are stochastic jobs also
-    ``stochastic-*.csv`` (a row a job) and ``reservations-*.csv``; where there are outages, ``outages.csv``.
+    With ``events`` also ``events-*.csv``, ``timeline-*.csv`` and ``decisions-*.csv``. Where there are stochastic jobs
+    also ``stochastic-*.csv`` (a row a job) and ``reservations-*.csv``; where there are outages, ``outages.csv``.
 
     Returns
     -------
@@ -157,6 +159,7 @@ def write_replay(
             write_csv(path("events"), _event_rows(result), Entry._fields)
             columns = (*TIMELINE_COLUMNS, "down") if result.accounting.down else TIMELINE_COLUMNS
             write_csv(path("timeline"), _timeline_rows(result), columns)
+            write_csv(path("decisions"), _decision_rows(result), DECISION_COLUMNS)
         if result.stochastic:
             write_csv(path("stochastic"), stochastic_rows(result), reservations.JOB_COLUMNS)
             write_csv(path("reservations"), reservation_rows(result), reservations.RESERVATION_COLUMNS)
@@ -173,6 +176,16 @@ def write_replay(
 
 def _event_rows(result: Result) -> list[dict[str, object]]:
     return [{**entry._asdict(), "time": (entry.time + result.origin) / SECOND} for entry in result.entries]
+
+
+def _decision_rows(result: Result) -> Iterator[dict[str, object]]:
+    """Seconds and node-seconds."""
+    for item in result.decisions or ():
+        at = None if item.at is None else (item.at + result.origin) / SECOND
+        loss = None if item.loss is None else item.loss / SECOND
+        time = (item.time + result.origin) / SECOND
+        values = (time, item.decision, item.job_id, item.other, item.nodes, at, loss, item.why)
+        yield dict(zip(DECISION_COLUMNS, values, strict=True))
 
 
 def _timeline_rows(result: Result) -> Iterator[dict[str, object]]:

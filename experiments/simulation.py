@@ -47,6 +47,8 @@ class Simulation:
         All of it, as ``run.json`` tells it.
     about
         What is to be said of the input.
+    epoch
+        Seconds since 1970 at which the clock of the jobs stands at 0; None: not known.
     prepared
         Whether more was made of a trace than it says of its jobs, so that their table should be kept.
     """
@@ -58,6 +60,7 @@ class Simulation:
     plans: Mapping[str, ReservationPlan]
     configuration: dict[str, Any] = field(default_factory=dict)
     about: str = ""
+    epoch: float | None = None
     prepared: bool = False
 
 
@@ -105,7 +108,7 @@ def simulation_of(arguments: argparse.Namespace, mechanisms: Sequence[str]) -> S
     from workloads.assignment import as_rigid, assign
     from workloads.files import sha256_of
     from workloads.readers import read_workload
-    from workloads.trace import Trace
+    from workloads.trace import Trace, epoch_of
     from workloads.validation import check_jobs
 
     assignment, seed = assignment_of(arguments)
@@ -149,7 +152,9 @@ def simulation_of(arguments: argparse.Namespace, mechanisms: Sequence[str]) -> S
         check_jobs(jobs, nodes, where=arguments.input)
     configuration["nodes"] = nodes
     planner, plans = _planning(arguments, jobs, configuration)
-    return Simulation(jobs, nodes, options, planner, plans, configuration, about, prepared)
+    first = min((job.submit for job in jobs if job.submit is not None), default=0.0)
+    epoch = epoch_of(workload.header if isinstance(workload, Trace) else {}, first)
+    return Simulation(jobs, nodes, options, planner, plans, configuration, about, epoch, prepared)
 
 
 def _planning(

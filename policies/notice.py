@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
 
+from policies.knapsack import Item, cheapest_cover
 from policies.port import TOLERANCE, Action, Expect, Hold, Preempt, Request, RunningJob, SystemView
 from workloads.errors import ParameterError
 from workloads.job import JobType
@@ -62,76 +62,54 @@ class _Plan:
         victims = []
         for run in eligible:
             if run.expected_end > due and run.type is not JobType.ON_DEMAND:
-                overhead, at = self.preemption(view.now, request.estimated_arrival, run)
-                victims.append((overhead, run.job_id, run.nodes, at))
-        for _, job_id, nodes, at in sorted(victims):
+                overhead, at, reason = self.preemption(view.now, request.estimated_arrival, run)
+                victims.append((overhead, run.job_id, run.nodes, at, reason))
+        for _, job_id, nodes, at, reason in sorted(victims):
             if gap <= 0:
                 break
-            actions.append(Preempt(job_id, at))
+            actions.append(Preempt(job_id, at, reason=reason))
             gap -= nodes
         return actions
 
-    def preemption(self, now: int, arrival: int, run: RunningJob) -> tuple[int, int]:
-        """The planned overhead of a run [node-ticks], and when it would be preempted."""
+    def preemption(self, now: int, arrival: int, run: RunningJob) -> tuple[int, int, str]:
+        """The planned overhead of a run [node-ticks], when it would be preempted, and why then."""
         if run.type is JobType.MALLEABLE:
-            return run.nodes * run.setup, max(now, arrival - round(self.warning * SECOND))
+            at = max(now, arrival - round(self.warning * SECOND))
+            return run.nodes * run.setup, at, "in time for its warning"
         if run.period is not None:
             ready = run.start + run.setup
             cycles = (arrival - ready) // run.period
             # By its period alone: how many dumps it really takes follows from its runtime, which is not known.
             checkpointed = ready + cycles * run.period
             if cycles >= 1 and checkpointed >= now:
-                return run.nodes * run.setup, checkpointed
-        return run.loss(arrival), arrival
-
-
-class _Source(NamedTuple):
-    """Where nodes may come from.
-
-    Attributes
-    ----------
-    cost
-        Of each of the nodes [ticks].
-    job_id
-        Whose they are; free ones are nobody's, those that no waiting job could use before the others.
-    nodes
-        How many there are.
-    action
-        What is to be done; None: they are free, or the arrival strategy will find them.
-    """
-
-    cost: int
-    job_id: int
-    nodes: int
-    action: Expect | Preempt | None = None
-
-
-_UNWANTED, _WANTED = -2, -1
+                return run.nodes * run.setup, checkpointed, "right after a checkpoint"
+        return run.loss(arrival), arrival, "no checkpoint comes before"
 
 
 @dataclass(frozen=True)
 class Weigh:
-    """WEIGH: hold nodes, or preempt right after a checkpoint, where that costs less than preempting at the arrival.
+    """WEIGH: reserve at the notice only if that costs less than preempting at the arrival.
 
-    Each node that the job will need can come from one of five sources. By the estimated arrival T, in lost node-seconds
-    for each node, ``price`` being what a second of holding it idle costs:
+    By the estimated arrival T nodes come from these sources, at a cost in lost seconds for each:
 
-    ====================================================  =======================================
-    a free node that no waiting job could use             0
-    a free node that waiting jobs could use               price x (T - now)
-    one of a run whose walltime ends at e, before T       price x (T - e)
-    one of a rigid run, preempted after a checkpoint at c setup + price x (T - c)
-    one of a run that is preempted at T                   its loss at T / nodes; of a malleable run
-                                                          setup + warning
-    ====================================================  =======================================
+    =====================================================  =========================================
+    free, and no waiting job could use it                  0
+    released at e, before T, as a walltime ends            price x (T - e)
+    free, and waiting jobs could use it                    price x (T - now)
+    of a rigid run, preempted right after a checkpoint, c  setup + price x (T - c)
+    of a run that is preempted at T                        its loss at T / nodes; of a malleable run
+                                                           setup + warning
+    =====================================================  =========================================
 
-    Cheapest first until there are enough; jobs that turn out superfluous are left out again, the dearest first.
-    Nodes of the last kind are left for the arrival strategy to find. If all come from there, the notice is ignored.
+    A reservation takes the first, collects the second until it is filled, cheap or not, and then chooses among the
+    others. Without one there are the first and the last, and the second while no job waits that would take them. Both
+    ways the selection that costs least in sum is found exactly, jobs as a whole (:mod:`policies.knapsack`). The notice
+    is answered if a reservation is cheaper, or as cheap and leaves nobody to be preempted at the arrival.
 
     Attributes
     ----------
     price
-        Lost node-seconds that a node-second of holding is worth. At 0 all that can be held is held.
+        Lost node-seconds that a node-second of holding is worth while jobs wait; while none waits it is worth nothing.
     warning
         How long a preempted malleable job stays on its nodes [s].
     """
@@ -144,51 +122,79 @@ class Weigh:
             raise ParameterError("price", "a finite number, at least 0", self.price)
 
     def __call__(self, view: SystemView, request: Request) -> list[Action]:
-        chosen: list[_Source] = []
-        missing = request.nodes
-        for source in sorted(self._sources(view, request)):
-            if missing <= 0:
-                break
-            if source.job_id < 0:
-                source = source._replace(nodes=min(source.nodes, missing))
-            chosen.append(source)
-            missing -= source.nodes
-        for source in sorted(chosen, key=lambda item: (-item.cost * item.nodes, item)):
-            if source.job_id >= 0 and missing + source.nodes <= 0:
-                chosen.remove(source)
-                missing += source.nodes
-        held = sum(source.nodes for source in chosen if source.job_id < 0)
-        actions: list[Action] = [source.action for source in chosen if source.action is not None]
-        return [Hold(held), *actions] if held or actions else []
-
-    def _sources(self, view: SystemView, request: Request) -> list[_Source]:
         now, arrival = view.now, request.estimated_arrival
+        price = self.price if view.queue else 0.0
         holdable = _holdable(view, request)
         unwanted = min(holdable, view.free - _wanted(view))
-        sources = [
-            _Source(0, _UNWANTED, unwanted),
-            _Source(self._holding(arrival - now), _WANTED, holdable - unwanted),
-        ]
-        for run in view.running:
-            if run.planned or run.borrowed:
-                continue
-            if run.expected_end <= arrival + TOLERANCE:
-                cost = self._holding(arrival - run.expected_end)
-                sources.append(_Source(cost, run.job_id, run.nodes, Expect(run.job_id)))
-            elif run.type is JobType.MALLEABLE:
-                sources.append(_Source(run.setup + round(self.warning * SECOND), run.job_id, run.nodes))
-            elif run.type is not JobType.ON_DEMAND:
-                overhead, at = plan.preemption(now, arrival, run)
-                early = overhead // run.nodes + self._holding(arrival - at)
-                late = run.loss(arrival) // run.nodes
-                if at < arrival and early < late:
-                    sources.append(_Source(early, run.job_id, run.nodes, Preempt(run.job_id, at)))
-                else:
-                    sources.append(_Source(late, run.job_id, run.nodes))
-        return [source for source in sources if source.nodes]
+        missing = request.nodes - unwanted
+        due = arrival + TOLERANCE
+        eligible = [run for run in view.running if not run.planned and not run.borrowed]
+        leaving = sorted((run.expected_end, run.job_id, run.nodes) for run in eligible if run.expected_end <= due)
+        staying = [run for run in eligible if run.expected_end > due and run.type is not JobType.ON_DEMAND]
 
-    def _holding(self, ticks: int) -> int:
-        return round(self.price * max(0, ticks))
+        expected: list[Action] = []
+        reserving, left = 0, missing
+        for end, job_id, nodes in leaving:
+            if left <= 0:
+                break
+            expected.append(Expect(job_id))
+            reserving += min(nodes, left) * round(price * max(0, arrival - end))
+            left -= nodes
+        late = [Item(self._late(arrival, run), run.job_id, run.nodes) for run in staying]
+        early = {run.job_id: self._early(now, arrival, run, price) for run in staying}
+        choice = [Item(min(item.cost, early[item.key][0]), item.key, item.weight) for item in late]
+        chosen = _cheapest(choice + _pieces(holdable - unwanted, round(price * max(0, arrival - now))), left)
+        reserving += sum(item.cost for item in chosen)
+        if not view.queue:
+            # Nobody else takes what is released.
+            missing = left
+        ignoring = sum(item.cost for item in _cheapest(late, missing))
+
+        held = unwanted + sum(item.weight for item in chosen if item.key < 0)
+        at_arrival = {item.key: item.cost for item in late}
+        plans = [
+            Preempt(item.key, early[item.key][1], reason="right after a checkpoint")
+            for item in chosen
+            if item.key in early and item.cost < at_arrival[item.key]
+        ]
+        sure = len(plans) == sum(item.key >= 0 for item in chosen)
+        if reserving > ignoring or (reserving == ignoring and not sure):
+            return []
+        hour = 3600 * SECOND
+        reason = f"worth {reserving / hour:.1f} lost node-hours, preempting at the arrival {ignoring / hour:.1f}"
+        return [Hold(held, reason=reason), *expected, *plans]
+
+    def _late(self, arrival: int, run: RunningJob) -> int:
+        if run.type is JobType.MALLEABLE:
+            return run.nodes * (run.setup + round(self.warning * SECOND))
+        return run.loss(arrival)
+
+    def _early(self, now: int, arrival: int, run: RunningJob, price: float) -> tuple[int, int]:
+        """What a rigid run costs if it is preempted after its last checkpoint before the arrival, and when that is."""
+        if run.type is not JobType.MALLEABLE:
+            overhead, at, _ = plan.preemption(now, arrival, run)
+            if at < arrival:
+                return overhead + run.nodes * round(price * (arrival - at)), at
+        return _NEVER, arrival
+
+
+#: More than anything costs.
+_NEVER = 1 << 90
+
+
+def _pieces(nodes: int, cost: int) -> list[Item]:
+    """So many nodes as pieces of which any number can be put together."""
+    pieces: list[Item] = []
+    while nodes > 0:
+        piece = min(nodes, 1 << len(pieces))
+        pieces.append(Item(cost * piece, -1 - len(pieces), piece))
+        nodes -= piece
+    return pieces
+
+
+def _cheapest(items: list[Item], missing: int) -> list[Item]:
+    """The cheapest selection that suffices, or all if none does."""
+    return cheapest_cover(items, min(missing, sum(item.weight for item in items)))
 
 
 def _wanted(view: SystemView) -> int:
@@ -216,4 +222,4 @@ NOTICES: Registry[NoticeStrategy] = Registry(
 NOTICES.add("N", ignore, "the notice is ignored")
 NOTICES.add("CUA", collect, "collect until actual arrival: reserve free nodes, then what others release")
 NOTICES.add("CUP", plan, "collect until predicted arrival: expect releases, and plan preemptions for the rest")
-NOTICES.add("WEIGH", Weigh(), "hold or plan only what costs less than preempting at the arrival, by price=0.5")
+NOTICES.add("WEIGH", Weigh(), "reserve only if that costs less than preempting at the arrival, by price=0.5")

@@ -274,7 +274,7 @@ class Start:
     cause: str = "in order"
     draws: Mapping[int, int] | None = None
     returned: int = 0
-    reason: str = field(default="", repr=False)
+    reason: str = field(default="", repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +282,7 @@ class Hold:
     """Open a reservation for the on-demand job that gave notice, with that many free nodes to begin with."""
 
     nodes: int
-    reason: str = field(default="", repr=False)
+    reason: str = field(default="", repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,7 +290,7 @@ class Expect:
     """Put a running job into the plan of the reservation: its release is counted on."""
 
     job_id: int
-    reason: str = field(default="", repr=False)
+    reason: str = field(default="", repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,7 +299,7 @@ class Preempt:
 
     job_id: int
     at: int | None = None
-    reason: str = field(default="", repr=False)
+    reason: str = field(default="", repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,7 +308,7 @@ class Shrink:
 
     job_id: int
     nodes: int
-    reason: str = field(default="", repr=False)
+    reason: str = field(default="", repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,7 +317,7 @@ class Expand:
 
     job_id: int
     nodes: int
-    reason: str = field(default="", repr=False)
+    reason: str = field(default="", repr=False, compare=False)
 
 
 Action = Start | Hold | Expect | Preempt | Shrink | Expand

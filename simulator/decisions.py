@@ -26,13 +26,12 @@ class Decision(NamedTuple):
         Tick of the simulated clock.
     decision
         ``promise`` (at the end of this instant the job is promised a start at ``at``; none: no longer promised one),
-        ``held`` (nodes that are held idle from the end of this instant on), ``draw`` (a tenant borrows nodes that are
-        reserved for ``other``), ``lend`` (the job gives up nodes for ``other``), ``return`` (gets them back),
-        ``expect`` (the plan for ``other`` counts on its release), ``plan`` (the plan is to preempt it), ``drop`` (the
-        planned preemption is not needed any more), ``lacking`` (what an arriving job misses beyond free nodes and its
-        own), ``room`` (what its arrival strategy could get at most), ``victim`` (preempted for ``other``), ``spared``
-        (of the jobs that could have been preempted instead, the one that would have lost least), ``reason`` (of the
-        policy, in its own words).
+        ``draw`` (a tenant borrows nodes that are reserved for ``other``), ``lend`` (the job gives up nodes for
+        ``other``), ``return`` (gets them back), ``expect`` (the plan for ``other`` counts on its release), ``plan``
+        (the plan is to preempt it), ``drop`` (the planned preemption is not needed any more), ``lacking`` (what an
+        arriving job misses beyond free nodes and its own), ``room`` (what its arrival strategy could get at most),
+        ``victim`` (preempted for ``other``), ``spared`` (of the jobs that could have been preempted instead, the one
+        that would have lost least), ``reason`` (of the policy, in its own words).
     job_id, other
         Whom it concerns, and for whose sake or with whom.
     nodes
@@ -74,7 +73,6 @@ class Decisions:
         self.enabled = enabled
         self._promises: Callable[[SystemView], list[Promise]] | None = None
         self._promised: dict[int, int] = {}
-        self._held = 0
 
     def ask(self, rule: object) -> None:
         """The backfilling rule: if it has ``promises(view)``, it is asked at the end of each instant."""
@@ -83,21 +81,16 @@ class Decisions:
     def _note(self, time: int, decision: str, job_id: int | None = None, **others: Any) -> None:
         self.entries.append(Decision(time, decision, job_id, **others))
 
-    def instant_over(self, view: SystemView, held: int, waits: Callable[[int], bool]) -> None:
-        """An instant is complete: note what is held, and what has changed of the promises.
+    def instant_over(self, view: SystemView, waits: Callable[[int], bool]) -> None:
+        """An instant is complete: note what has changed of the promises.
 
         Parameters
         ----------
         view
             The machine as the instant leaves it.
-        held
-            Nodes that are reserved and idle, or wait for a warned victim's.
         waits
             Whether that job still waits: who has started needs no promise any more.
         """
-        if held != self._held:
-            self._held = held
-            self._note(view.now, "held", nodes=held)
         if self._promises is None or not (self._promised or view.queue):
             return
         promised = {promise.job_id: promise.at for promise in self._promises(view)} if view.queue else {}

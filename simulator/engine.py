@@ -118,9 +118,9 @@ class Engine:
             pass_per_event=options.passes == "event",
         )
         self._env = self._instants.env
-        self._rule = options.backfilling
         # At hand, because a replay calls little else.
         self._moment, self._enter, self._leave = self._instants.moment, self._instants.enter, self._instants.leave
+        self._rule = options.backfilling
         self._timeout = to_ticks(options.timeout)
         # Who waits for another job, or runs already, does not arrive by the clock.
         running = state.jobs if state is not None else frozenset()

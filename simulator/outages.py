@@ -86,7 +86,7 @@ class OutageService:
         system.expected.forget(closure.release)
         nodes = closure.nodes
         if isinstance(account, Booking):
-            # Jobs that have not ended in time, which only a failure or a late start of theirs can cause, go on.
+            # Jobs that have not ended in time, which only the failure of one of their nodes can cause, go on.
             system.dismiss_tenants(account)
         system.log(system.now, "close" if account.kind == Kind.HELD else "up", -closure.number, nodes, 0, closure.name)
         system.release(account)

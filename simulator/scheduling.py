@@ -89,8 +89,7 @@ class Scheduler:
         """Note what the instant has changed of promises, if anybody wants to know."""
         system = self._system
         if system.decisions.enabled:
-            held = system.cluster.totals[Kind.HELD]
-            system.decisions.instant_over(system, held, lambda job_id: self._by_id[job_id].waiting)
+            system.decisions.instant_over(system, lambda job_id: self._by_id[job_id].waiting)
 
     def _start_tenant(self, start: Start) -> None:
         system = self._system

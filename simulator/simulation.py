@@ -63,7 +63,7 @@ def simulate(
     events
         Whether the event log is kept.
     decisions
-        Whether what the log does not tell is recorded beside it, as :mod:`experiments.stories` wants it: promises,
+        Whether what the log does not tell is recorded beside it, as ``experiments.stories`` wants it: promises,
         overheads of victims, loans, reasons of policies.
     progress
         Told now and then how many jobs have ended.

@@ -47,7 +47,7 @@ class Ending(NamedTuple):
     Attributes
     ----------
     ending
-        As in :class:`ReservationRecord`.
+        As in :class:`.ReservationRecord`.
     restart, work, checkpoint
         Ticks; their sum is how long it takes.
     """

@@ -64,7 +64,11 @@ def test_run_writes_its_files(year: Path, tmp_path: Path, capsys: pytest.Capture
     assert sorted(path.name for path in directory.iterdir()) == sorted(
         [
             *("run.json", "summary.csv", "types.csv", "accounting.csv", "jobs.csv"),
-            *(f"{kind}-{name}.csv" for kind in ("jobs", "events", "timeline") for name in ("baseline", "CUA-SPAA")),
+            *(
+                f"{kind}-{name}.csv"
+                for kind in ("jobs", "events", "timeline", "decisions")
+                for name in ("baseline", "CUA-SPAA")
+            ),
             "machine.csv",
             *(f"{name}.{kind}" for name in ("mechanisms", "machine", "accounting") for kind in ("png", "pdf")),
         ]

@@ -20,6 +20,7 @@ from experiments.figures.mechanisms import METRICS, plot_mechanisms
 from experiments.figures.steps import bin_averages, choose_bin, choose_unit
 from experiments.figures.style import mechanism_color, save
 from experiments.figures.waits import plot_trace
+from experiments.windows import Window
 from simulator import Result, simulate
 from simulator.metrics import SUMMARY_COLUMNS, summarize
 from workloads.errors import InputError
@@ -146,7 +147,7 @@ def test_accounting_is_complete(results: list[Result]) -> None:
 
 
 def test_gantt_shows_warnings_and_preemptions(results: list[Result]) -> None:
-    figure = plot_gantt(results[2], end=10000)
+    figure = plot_gantt(results[2], Window(end=10000))
     labelled(figure.axes[0])
     names = {text.get_text() for text in figure.legends[0].get_texts()}
     assert names == {"rigid", "on-demand", "malleable", "under warning", "preempted here", "held"}
@@ -154,7 +155,7 @@ def test_gantt_shows_warnings_and_preemptions(results: list[Result]) -> None:
     with pytest.raises(InputError, match="no event log"):
         plot_gantt(simulate(JOBS, 16, events=False))
     with pytest.raises(InputError, match="window"):
-        plot_gantt(results[0], start=1e6, end=2e6)
+        plot_gantt(results[0], Window(1e6, 2e6))
 
 
 def test_trace_is_one_page(trace: Trace, results: list[Result]) -> None:

@@ -8,13 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from experiments.courses import machine_rows
+from experiments.placement import HELD, place_nodes
 from simulator import Result, simulate
 from simulator.eventlog import Entry
+from simulator.metrics import job_rows, summarize, summarize_types
+from simulator.reservations import stochastic_rows
 from tests.life_strategies import lively_mixes, random_lively_mix
 from tests.reference.hybrid import MECHANISMS
 from tests.stochastic_strategies import Mix
 from workloads.job import Job, JobType
-from workloads.units import to_ticks
+from workloads.units import SECOND, to_ticks
 
 #: Events that change how many nodes a job occupies (a warning does not), and those after which it has none.
 CHANGES = ("start", "shrink", "expand", "warn", "preempt", "expire", "complete", "kill", "cancel")
@@ -150,7 +154,40 @@ def test_laws_on_many_tables(mechanism: str) -> None:
     # What the tables are for really happens in them.
     assert seen["cancel waits"] > 50
     assert seen["cancel runs"] > 50
-    assert seen["cancel between two reservations"] + seen["cancel under warning"] >= 0
+
+
+def test_what_measures_and_draws_them_can() -> None:
+    """Summaries count everybody once, and nodes by number are those of the log."""
+    for seed in range(60):
+        mix = random_lively_mix(seed, max_jobs=24)
+        result = replayed(mix, ("baseline", *MECHANISMS)[seed % 7])
+        summary = summarize(result)
+        begin = result.begin or 0
+        measured = [record for record in result.records if record.submit is not None and record.submit >= begin]
+        assert int(summary["jobs"]) + int(summary.get("cancelled_jobs", 0)) == len(measured)
+        assert summarize_types(result)[0]["jobs"] == summary["jobs"]
+        rows = list(job_rows(result))
+        waits = [row["wait"] for row, record in zip(rows, result.records, strict=True) if record in measured]
+        known = [float(str(wait)) / 3600 for wait in waits if wait is not None]
+        assert len(known) == summary["jobs"]
+        if known:
+            assert summary["wait_h"] == pytest.approx(sum(known) / len(known))
+        assert len(list(stochastic_rows(result))) == len(result.stochastic)
+        if result.opened is None:
+            continue
+        # The course of the machine begins with the replay, and its busy part is what the accounting says.
+        course = machine_rows([result])
+        assert course[0]["start_s"] == 0
+        busy = sum(row["busy_percent"] * (row["end_s"] - row["start_s"]) for row in course)
+        account = result.accounting
+        spent = account.compute + account.setup + account.checkpoint + account.lost + account.warning
+        assert busy / 100 * mix.nodes == pytest.approx(spent / SECOND, abs=1e-3)
+        sums = {HELD: 0, "busy": 0}
+        first = result.opened - result.origin
+        for span in place_nodes(result):
+            ticks = max(0, span.end - max(first, span.start))
+            sums[HELD if span.kind == HELD else "busy"] += ticks * sum(high - low for low, high in span.nodes)
+        assert sums == {HELD: account.held, "busy": spent}
 
 
 @pytest.mark.slow

@@ -185,7 +185,7 @@ LOG = swf(
     (5, 40, -1, 60, 8, 90, 1, -1, -1),
     (6, 50, 0, 5, 1, 90, 1, -1, -1),
     (7, 60, 0, 5, 1, 90, 1, -1, -1),
-    (8, 10, 34, 0, 1, 90, 5, -1, -1),  # withdrawn at 44
+    (8, 10, 37, 0, 1, 90, 5, -1, -1),  # withdrawn at 47
     (9, 10, 60, 0, 1, 90, 5, -1, -1),  # withdrawn at 70
 )
 
@@ -198,18 +198,19 @@ def test_a_log_is_cut_at_the_last_start_before() -> None:
         (4, None),
         (6, None),
         (7, None),
+        (8, None),
         (9, None),
     ]
     assert cut.excluded == {
-        "ended before the starting state": 2,
+        "ended before the starting state": 1,
         "submitted before the starting state, wait not recorded": 1,
     }
     state = state_of(cut.jobs)
     assert state is not None
-    assert (state.begin, state.running, state.nodes, state.waiting) == (45, 2, 12, 2)
+    assert (state.begin, state.running, state.nodes, state.waiting) == (45, 2, 12, 3)
     # At 50 job 6 starts: the replay begins then.
     assert [job.running_since for job in starting_state(LOG, 50).jobs] == [0, 45, None, 50, None]
-    assert [job.job_id for job in cut_until(cut, 0, 60).jobs] == [1, 3, 4, 6, 9]
+    assert [job.job_id for job in cut_until(cut, 0, 60).jobs] == [1, 3, 4, 6, 8, 9]
     jobs = as_rigid(cut)
     check_jobs(jobs, 16)
     result = simulate(jobs, 16)
@@ -220,6 +221,7 @@ def test_a_log_is_cut_at_the_last_start_before() -> None:
         4: 100,
         6: 50,
         7: 60,
+        8: 45,
         9: 45,
     }
 

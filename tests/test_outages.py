@@ -294,6 +294,47 @@ def test_a_node_promised_by_a_job_under_warning_fails() -> None:
     assert result.accounting.held == 70 * SECOND
 
 
+def test_the_only_promised_node_fails_and_another_comes_at_once() -> None:
+    """Job 2 has one node and awaits that of job 1; when this one fails, job 3 gives one, and nobody is waited for."""
+    jobs = [malleable(1, 0, 1, 1000, min_nodes=1), rigid(3, 0, 1, 1000), on_demand(2, 50, 2, 10)]
+    # In order: one held node, that of job 1, that of job 3.
+    result = simulate(jobs, 3, "N-PAA", outages=[Outage(FAILURE, 100, 5000, 1, place=0.5)])
+    assert told(result, "gather", "shrink", "preempt", "start", "complete")[2:9] == [
+        (50, "gather", 2, 0, 1),
+        (100, "shrink", 1, 1, 0),
+        (100, "preempt", 3, 1, 0),
+        (100, "start", 2, 0, 2),
+        (110, "complete", 2, 2, 0),
+        (110, "start", 3, 0, 1),
+        (170, "preempt", 1, 0, 0),
+    ]
+
+
+def test_a_borrowed_node_fails_under_warning() -> None:
+    """Job 2 runs on the nodes that are kept for job 1, and is warned for a window at 100; at 150 one of them fails.
+
+    Three come back to the reservation at 220, and the window takes them; the fourth is not there until 500.
+    """
+    jobs = [on_demand(1, 5000, 4, 10, notice=0, estimated=5000), malleable(2, 10, 4, 1000, min_nodes=1)]
+    outages = [Outage(MAINTENANCE, 100, 400, 4, announced=99), Outage(FAILURE, 150, 500, 1, place=0.5)]
+    result = simulate(jobs, 4, "CUA-PAA", outages=outages)
+    assert [step for step in told(result, "warn", "shrink", "preempt", "reserve", "down", "up") if step[0] <= 500] == [
+        (0, "reserve", 1, 0, 4),
+        (100, "warn", 2, 4, 4),
+        (150, "shrink", 2, 4, 3),
+        (150, "down", -2, 0, 1),
+        (220, "preempt", 2, 3, 0),
+        (220, "reserve", 1, 0, 3),
+        (220, "reserve", 1, 3, 0),
+        (220, "down", -1, 0, 3),
+        (400, "up", -1, 3, 0),
+        (400, "reserve", 1, 0, 3),
+        (500, "up", -2, 1, 0),
+        (500, "reserve", 1, 3, 4),
+    ]
+    assert result.accounting.warning == (50 * 4 + 70 * 3) * SECOND
+
+
 def test_a_reserved_node_fails_and_another_is_collected() -> None:
     """CUA has reserved four idle nodes; job 1 gives up two later, and one of them replaces the failed one."""
     jobs = [rigid(1, 0, 2, 300), on_demand(2, 600, 4, 100, notice=100, estimated=600)]
@@ -396,6 +437,19 @@ def test_nodes_that_are_repaired_during_a_whole_window_stay_away() -> None:
         (300, "up", -2, 4, 0),
     ]
     assert result.records[1].start == 300 * SECOND
+
+
+def test_what_ends_in_an_instant_takes_nothing_in_it() -> None:
+    """The repair and the window end at 200: the node that comes back is not taken away for no time."""
+    outages = [Outage(FAILURE, 50, 200, 1, place=0), Outage(MAINTENANCE, 100, 200, 2)]
+    result = simulate([rigid(1, 0, 1, 10), rigid(2, 150, 2, 10)], 2, outages=outages)
+    assert told(result, "down", "up", "start")[1:] == [
+        (50, "down", -1, 0, 1),
+        (100, "down", -2, 0, 1),
+        (200, "up", -1, 1, 0),
+        (200, "up", -2, 1, 0),
+        (200, "start", 2, 0, 2),
+    ]
 
 
 def test_an_advance_reservation_is_for_its_jobs_alone() -> None:

@@ -87,6 +87,13 @@ def test_a_completion_wins() -> None:
     assert seen(run([rigid(1, 0, 4, 100, cancelled_at=99.999999)], 4)) == {1: (0, 99.999999, "cancelled")}
 
 
+def test_what_is_done_cannot_be_withdrawn() -> None:
+    jobs = [rigid(1, 0, 4, 100, cancelled_at=150), rigid(2, 0, 4, 100)]
+    result = run(jobs, 4)
+    assert seen(result) == {1: (0, 100, "completed"), 2: (100, 200, "completed")}
+    assert [entry.event for entry in result.entries if entry.job_id == 1] == ["submit", "start", "complete"]
+
+
 def test_withdrawn_as_soon_as_submitted() -> None:
     jobs = [rigid(1, 0, 4, 100), rigid(2, 10, 1, 50, cancelled_at=10)]
     assert seen(run(jobs, 8))[2] == (None, 10, "cancelled")
@@ -211,7 +218,7 @@ def test_a_stochastic_job_submits_no_further_reservation(at: float, endings: lis
     result = run(jobs, 2, plans=PLANS)
     assert [item.ending for item in result.stochastic[0].reservations] == endings
     assert seen(result)[1] == (0, at, "cancelled")
-    assert not [entry for entry in result.entries if entry.job_id == 1 and entry.time > at * SECOND]
+    assert [entry.event for entry in result.entries if entry.job_id == 1][-1] == "cancel"
     spent = node_seconds(result)
     # Its first reservation works for 10 s and saves for 2 s; the second, on its nodes after job 2, restarts for 1 s.
     expected = {4: (4, 0, 0), 12: (10, 2, 0), 20: (12, 2, 1)}[int(at)]

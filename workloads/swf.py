@@ -14,10 +14,11 @@ from pathlib import Path
 
 from workloads.errors import TraceError
 from workloads.fields import number, shown, whole
-from workloads.files import atomic_open, read_text
+from workloads.files import read_text
 from workloads.intake import BROKEN_LINE, NO_RUNTIME, Intake, check_procs_per_node
+from workloads.swflines import CONVERSION, SwfJob, number_names, write_lines
 from workloads.trace import Trace
-from workloads.units import format_seconds, to_ticks
+from workloads.units import to_ticks
 
 __all__ = ["looks_like_swf", "parse_swf", "read_swf", "write_swf"]
 
@@ -52,8 +53,6 @@ _NOBODY = (None, None)
 _DIRECTIVE = re.compile(r";\s{0,4}([A-Za-z]\w*)\s*:(?!//)\s*(.*)")
 _JOB = re.compile(r"\s*-?\d+(?:\s+[^\s,|]+){16}")
 _NUMBER = re.compile(r"\d+")
-#: The archive's word for who made the file; in ours, status 0 says "killed at its walltime".
-_CONVERSION = "Holdfast"
 #: Directives that stay true when a log is cleaned or cut.
 _CARRIED = (
     *("Computer", "Installation", "Acknowledge", "Information", "Preemption"),
@@ -100,7 +99,7 @@ def parse_swf(text: str, path: str | Path, *, lenient: bool = False, procs_per_n
     check_procs_per_node(procs_per_node)
     lines = _lines(text)
     header = _header(lines)
-    ours = header.get("Conversion", "").startswith(_CONVERSION)
+    ours = header.get("Conversion", "").startswith(CONVERSION)
     per_node = procs_per_node or 1
     intake = Intake()
     add, excluded, remarks = intake.add, intake.excluded, intake.remarks
@@ -184,32 +183,35 @@ def write_swf(trace: Trace, path: str | Path, *, note: str = "") -> None:
     OutputError
         If it cannot be written.
     """
-    users, users_renamed = _numbered([job.user for job in trace.jobs])
-    groups, groups_renamed = _numbered([job.project for job in trace.jobs])
+    users, users_renamed = number_names([job.user for job in trace.jobs])
+    groups, groups_renamed = number_names([job.project for job in trace.jobs])
     notes = [note] if note else []
-    notes.append(f"written by {_CONVERSION}; status 0 = killed at the requested time, the run time is cut there")
+    notes.append(f"written by {CONVERSION}; status 0 = killed at the requested time, the run time is cut there")
     for what, renamed in (("users", users_renamed), ("groups (projects)", groups_renamed)):
         if renamed:
             notes.append(f"{what} are numbered in the order of their first appearance")
     notes += [f"left out: {count} jobs, {reason}" for reason, count in trace.excluded.items()]
-    before = trace.header.get("Conversion", _CONVERSION)
-    if not before.startswith(_CONVERSION):
+    before = trace.header.get("Conversion", CONVERSION)
+    if not before.startswith(CONVERSION):
         notes.append(f"converted before by {before}")
-    with atomic_open(path) as file:
-        for key, value in _directives(trace, notes):
-            file.writelines(f"; {key}: {line}\n" for line in value.split("\n"))
-        for job, user, group in zip(trace.jobs, users, groups, strict=True):
-            wait = "-1" if job.wait is None else _seconds(job.wait)
-            run, limit, size = _seconds(job.runtime), _seconds(job.walltime), job.nodes
-            status = 0 if job.killed else 1
-            if job.cancelled_at is not None:
-                run, status = "0", _CANCELLED
-            before = "-1" if job.preceding is None else f"{job.preceding}"
-            think = "-1" if job.think_time is None else _seconds(job.think_time)
-            file.write(
-                f"{job.job_id} {_seconds(job.submit)} {wait} {run} {size} -1 -1 {size} {limit} -1 "
-                f"{status} {user} {group} -1 -1 -1 {before} {think}\n"
-            )
+    lines = [
+        SwfJob(
+            job_id=job.job_id,
+            submit=to_ticks(job.submit),
+            wait=None if job.wait is None else to_ticks(job.wait),
+            runtime=to_ticks(job.runtime) if job.cancelled_at is None else 0,
+            allocated=job.nodes,
+            requested=job.nodes,
+            walltime=to_ticks(job.walltime),
+            status=_CANCELLED if job.cancelled_at is not None else 0 if job.killed else 1,
+            user=user,
+            group=group,
+            preceding=job.preceding,
+            think_time=None if job.think_time is None else to_ticks(job.think_time),
+        )
+        for job, user, group in zip(trace.jobs, users, groups, strict=True)
+    ]
+    write_lines(path, _directives(trace, notes), lines)
 
 
 def _lines(text: str) -> list[str]:
@@ -324,22 +326,10 @@ def _directives(trace: Trace, notes: Sequence[str]) -> list[tuple[str, str]]:
     return [
         ("Version", "2.2"),
         *((key, value) for key, value in known.items() if key != "UnixStartTime"),
-        ("Conversion", _CONVERSION),
+        ("Conversion", CONVERSION),
         ("MaxJobs", str(len(trace.jobs))),
         ("MaxRecords", str(len(trace.jobs))),
         ("UnixStartTime", known.get("UnixStartTime", "0")),
         *sizes,
         *(("Note", text) for text in notes),
     ]
-
-
-def _numbered(names: Sequence[str]) -> tuple[list[str], bool]:
-    """Names as the numbers that the format wants, -1 for none; and whether they had to be renamed."""
-    if all(name.isdecimal() or not name for name in names):
-        return [name or "-1" for name in names], False
-    numbers = {name: str(index) for index, name in enumerate(dict.fromkeys(filter(None, names)), start=1)}
-    return [numbers.get(name, "-1") for name in names], True
-
-
-def _seconds(seconds: float) -> str:
-    return format_seconds(to_ticks(seconds))

@@ -12,7 +12,10 @@ from typing import NamedTuple
 
 from workloads.errors import ParameterError
 
-__all__ = ["Trace", "TraceJob", "Withdrawn"]
+__all__ = ["Trace", "TraceJob", "Withdrawn", "epoch_of"]
+
+#: No machine was older: an earlier date says that the clock of a trace does not begin in 1970 [s].
+_EARLIEST = 315_532_800
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,3 +134,25 @@ class Trace:
             withdrawn = tuple(item._replace(place=places[item.place]) for item in withdrawn)
         withdrawn = tuple(item for item in withdrawn if item.job.nodes <= nodes)
         return replace(self, jobs=kept, nodes=nodes, excluded=excluded, withdrawn=withdrawn)
+
+
+def epoch_of(header: Mapping[str, str], first: float) -> float | None:
+    """Seconds since 1970 at which the clock of a trace stands at 0; None: it is not known.
+
+    Parameters
+    ----------
+    header
+        Directives of a trace, perhaps with ``UnixStartTime``.
+    first
+        Its first submit [s].
+
+    Examples
+    --------
+    >>> epoch_of({"UnixStartTime": "1546300800"}, 0.0), epoch_of({}, 1.6e9), epoch_of({}, 0.0)
+    (1546300800.0, 0.0, None)
+    """
+    try:
+        start = float(header.get("UnixStartTime") or 0)
+    except ValueError:
+        start = 0.0
+    return start if start + first >= _EARLIEST else None

@@ -11,7 +11,7 @@ __all__ = ["add_arguments", "main"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    kinds = "order, backfilling, notice, arrival, tenants, expansion, strategy or reader (default all)"
+    kinds = "order, backfilling, notice, arrival, tenants, expansion, strategy, reader or export (default all)"
     parser.add_argument("--kind", metavar="KIND", help=kinds)
     check = parser.add_argument_group("checking a plug-in")
     check.add_argument("--check", metavar="NAME", help="check this one, by name, import path or entry point, instead")

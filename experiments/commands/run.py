@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(arguments: argparse.Namespace) -> None:
     """Run the command."""
-    from experiments.archive import JOB_TABLE
+    from experiments.archive import EPOCH, JOB_TABLE
     from experiments.progress import Bar
     from experiments.replay import Measurement, make_directory, parse_mechanisms, replay, write_replay
     from experiments.tables import cancellation_comparison, comparison, stochastic_comparison, write_csv
@@ -79,6 +79,7 @@ def main(arguments: argparse.Namespace) -> None:
     table = directory / "jobs.csv"
     if arguments.events:
         configuration[JOB_TABLE] = table.name
+        configuration[EPOCH] = simulation.epoch
     # Beside the results, so that what was simulated can be read, diffed, and fed to another simulator; an input that
     # lies there stays as it is.
     if (simulation.prepared or arguments.events) and table.resolve() != Path(arguments.input).resolve():

@@ -65,7 +65,7 @@ STATE_COLORS = {
     "warning": _ORANGE,
     "held": _PURPLE,
     "idle": "#E4E4E4",
-    "down": "#8C8C8C",
+    "down": "#7F7F7F",
 }
 
 # The hue is the notice strategy, the shade the arrival strategy: PAA light, SPAA dark.

@@ -15,9 +15,9 @@ from workloads.theta import ThetaYear
 
 
 @cache
-def _trace() -> bytes:
+def _trace(jobs: int) -> bytes:
     path = Path("given.swf.gz")
-    write_swf(generate(ThetaYear(jobs=400), seed=0), path)
+    write_swf(generate(ThetaYear(jobs=jobs), seed=0), path)
     text = path.read_bytes()
     path.unlink()
     return text
@@ -25,7 +25,12 @@ def _trace() -> bytes:
 
 def trace(path: Path) -> None:
     """A Theta-like trace of some days."""
-    path.write_bytes(_trace())
+    path.write_bytes(_trace(200))
+
+
+def busy(path: Path) -> None:
+    """One that is long enough for preemptions."""
+    path.write_bytes(_trace(400))
 
 
 def runs(path: Path) -> None:
@@ -42,6 +47,7 @@ def sweep(path: Path) -> None:
 GIVEN: dict[str, dict[str, Callable[[Path], None]]] = {
     "README.md": {"theta.swf.gz": trace, "runtimes.txt": runs, "fig6.toml": sweep},
     "docs/commands.md": {"year.swf.gz": trace},
+    "docs/interchange.md": {"theta.swf.gz": busy},
 }
 
 

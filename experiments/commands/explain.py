@@ -1,0 +1,82 @@
+"""``holdfast explain``: the story of a job."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from experiments.stories.story import Stories
+
+__all__ = ["add_arguments", "main"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("directory", metavar="DIR", help="results of 'holdfast run --events'")
+    parser.add_argument("job", metavar="JOB", nargs="*", help="ids of jobs")
+    parser.add_argument("--mechanism", metavar="M", help="which one, where the directory holds several")
+    parser.add_argument("--all", action="store_true", help="tell long lists to their end")
+    parser.add_argument("--worst", metavar="N", help="the N jobs that waited longest, were slowed down or lost most")
+    parser.add_argument("--json", metavar="FILE", help="write the facts as JSON ('-': to standard output)")
+
+
+def main(arguments: argparse.Namespace) -> None:
+    """Run the command."""
+    from experiments.archive import read_recording
+    from experiments.arguments import check_outputs, whole
+    from experiments.stories.worst import worst, worst_table
+    from workloads.errors import InputError
+
+    ids = [whole(word, "JOB") for word in arguments.job]
+    most = None if arguments.worst is None else whole(arguments.worst, "--worst", 1)
+    if not ids and most is None:
+        raise InputError("which job? name its id, or ask for the worst with --worst 5")
+    check_outputs(arguments.json, None)
+    told: list[dict[str, object]] = []
+    blocks: list[str] = []
+    if most is not None:
+        recording = read_recording(arguments.directory, arguments.mechanism, events=False)
+        told += worst(recording, most)
+        blocks.append(worst_table(recording, most) or "No job waited, was slowed down or lost anything.")
+    if ids:
+        stories = _stories(arguments)
+        for job_id in ids:
+            story = stories.story(job_id)
+            told.append(story.as_json())
+            blocks.append(story.at_length() if arguments.all else str(story))
+    if arguments.json is not None:
+        _write(arguments.json, told[0] if len(told) == 1 and most is None else told)
+    if arguments.json != "-":
+        print("\n\n".join(blocks))
+
+
+def _stories(arguments: argparse.Namespace) -> Stories:
+    from pathlib import Path
+
+    from experiments.archive import EPOCH, read_decisions, read_recording, read_run
+    from experiments.stories.story import Stories
+
+    recording = read_recording(arguments.directory, arguments.mechanism)
+    run = read_run(Path(arguments.directory))
+    measurement = run.get("measurement", {})
+    epoch = run.get(EPOCH)
+    return Stories(
+        recording,
+        read_decisions(arguments.directory, recording),
+        epoch=None if epoch is None else float(epoch),
+        instant_tolerance=float(measurement.get("instant_tolerance", 120.0)),
+    )
+
+
+def _write(path: str, facts: object) -> None:
+    from workloads.files import atomic_open
+
+    text = json.dumps(facts, indent=2) + "\n"
+    if path == "-":
+        sys.stdout.write(text)
+        return
+    with atomic_open(path) as file:
+        file.write(text)

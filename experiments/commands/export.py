@@ -1,0 +1,31 @@
+"""``holdfast export``: results in the formats of other tools."""
+
+from __future__ import annotations
+
+import argparse
+
+__all__ = ["add_arguments", "main"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("directory", metavar="DIR", help="results of 'holdfast run --events'")
+    parser.add_argument("-o", "--output", metavar="FILE", required=True, help="file to write; a directory for parquet")
+    parser.add_argument(
+        "--format",
+        metavar="NAME",
+        help="swf, batsim (jobs.csv, for evalys), perfetto (trace JSON) or parquet; default: by the name of the file",
+    )
+    parser.add_argument("--mechanism", metavar="M", help="which one, where DIR holds several")
+
+
+def main(arguments: argparse.Namespace) -> None:
+    """Run the command."""
+    from experiments.archive import read_recording
+    from experiments.exports.formats import EXPORTS, export_recording, format_of
+
+    name = arguments.format or format_of(arguments.output)
+    EXPORTS[name]  # a wrong one is told before a year is read
+    recording = read_recording(arguments.directory, arguments.mechanism)
+    told = export_recording(recording, arguments.output, name)
+    print(f"{told} of {recording.mechanism} written to {arguments.output}")

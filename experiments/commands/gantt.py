@@ -1,0 +1,40 @@
+"""``holdfast gantt``: an interactive page of a simulation, in one file."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+
+from experiments.arguments import check_outputs
+
+__all__ = ["add_arguments", "main"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    from experiments.windows import add_window
+
+    parser.add_argument("directory", metavar="DIR", help="of 'holdfast run --events'")
+    parser.add_argument("-o", "--output", metavar="FILE.html", required=True, help="page to write")
+    parser.add_argument("--mechanism", metavar="M", help="which one, where DIR holds several")
+    add_window(parser)
+
+
+def main(arguments: argparse.Namespace) -> None:
+    """Run the command."""
+    from pathlib import Path
+
+    from experiments.archive import read_recording
+    from experiments.gantt.page import write_gantt
+    from experiments.windows import window_of
+
+    check_outputs(arguments.output, None)
+    recording = read_recording(arguments.directory, arguments.mechanism)
+    window = window_of(arguments)
+    words = ["holdfast", "gantt", Path(arguments.directory).name or arguments.directory]
+    words += ["--mechanism", recording.mechanism]
+    for name, value in (("--from", window.start), ("--to", window.end)):
+        words += [] if value is None else [name, str(value)]
+    shown = write_gantt(arguments.output, recording, window, shlex.join(words))
+    size = Path(arguments.output).stat().st_size
+    print(f"{shown:,} jobs under {recording.mechanism} drawn in {arguments.output} ({size / 1e6:.1f} MB)")

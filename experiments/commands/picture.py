@@ -1,0 +1,56 @@
+"""``holdfast picture``: one picture of a simulation, for a paper."""
+
+from __future__ import annotations
+
+import argparse
+
+from experiments.arguments import check_outputs, number
+
+__all__ = ["add_arguments", "main"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    from experiments.portraits import PORTRAITS
+    from experiments.windows import add_window
+
+    kinds = "; ".join(f"{name}: {portrait.about}" for name, portrait in PORTRAITS.items())
+    parser.add_argument("kind", metavar="KIND", help=f"{kinds}; all: every one of them")
+    parser.add_argument("directory", metavar="DIR", help="of 'holdfast run --events'")
+    parser.add_argument("-o", "--output", metavar="NAME", help="without suffix (default DIR/KIND-MECHANISM)")
+    parser.add_argument("--mechanism", metavar="M", help="which one, where DIR holds several")
+    add_window(parser)
+    parser.add_argument("--quantile", metavar="Q", default="0.9", help="beside the median of waits (default 0.9)")
+
+
+def main(arguments: argparse.Namespace) -> None:
+    """Run the command."""
+    from pathlib import Path
+
+    from experiments.archive import read_recording
+    from experiments.figures.style import save
+    from experiments.portraits import PORTRAITS, chosen_portraits
+    from experiments.windows import window_of
+    from workloads.errors import InputError
+
+    names = chosen_portraits(arguments.kind)
+    quantile = number(arguments.quantile, "--quantile")
+    check_outputs(None, arguments.output)
+    events = any(PORTRAITS[name].events for name in names)
+    recording = read_recording(arguments.directory, arguments.mechanism, events=events)
+    window = window_of(arguments)
+    figures = {}
+    for name in names:
+        try:
+            figures[name] = PORTRAITS[name].draw(recording, window, quantile)
+        except InputError as error:
+            if len(names) == 1:
+                raise
+            # Of all pictures some may have nothing to show.
+            print(f"no {name}: {error}")
+    for name, figure in figures.items():
+        stem = arguments.output or str(Path(arguments.directory) / f"{name}-{recording.mechanism}")
+        if arguments.output and len(names) > 1:
+            stem = f"{arguments.output}-{name}"
+        png, pdf = save(figure, stem)
+        print(f"{name}: {png}, {pdf}")

@@ -1,0 +1,78 @@
+"""Formats: what a recording can be exported to, by name, and by the name of the file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from experiments.exports.batsim import BatsimExport
+from experiments.exports.perfetto import export_perfetto
+from experiments.exports.swf import SwfExport
+from experiments.exports.tables import export_parquet
+from experiments.recording import Recording
+from simulator.records import Records
+from workloads.errors import InputError
+from workloads.registry import Registry, function_of
+
+__all__ = ["EXPORTS", "Export", "export_recording", "export_result", "format_of"]
+
+#: Writes a recording to a file, or a directory, and says in words what is in it.
+Export = Callable[[Recording, Path], str]
+
+EXPORTS: Registry[Export] = Registry("export format", "holdfast.exports", function_of("a recording and a path"))
+EXPORTS.add("swf", SwfExport(), "Standard Workload Format, a line a job; if partial, also one for each run")
+EXPORTS.add("batsim", BatsimExport(), "Batsim's jobs.csv, with nodes, for evalys; times to 1/grid s, 0: exact")
+EXPORTS.add("perfetto", export_perfetto, "Trace Event Format (JSON), for ui.perfetto.dev and chrome://tracing")
+EXPORTS.add("parquet", export_parquet, "a directory of Parquet tables: jobs, events, timeline, nodes")
+
+_SUFFIXES = {".swf": "swf", ".csv": "batsim", ".json": "perfetto", ".parquet": "parquet"}
+
+
+def format_of(path: str | Path) -> str:
+    """The format that a file of that name has where none is named; ``.gz`` does not count.
+
+    Raises
+    ------
+    InputError
+        If the name does not tell.
+
+    Examples
+    --------
+    >>> format_of("result.swf.gz")
+    'swf'
+    """
+    name = Path(path)
+    suffix = (name.with_suffix("") if name.suffix == ".gz" else name).suffix
+    if suffix not in _SUFFIXES:
+        raise InputError(f"{path}: name the format with --format, one of {', '.join(EXPORTS)}")
+    return _SUFFIXES[suffix]
+
+
+def export_recording(recording: Recording, path: str | Path, format: str | None = None) -> str:
+    """Export what is known of a simulation.
+
+    Parameters
+    ----------
+    recording
+        With its event log.
+    path
+        Compressed if the name ends in ``.gz``; of Parquet a directory.
+    format
+        A name of :data:`EXPORTS`, with parameters as ``swf partial=true``; None: by the name of the file.
+
+    Returns
+    -------
+    str
+        What was written, in words.
+
+    Raises
+    ------
+    InputError
+        If the format is unknown, the recording has no event log, or the file cannot be written.
+    """
+    return EXPORTS[format or format_of(path)](recording, Path(path))
+
+
+def export_result(result: Records, path: str | Path, format: str | None = None) -> str:
+    """Export a result in memory; parameters, value and errors are those of :func:`export_recording`."""
+    return export_recording(Recording.of(result), path, format)

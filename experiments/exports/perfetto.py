@@ -1,0 +1,201 @@
+"""The result of a simulation in the Trace Event Format, for ui.perfetto.dev and chrome://tracing.
+
+Source: "Trace Event Format", the format's definition by its makers (Duca and Sinclair), and the Perfetto documentation.
+Processes are the machine (counters), each type of job, the nodes that are held or down, and the calls of on-demand
+jobs. Within a type, runs lie in lanes, which are its threads: as many as ever ran at a time, so that a month is
+readable. A run is a complete event; where it was resized or warned, events within it tell when. A microsecond of the
+trace is a tick of the simulated clock.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from experiments.lanes import Lanes
+from experiments.noderanges import size, text_of
+from experiments.placement import DOWN, HELD, RUN, WARNED, Span, place_nodes
+from experiments.recording import Recording
+from experiments.runs import Run, runs_of
+from workloads.files import atomic_open
+from workloads.job import JobType
+from workloads.units import SECOND
+
+__all__ = ["export_perfetto", "trace_events"]
+
+Event = dict[str, Any]
+
+#: Process of the counters, and those of the lanes by what is in them, in the order of the screen.
+_MACHINE = 1
+_PROCESSES = {kind: number for number, kind in enumerate((*JobType, "held for on-demand jobs", "down", "calls"), 2)}
+_HELD, _DOWN, _CALLS = list(_PROCESSES)[-3:]
+#: Threads of a process have numbers of their own, because some readers tell threads by these alone.
+_LANES = 100_000
+#: Ends of runs that get a flag.
+_FLAGS = {"preempt": "preempted", "cancel": "withdrawn"}
+_CALL_EVENTS = ("notice", "submit", "time-out", "wait", "gather", "withdraw")
+
+
+def export_perfetto(recording: Recording, path: Path) -> str:
+    """Write a trace; returns what it holds, in words."""
+    told = {
+        "mechanism": recording.mechanism,
+        "nodes": recording.nodes,
+        "clock": "microseconds after the origin",
+        "origin_seconds": recording.origin / SECOND,
+    }
+    count = 0
+    with atomic_open(path) as file:
+        file.write('{"displayTimeUnit":"ms","otherData":' + json.dumps(told) + ',"traceEvents":[')
+        for event in trace_events(recording):
+            file.write((",\n" if count else "\n") + json.dumps(event, separators=(",", ":")))
+            count += 1
+        file.write("\n]}\n")
+    return f"{count:,} trace events"
+
+
+def trace_events(recording: Recording) -> list[Event]:
+    """The events of the trace: names first, then all others by time, and at one time the longest first."""
+    recording.with_events()
+    timed: list[Event] = [*_counters(recording), *_calls(recording)]
+    lanes: dict[str, Lanes] = {}
+    spans = place_nodes(recording)
+    timed += _run_events(recording, spans, lanes)
+    for kind, process, title in ((HELD, _HELD, "held for"), (DOWN, _DOWN, "down")):
+        timed += _holding_events([span for span in spans if span.kind == kind], process, title, lanes)
+    timed.sort(key=lambda event: (event["ts"], -event.get("dur", 0)))
+    return [*_names(recording, lanes, {event["pid"] for event in timed}), *timed]
+
+
+def _names(recording: Recording, lanes: Mapping[str, Lanes], used: set[int]) -> Iterator[Event]:
+    """Names of the processes and threads, and their order."""
+    yield from _name("process", _MACHINE, 0, f"machine: {recording.nodes} nodes, {recording.mechanism}", _MACHINE)
+    for title, pid in _PROCESSES.items():
+        if pid in used:
+            yield from _name("process", pid, 0, f"{title} jobs" if title in list(JobType) else title, pid)
+            for lane in range(lanes[title].count if title in lanes else 1):
+                yield from _name("thread", pid, _thread(title, lane), f"lane {lane + 1}", lane)
+
+
+def _name(what: str, pid: int, tid: int, name: str, order: int) -> Iterator[Event]:
+    where = {"ph": "M", "pid": pid, "tid": tid, "ts": 0}
+    yield {"name": f"{what}_name", **where, "args": {"name": name}}
+    yield {"name": f"{what}_sort_index", **where, "args": {"sort_index": order}}
+
+
+def _thread(process: str, lane: int) -> int:
+    return _PROCESSES[process] * _LANES + lane
+
+
+def _counters(recording: Recording) -> Iterator[Event]:
+    """A counter tells of a change, and at the end of an instant only."""
+    before: dict[str, int] = {}
+    down = dict(recording.down)
+    out = 0
+    for time, same in groupby(recording.samples, key=lambda sample: sample[0]):
+        _, busy, held, jobs, nodes = list(same)[-1]
+        out = down.get(time, out)
+        values = {"busy nodes": busy, "held nodes": held, "idle nodes": recording.nodes - busy - held - out}
+        if down:
+            values["down nodes"] = out
+        for name, value in {**values, "waiting jobs": jobs, "waiting nodes": nodes}.items():
+            if before.get(name) != value:
+                before[name] = value
+                yield {"name": name, "ph": "C", "pid": _MACHINE, "ts": time, "args": {"value": value}}
+
+
+def _calls(recording: Recording) -> Iterator[Event]:
+    """Notices and arrivals of on-demand jobs, and what they led to."""
+    for entry in recording.entries:
+        record = recording.record.get(entry.job_id)
+        if entry.event in _CALL_EVENTS and record is not None and record.type is JobType.ON_DEMAND:
+            what = "arrival" if entry.event == "submit" else entry.event
+            yield {
+                "name": f"{what} {entry.job_id}",
+                "cat": "call",
+                "ph": "i",
+                "s": "t",
+                "pid": _PROCESSES[_CALLS],
+                "tid": _thread(_CALLS, 0),
+                "ts": entry.time,
+                "args": {"job": entry.job_id, "nodes": record.nodes, "cause": entry.cause},
+            }
+
+
+def _run_events(recording: Recording, spans: Iterable[Span], lanes: dict[str, Lanes]) -> Iterator[Event]:
+    of_run: dict[tuple[int, int], list[Span]] = {}
+    for span in spans:
+        if span.kind in (RUN, WARNED):
+            of_run.setdefault((span.job_id, span.number), []).append(span)
+    causes = {(e.job_id, e.time): e.cause for e in recording.entries if e.event in ("warn", *_FLAGS)}
+    runs = [run for of_job in runs_of(recording).values() for run in of_job]
+    for run in sorted(runs, key=lambda run: (run.start, run.end, run.job_id)):
+        kind = recording.record[run.job_id].type
+        lane = lanes.setdefault(kind, Lanes()).lane(run.start, run.end)
+        where = {"pid": _PROCESSES[kind], "tid": _thread(kind, lane)}
+        own = of_run.get((run.job_id, run.number), [])
+        yield {
+            **_complete(f"job {run.job_id}", "run", run.start, run.end), **where, "args": _told(recording, run, own)
+        }  # fmt: skip
+        if len(own) > 1 or any(span.kind == WARNED for span in own):
+            for span in own:
+                title = "warning" if span.kind == WARNED else f"{size(span.nodes)} nodes"
+                about = {"nodes": size(span.nodes), "ranges": text_of(span.nodes)}
+                if span.kind == WARNED:
+                    about["cause"] = causes.get((span.job_id, span.start), "")
+                yield {**_complete(title, span.kind, span.start, span.end), **where, "args": about}
+        if run.ending in _FLAGS:
+            told = {"job": run.job_id, "cause": causes.get((run.job_id, run.end), "")}
+            yield {"name": _FLAGS[run.ending], "cat": "end", "ph": "i", "s": "t", **where, "ts": run.end, "args": told}
+
+
+def _told(recording: Recording, run: Run, spans: list[Span]) -> dict[str, Any]:
+    """What is shown of a run; times in seconds."""
+    job, record = recording.job[run.job_id], recording.record[run.job_id]
+    asked = recording.reservations_of(run.job_id)
+    walltime = asked[run.number - 1].length if len(asked) >= run.number else recording.walltime(job)
+    wait = (record.start or 0) - (record.submit or 0)
+    return {
+        "job": run.job_id,
+        "run": run.number,
+        "nodes": run.nodes,
+        "ranges": text_of(spans[0].nodes) if spans else "",
+        "requested_nodes": job.nodes,
+        "walltime_s": walltime / SECOND,
+        "submit_s": (record.submit or 0) / SECOND,
+        "wait_s": wait / SECOND,
+        "started": run.cause,
+        "ended": run.ending,
+        "user": job.user,
+        "project": job.project,
+    }
+
+
+def _holding_events(spans: list[Span], process: str, title: str, lanes: dict[str, Lanes]) -> Iterator[Event]:
+    """Holders of nodes that run nothing, each from when it has any to when it has none."""
+    holdings: list[list[Span]] = []
+    last: dict[int, list[Span]] = {}
+    for span in spans:
+        before = last.get(span.job_id)
+        if before is not None and before[-1].end == span.start:
+            before.append(span)
+        else:
+            last[span.job_id] = [span]
+            holdings.append(last[span.job_id])
+    for own in sorted(holdings, key=lambda own: (own[0].start, own[-1].end, own[0].job_id)):
+        start, end, job_id = own[0].start, own[-1].end, own[0].job_id
+        lane = lanes.setdefault(process, Lanes()).lane(start, end)
+        where = {"pid": _PROCESSES[process], "tid": _thread(process, lane)}
+        parts = [(f"{title} {abs(job_id)}", own[0].start, end, own[0])]
+        if len(own) > 1:
+            parts += [(f"{size(span.nodes)} nodes", span.start, span.end, span) for span in own]
+        for name, begin, stop, span in parts:
+            told = {"job": job_id, "nodes": size(span.nodes), "ranges": text_of(span.nodes)}
+            yield {**_complete(name, span.kind, begin, stop), **where, "args": told}
+
+
+def _complete(name: str, category: str, start: int, end: int) -> Event:
+    return {"name": name, "cat": category, "ph": "X", "ts": start, "dur": end - start}

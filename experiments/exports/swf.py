@@ -1,0 +1,131 @@
+"""The result of a simulation as a log in the Standard Workload Format, as the machine itself would have kept it.
+
+Source: Parallel Workloads Archive, https://www.cs.huji.ac.il/labs/parallel/workload/swf.html. A job is one line, its
+run time the sum of its runs. Where partial executions are asked for, a job of several runs is that line and then one
+for each of them, with status 2 (to be continued), 3 (the last, completed) or 4 (the last, killed); the header says
+``Preemption: Double``, as the format wants it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from experiments.recording import Recording
+from experiments.runs import Run, runs_of
+from simulator.records import JobRecord
+from workloads.job import JobType
+from workloads.swflines import CONVERSION, SwfJob, number_names, write_lines
+from workloads.units import to_ticks
+
+__all__ = ["SwfExport"]
+
+#: Queues of the file, by type of job.
+_QUEUES = {kind: number for number, kind in enumerate(JobType, start=1)}
+_COMPLETED, _FAILED, _CANCELLED = 1, 0, 5
+_STATUS = {"completed": _COMPLETED, "cancelled": _CANCELLED}
+_CONTINUED, _LAST_COMPLETED, _LAST_FAILED = 2, 3, 4
+
+
+@dataclass(frozen=True)
+class SwfExport:
+    """Writes a log in the Standard Workload Format.
+
+    Parameters
+    ----------
+    partial
+        Whether jobs of several runs also have a line for each.
+    """
+
+    partial: bool = False
+
+    def __call__(self, recording: Recording, path: Path) -> str:
+        """Write the file; returns what it holds, in words."""
+        runs = runs_of(recording)
+        came = [record for record in recording.records if record.submit is not None]
+        came.sort(key=lambda record: record.submit or 0)
+        users, users_renamed = number_names([recording.job[record.job_id].user for record in came])
+        groups, groups_renamed = number_names([recording.job[record.job_id].project for record in came])
+        lines: list[SwfJob] = []
+        for record, user, group in zip(came, users, groups, strict=True):
+            lines += self._lines(recording, record, runs.get(record.job_id, []), user, group)
+        renamed = {"users": users_renamed, "groups (projects)": groups_renamed}
+        write_lines(path, self._directives(recording, len(came), len(lines), renamed), lines)
+        return f"{len(came):,} jobs" + (f" in {len(lines):,} lines" if len(lines) > len(came) else "")
+
+    def _lines(
+        self, recording: Recording, record: JobRecord, runs: Sequence[Run], user: str, group: str
+    ) -> Iterator[SwfJob]:
+        """The summary of a job, and its runs where they are asked for."""
+        job = recording.job[record.job_id]
+        asked = [item.length for item in recording.reservations_of(job.job_id)] or [recording.walltime(job)]
+        status = _STATUS.get(record.status, _FAILED)
+        summary = SwfJob(
+            job_id=job.job_id,
+            submit=record.submit,
+            wait=_since(record.submit, record.start if runs else record.end),
+            runtime=sum(run.end - run.start for run in runs),
+            allocated=_processors(runs),
+            requested=job.nodes,
+            walltime=sum(asked),
+            status=status,
+            user=user,
+            group=group,
+            queue=_QUEUES[job.type],
+            preceding=job.preceding,
+            think_time=None if job.think_time is None else to_ticks(job.think_time),
+        )
+        yield summary
+        if not self.partial or len(runs) < 2:
+            return
+        before = None
+        for run in runs:
+            started, last = run.start + recording.origin, run is runs[-1]
+            yield summary._replace(
+                submit=record.submit if before is None else None,
+                wait=started - (record.submit or 0) if before is None else run.start - before,
+                runtime=run.end - run.start,
+                allocated=_processors([run]),
+                walltime=asked[run.number - 1] if len(asked) == len(runs) else asked[0],
+                status=_CONTINUED if not last else _LAST_COMPLETED if status == _COMPLETED else _LAST_FAILED,
+            )
+            before = run.end
+
+    def _directives(
+        self, recording: Recording, jobs: int, lines: int, renamed: dict[str, bool]
+    ) -> Iterator[tuple[str, str]]:
+        yield "Version", "2.2"
+        yield "Conversion", CONVERSION
+        yield "MaxJobs", str(jobs)
+        yield "MaxRecords", str(lines)
+        yield "Preemption", "Double" if self.partial else "No"
+        yield "UnixStartTime", "0"
+        yield "MaxNodes", str(recording.nodes)
+        yield "MaxProcs", str(recording.nodes)
+        yield "MaxQueues", str(len(_QUEUES))
+        for kind, number in _QUEUES.items():
+            yield "Queue", f"{number} {kind}"
+        yield "Note", f"simulated by {CONVERSION} under {recording.mechanism}; a processor is a node"
+        yield "Note", "status 0 = killed at the requested time, 5 = withdrawn; queues are the types of the jobs"
+        yield (
+            "Note",
+            "run time = sum over the runs of a job that was preempted; it ended later than submit + wait + run",
+        )
+        yield "Note", "allocated processors = node time / run time, rounded, of a job that changed its size"
+        absent = len(recording.records) - jobs
+        if absent:
+            yield "Note", f"left out: {absent} jobs, never submitted (no-show)"
+        for what, changed in renamed.items():
+            if changed:
+                yield "Note", f"{what} are numbered in the order of their first appearance"
+
+
+def _since(begin: int | None, end: int | None) -> int | None:
+    return None if begin is None or end is None else end - begin
+
+
+def _processors(runs: Sequence[Run]) -> int | None:
+    """On average, while it ran."""
+    ticks = sum(run.end - run.start for run in runs)
+    return max(1, round(sum(run.node_ticks for run in runs) / ticks)) if ticks else None

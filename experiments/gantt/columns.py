@@ -1,0 +1,220 @@
+"""A result as columns of whole numbers: what the interactive Gantt page draws.
+
+Times are whole seconds after ``base``, rounded; columns whose names begin with ``d_`` hold differences to the value
+before, so that they are short as text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from experiments.phases import use_of_time
+from experiments.placement import DOWN, HELD, RUN, WARNED, place_nodes
+from experiments.recording import Recording
+from experiments.rectangles import Rectangle, rectangles_of
+from experiments.windows import Window, is_epoch, opened
+from simulator.eventlog import Entry
+from simulator.records import JobRecord
+from workloads.errors import InputError
+from workloads.job import JobType
+from workloads.units import SECOND
+
+__all__ = ["KINDS", "columns_of"]
+
+#: Kinds of rectangles, by number.
+KINDS = (RUN, WARNED, HELD, DOWN)
+#: Runtimes below this count as this in the bounded slowdown [ticks] (hybrid-workloads.md, section 7).
+_BOUND = 10 * SECOND
+#: How jobs end; the last before they start.
+_STATUS = ("completed", "killed", "cancelled", "withdrawn")
+#: Causes that name a job; outages have names of their own.
+_NAMING = re.compile(r"(?:(?:planned )?for |returned by )(\d+)|(\d+) arrived")
+
+
+def columns_of(recording: Recording, window: Window | None = None) -> dict[str, Any]:
+    """What the page needs to know of a simulation.
+
+    Parameters
+    ----------
+    recording
+        With its event log.
+    window
+        Only what touches this time; default all of it.
+
+    Returns
+    -------
+    dict
+        Of texts, whole numbers and lists of them, for JSON. The same for the same arguments.
+
+    Raises
+    ------
+    InputError
+        If the event log was switched off, or nothing runs in the window.
+    """
+    use = use_of_time(recording)
+    opens, closes = (window or Window()).bounds(recording)
+    rectangles = [item for item in rectangles_of(place_nodes(recording)) if item.end > opens and item.start < closes]
+    if not rectangles:
+        raise InputError("no job runs in this window")
+    records = [record for record in recording.records if _within(record, recording.origin, opens, closes)]
+    clock = _Clock(opens)
+    first = opened(recording)
+    places = {record.job_id: place for place, record in enumerate(records)}
+    return {
+        "mechanism": recording.mechanism,
+        "nodes": recording.nodes,
+        # The second of the job table's clock at which the page's begins, and whether that one tells the date.
+        "base": (opens + recording.origin) // SECOND,
+        "dates": is_epoch(recording),
+        "length": clock(closes),
+        "jobs": _jobs(records, recording, clock),
+        "log": _log(recording.entries, places, clock),
+        "rectangles": _shapes(rectangles, places, clock),
+        "use": {
+            "names": list(use.nodes),
+            **_steps(
+                (use.times + first).tolist(), [level.tolist() for level in use.nodes.values()], clock, opens, closes
+            ),
+        },
+        "queue": _steps(
+            [sample[0] for sample in recording.samples],
+            [[sample[3] for sample in recording.samples[:-1]], [sample[4] for sample in recording.samples[:-1]]],
+            clock,
+            opens,
+            closes,
+        ),
+    }
+
+
+class _Clock:
+    """Ticks of the simulated clock as whole seconds of the page."""
+
+    def __init__(self, opens: int) -> None:
+        self._opens = opens
+
+    def __call__(self, tick: int) -> int:
+        return (tick - self._opens + SECOND // 2) // SECOND
+
+
+def _within(record: JobRecord, origin: int, opens: int, closes: int) -> bool:
+    """Whether a job waits or runs in the window."""
+    if record.submit is None or record.end is None:
+        return False
+    return record.end - origin > opens and record.submit - origin < closes
+
+
+def _jobs(records: Sequence[JobRecord], recording: Recording, clock: _Clock) -> dict[str, Any]:
+    rows, origin = [recording.job[record.job_id] for record in records], recording.origin
+    types = [str(kind) for kind in JobType]
+    projects = sorted({row.project for row in rows})
+    users = sorted({row.user for row in rows})
+    return {
+        "types": types,
+        "projects": projects,
+        "users": users,
+        "id": [record.job_id for record in records],
+        "type": [types.index(str(record.type)) for record in records],
+        "project": _coded([row.project for row in rows], projects),
+        "user": _coded([row.user for row in rows], users),
+        "submit": [clock(_known(record.submit) - origin) for record in records],
+        # A job that was withdrawn before it started stands at that time.
+        "start": [clock(_known(record.end if record.start is None else record.start) - origin) for record in records],
+        "end": [clock(_known(record.end) - origin) for record in records],
+        "nodes": [record.nodes for record in records],
+        "runtime": [_seconds(record.runtime) for record in records],
+        "walltime": [_seconds(recording.walltime(row)) for row in rows],
+        "preemptions": [record.preemptions for record in records],
+        "shrinks": [record.shrinks for record in records],
+        "lost": [_seconds(record.lost) for record in records],
+        # In hundredths.
+        "slowdown": [_slowdown(record) for record in records],
+        "status": [_STATUS.index(_status(record)) for record in records],
+        "statuses": list(_STATUS),
+    }
+
+
+def _status(record: JobRecord) -> str:
+    return "withdrawn" if record.start is None else record.status
+
+
+def _known(tick: int | None) -> int:
+    assert tick is not None
+    return tick
+
+
+def _seconds(ticks: int) -> int:
+    return (ticks + SECOND // 2) // SECOND
+
+
+def _slowdown(record: JobRecord) -> int:
+    turnaround = _known(record.end) - _known(record.submit)
+    return round(100 * max(1.0, turnaround / max(record.runtime, _BOUND)))
+
+
+def _coded(texts: Iterable[str], names: Sequence[str]) -> list[int]:
+    number = {name: place for place, name in enumerate(names)}
+    return [number[text] for text in texts]
+
+
+def _log(entries: Iterable[Entry], places: Mapping[int, int], clock: _Clock) -> dict[str, Any]:
+    """What happened to each job, job by job; a job that a cause names is taken out of it, as ``#``."""
+    by_job: dict[int, list[Entry]] = {job_id: [] for job_id in places}
+    for entry in entries:
+        if entry.job_id in by_job:
+            by_job[entry.job_id].append(entry)
+    events: dict[str, int] = {}
+    causes: dict[str, int] = {}
+    log: dict[str, Any] = {name: [] for name in ("count", "d_time", "event", "before", "after", "cause", "other")}
+    last = 0
+    for own in by_job.values():
+        log["count"].append(len(own))
+        for entry in own:
+            now = clock(entry.time)
+            named = _NAMING.fullmatch(entry.cause)
+            other = (named[1] or named[2]) if named else ""
+            cause = entry.cause.replace(other, "#") if other else entry.cause
+            log["d_time"].append(now - last)
+            log["event"].append(events.setdefault(entry.event, len(events)))
+            log["before"].append(entry.before)
+            log["after"].append(entry.after)
+            log["cause"].append(causes.setdefault(cause, len(causes)))
+            log["other"].append(int(other) if other else 0)
+            last = now
+    return {"events": list(events), "causes": list(causes), **log}
+
+
+def _shapes(rectangles: Sequence[Rectangle], places: Mapping[int, int], clock: _Clock) -> dict[str, Any]:
+    """In the order in which they begin; nodes that nobody has a job for belong to job -1."""
+    starts = [clock(item.start) for item in rectangles]
+    return {
+        "kinds": list(KINDS),
+        "d_start": [after - before for before, after in pairwise([0, *starts])],
+        "length": [clock(item.end) - start for item, start in zip(rectangles, starts, strict=True)],
+        "low": [item.low for item in rectangles],
+        "size": [item.high - item.low for item in rectangles],
+        "job": [places.get(item.job_id, -1) for item in rectangles],
+        # Those that end with a preemption are numbered after all others.
+        "kind": [KINDS.index(item.kind) + len(KINDS) * (item.ending == "preempt") for item in rectangles],
+    }
+
+
+def _steps(
+    times: Sequence[int], levels: Sequence[Sequence[int]], clock: _Clock, opens: int, closes: int
+) -> dict[str, Any]:
+    """Step functions within the window, without steps of less than a second; the last value ends with the window."""
+    kept: list[tuple[int, tuple[int, ...]]] = []
+    for place, (start, end) in enumerate(pairwise(times)):
+        if end <= opens or start >= closes:
+            continue
+        now, values = max(0, clock(start)), tuple(level[place] for level in levels)
+        if kept and kept[-1][0] == now:
+            kept.pop()
+        if not kept or kept[-1][1] != values:
+            kept.append((now, values))
+    return {
+        "d_time": [after - before for before, after in pairwise([0, *(time for time, _ in kept)])],
+        "levels": [list(column) for column in zip(*(values for _, values in kept), strict=True)],
+    }

@@ -1,0 +1,125 @@
+"""The interactive Gantt page: one HTML file that needs nothing else, no network, no other file."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from experiments.figures.style import STATE_COLORS, TYPE_COLORS, mechanism_name
+from experiments.gantt.columns import columns_of
+from experiments.recording import Recording
+from experiments.windows import Window
+from workloads.files import atomic_open
+
+__all__ = ["render_gantt", "write_gantt"]
+
+#: What would end a script element, or begin a comment in it, and what is no line end in JSON but one in JavaScript.
+_UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+
+
+def write_gantt(
+    path: str | Path, recording: Recording, window: Window | None = None, words: str = "holdfast gantt"
+) -> int:
+    """Write the page; the other arguments are those of :func:`render_gantt`.
+
+    Returns
+    -------
+    int
+        How many jobs it shows.
+
+    Raises
+    ------
+    OutputError
+        If the file cannot be written.
+    """
+    columns = columns_of(recording, window)
+    html = _render(columns, words)
+    with atomic_open(path) as file:
+        file.write(html)
+    return len(columns["jobs"]["id"])
+
+
+def render_gantt(recording: Recording, window: Window | None = None, words: str = "holdfast gantt") -> str:
+    """The page.
+
+    Parameters
+    ----------
+    recording
+        With its event log.
+    window
+        What is shown; default everything.
+    words
+        The command that wrote it.
+
+    Returns
+    -------
+    str
+        HTML; the same for the same arguments.
+
+    Raises
+    ------
+    InputError
+        If the event log was switched off, or nothing runs in the window.
+    """
+    return _render(columns_of(recording, window), words)
+
+
+def _render(columns: Mapping[str, Any], words: str) -> str:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+
+    environment = Environment(
+        loader=PackageLoader("experiments.gantt", "templates"),
+        # Styles and scripts are our own; what comes from a job table is escaped or JSON.
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("gantt.html").render(
+        title=f"Jobs on nodes under {mechanism_name(columns['mechanism'])}",
+        about=_about(columns),
+        example=_example(columns["jobs"]),
+        data=Markup(_json(columns)),
+        type_colors=Markup(_json({str(kind): color for kind, color in TYPE_COLORS.items()})),
+        state_colors=Markup(_json(STATE_COLORS)),
+        words=words,
+        version=_version(),
+    )
+
+
+def _json(value: Any) -> str:
+    """JSON that is safe inside a script element."""
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=True)
+    return re.sub("[<>&\u2028\u2029]", lambda found: _UNSAFE[found[0]], text)
+
+
+def _about(columns: Mapping[str, Any]) -> str:
+    """What is shown, on one line."""
+    number = len(columns["jobs"]["id"])
+    told = f"{number:,} job{'' if number == 1 else 's'} on {columns['nodes']:,} nodes, "
+    first, last = columns["base"], columns["base"] + columns["length"]
+    if columns["dates"]:
+        days = [datetime.fromtimestamp(second, UTC) for second in (first, last - 1)]
+        texts = dict.fromkeys(f"{day.day} {day:%B %Y}" for day in days)
+        return told + " to ".join(texts) + " (times are UTC)"
+    return told + f"{columns['length'] / 86400:.1f} days"
+
+
+def _example(jobs: Mapping[str, Any]) -> str:
+    """What can be searched for."""
+    words = [str(jobs["id"][0])]
+    words += [f"{kind}:{jobs[f'{kind}s'][-1]}" for kind in ("project", "user") if jobs[f"{kind}s"][-1]]
+    return ", ".join([*words, "type:rigid"])
+
+
+def _version() -> str:
+    try:
+        return version("holdfast")
+    except PackageNotFoundError:  # run from a checkout that was never installed
+        return "unknown"

@@ -1,0 +1,143 @@
+"""Stories: what happened to a job, and why, from the event log of a simulation.
+
+>>> from simulator import simulate
+>>> from workloads.job import Job, JobType
+>>> long = Job(1, JobType.RIGID, submit=0, nodes=3, runtime=3000, walltime=3600)
+>>> wide = Job(2, JobType.RIGID, submit=60, nodes=4, runtime=600, walltime=600)
+>>> result = simulate([long, wide], nodes=4, decisions=True)
+>>> print(str(explain(result, 2)).splitlines()[-2])
+  49 min  Fewer than 4 nodes were idle. Of the machine's nodes, 75 % ran jobs
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from experiments.recording import Recording
+from experiments.stories.biography import Biographer
+from experiments.stories.facts import Facts, as_json
+from experiments.stories.telling import tell
+from simulator.decisions import Decision
+from simulator.records import Records
+from workloads.errors import InputError
+from workloads.trace import epoch_of
+from workloads.units import to_ticks
+
+__all__ = ["Stories", "Story", "explain"]
+
+#: How many ids are offered instead of one that is not there.
+_NEAR = 3
+
+
+@dataclass(frozen=True)
+class Story:
+    """A job's story; ``str`` tells it.
+
+    Attributes
+    ----------
+    facts
+        What it is told from; times in ticks of the job table's clock.
+    first
+        First submit of the simulation [ticks of that clock].
+    epoch
+        Seconds since 1970 at which that clock stands at 0; None: it is not known.
+    """
+
+    facts: Facts
+    first: int = field(repr=False)
+    epoch: float | None = field(default=None, repr=False)
+
+    def __str__(self) -> str:
+        return tell(self.facts, self.first, self.epoch)
+
+    def at_length(self) -> str:
+        """The story with all names that ``str`` leaves out of long lists."""
+        return tell(self.facts, self.first, self.epoch, everything=True)
+
+    def as_json(self) -> dict[str, Any]:
+        """The facts as JSON knows them: seconds and node-seconds."""
+        return dict(as_json(self.facts))
+
+
+class Stories:
+    """The stories of all jobs of a simulation; its event log is read once.
+
+    Parameters
+    ----------
+    recording
+        Of a simulation, with its event log.
+    decisions
+        What was recorded beside it; None: nothing.
+    epoch
+        Seconds since 1970 at which the job table's clock stands at 0; None: not known.
+    instant_tolerance
+        How late an on-demand job may start and still count as started instantly [s].
+
+    Raises
+    ------
+    InputError
+        If there is no event log.
+    """
+
+    def __init__(
+        self,
+        recording: Recording,
+        decisions: Sequence[Decision] | None = None,
+        *,
+        epoch: float | None = None,
+        instant_tolerance: float = 120.0,
+    ) -> None:
+        self._biographer = Biographer(recording, decisions, to_ticks(instant_tolerance))
+        self._known = recording.record
+        submits = [record.submit for record in recording.records if record.submit is not None]
+        self._first = min(submits, default=recording.origin)
+        self._epoch = epoch
+
+    @classmethod
+    def of(cls, result: Records, *, epoch: float | None = None, instant_tolerance: float = 120.0) -> Stories:
+        """Those of a result in memory, best one that was simulated with ``decisions=True``."""
+        recording = Recording.of(result, result.table)
+        first = min((record.submit for record in result.records if record.submit is not None), default=0)
+        known = epoch_of({}, first / to_ticks(1)) if epoch is None else epoch
+        return cls(recording, result.decisions, epoch=known, instant_tolerance=instant_tolerance)
+
+    def story(self, job_id: int) -> Story:
+        """The story of a job.
+
+        Raises
+        ------
+        InputError
+            If there is no such job; names the nearest ids.
+        """
+        if job_id not in self._known:
+            near = sorted(sorted(self._known, key=lambda known: (abs(known - job_id), known))[:_NEAR])
+            raise InputError(f"there is no job {job_id}; the nearest ids are {', '.join(map(str, near))}")
+        return Story(self._biographer.of(job_id), self._first, self._epoch)
+
+
+def explain(result: Records, job_id: int, *, instant_tolerance: float = 120.0) -> Story:
+    """The story of one job of a result; for several, :class:`Stories` reads the event log only once.
+
+    Parameters
+    ----------
+    result
+        Of :func:`simulator.simulation.simulate`, with its event log, and best with ``decisions=True``: else what was
+        promised, lent and weighed is not known.
+    job_id
+        The job.
+    instant_tolerance
+        How late an on-demand job may start and still count as started instantly [s].
+
+    Returns
+    -------
+    Story
+        ``str`` tells it.
+
+    Raises
+    ------
+    InputError
+        If there is no such job, or no event log.
+    """
+    return Stories.of(result, instant_tolerance=instant_tolerance).story(job_id)

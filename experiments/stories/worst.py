@@ -1,0 +1,90 @@
+"""The worst: which jobs a story is worth asking for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from experiments.recording import Recording
+from experiments.stories.phrases import amount, duration
+from experiments.tables import render
+from simulator.records import JobRecord
+from workloads.units import SECOND
+
+__all__ = ["RANKINGS", "bounded_slowdown", "worst", "worst_table"]
+
+#: Runtimes below this count as this in the bounded slowdown.
+_BOUND = 10 * SECOND
+
+
+def _wait(record: JobRecord) -> float:
+    return (record.start or 0) - (record.submit or 0)
+
+
+def bounded_slowdown(record: JobRecord) -> float:
+    """Of a job that has ended: max(1, turnaround / max(undisturbed runtime, 10 s)) (hybrid-workloads.md, section 7)."""
+    return max(1.0, ((record.end or 0) - (record.submit or 0)) / max(record.runtime, _BOUND))
+
+
+def _lost(record: JobRecord) -> float:
+    return record.lost
+
+
+#: What is worst, and by which measure; a job without any of it is in no ranking.
+RANKINGS: dict[str, tuple[str, Callable[[JobRecord], float], float]] = {
+    "wait": ("longest waits", _wait, 0.0),
+    "bounded_slowdown": ("largest bounded slowdowns", bounded_slowdown, 1.0),
+    "lost_node_seconds": ("most lost", _lost, 0.0),
+}
+
+
+def worst(recording: Recording, most: int) -> Iterator[dict[str, object]]:
+    """The worst jobs of each ranking, worst first; ties by id.
+
+    Parameters
+    ----------
+    recording
+        Of a simulation; its event log is not looked at.
+    most
+        How many of each.
+
+    Yields
+    ------
+    dict
+        ``ranking``, and of the job its id, type, nodes, wait [s], bounded slowdown, node-seconds lost, preemptions.
+    """
+    came = [record for record in recording.records if record.start is not None and record.end is not None]
+    for name, (_, measure, least) in RANKINGS.items():
+        for record in sorted(came, key=lambda item: (-measure(item), item.job_id))[:most]:
+            if measure(record) > least:
+                yield {
+                    "ranking": name,
+                    "job_id": record.job_id,
+                    "type": record.type.value,
+                    "nodes": record.nodes,
+                    "wait": _wait(record) / SECOND,
+                    "bounded_slowdown": bounded_slowdown(record),
+                    "lost_node_seconds": record.lost / SECOND,
+                    "preemptions": record.preemptions,
+                }
+
+
+def worst_table(recording: Recording, most: int) -> str:
+    """The same for a terminal of 80 characters."""
+    rows = [
+        {
+            "": RANKINGS[str(row["ranking"])][0],
+            "job": str(row["job_id"]),
+            "type": row["type"],
+            "nodes": row["nodes"],
+            "waited": duration(round(float(str(row["wait"])) * SECOND)),
+            "slowdown": row["bounded_slowdown"],
+            "lost": amount(round(float(str(row["lost_node_seconds"])) * SECOND)) if row["lost_node_seconds"] else "-",
+            "preempted": row["preemptions"],
+        }
+        for row in worst(recording, most)
+    ]
+    blocks = []
+    for title in dict.fromkeys(row[""] for row in rows):
+        chosen = [{name: value for name, value in row.items() if name} for row in rows if row[""] == title]
+        blocks.append(f"{str(title).capitalize()}:\n{render(chosen, list(chosen[0]))}")
+    return "\n\n".join(blocks)

@@ -1,0 +1,111 @@
+"""Lines of the Standard Workload Format, version 2.2, for those who write it.
+
+Source: Chapin et al., "Benchmarks and standards for the evaluation of parallel job schedulers", JSSPP 1999, and the
+Parallel Workloads Archive, https://www.cs.huji.ac.il/labs/parallel/workload/swf.html.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from workloads.files import atomic_open
+from workloads.units import format_seconds
+
+__all__ = ["CONVERSION", "SwfJob", "number_names", "write_lines"]
+
+#: The archive's word for who made the file; in ours, status 0 says "killed at its walltime".
+CONVERSION = "Holdfast"
+
+
+class SwfJob(NamedTuple):
+    """One line; times in ticks, and None for what is not known.
+
+    Attributes
+    ----------
+    job_id
+        Job number.
+    submit, wait, runtime
+        Of a partial execution other than the first, ``submit`` is None and ``wait`` counts from the end of the one
+        before.
+    allocated, requested
+        Processors.
+    walltime
+        Requested time.
+    status
+        1 completed, 0 failed, 5 cancelled; of partial executions 2 to be continued, 3 the last one, and the job
+        completed, 4 likewise, and it failed.
+    user, group
+        As numbers; ``-1`` for unknown.
+    queue
+        Its number, from 1.
+    preceding, think_time
+        The job after whose termination it was submitted, and how long after.
+    """
+
+    job_id: int
+    submit: int | None
+    wait: int | None
+    runtime: int | None
+    allocated: int | None
+    requested: int | None
+    walltime: int | None
+    status: int
+    user: str = "-1"
+    group: str = "-1"
+    queue: int | None = None
+    preceding: int | None = None
+    think_time: int | None = None
+
+    def __str__(self) -> str:
+        submit, wait, runtime, walltime = map(_time, (self.submit, self.wait, self.runtime, self.walltime))
+        allocated, requested, queue = map(_count, (self.allocated, self.requested, self.queue))
+        preceding, think_time = _count(self.preceding), _time(self.think_time)
+        return (
+            f"{self.job_id} {submit} {wait} {runtime} {allocated} -1 -1 {requested} {walltime} -1 "
+            f"{self.status} {self.user} {self.group} -1 {queue} -1 {preceding} {think_time}"
+        )
+
+
+def write_lines(path: str | Path, directives: Iterable[tuple[str, str]], jobs: Iterable[SwfJob]) -> None:
+    """Write a log: complete or not at all, and nothing in it depends on when or where it is written.
+
+    Parameters
+    ----------
+    path
+        Compressed if the name ends in ``.gz``.
+    directives
+        Of the header; those with several lines stand several times.
+    jobs
+        In the order of the file.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be written.
+    """
+    with atomic_open(path) as file:
+        for key, value in directives:
+            file.writelines(f"; {key}: {line}\n" for line in value.split("\n"))
+        file.writelines(f"{job}\n" for job in jobs)
+
+
+def number_names(names: Sequence[str]) -> tuple[list[str], bool]:
+    """Names as the numbers that the format wants, -1 for none; and whether they had to be renamed.
+
+    >>> number_names(["ann", "", "bob", "ann"]), number_names(["12", ""])
+    ((['1', '-1', '2', '1'], True), (['12', '-1'], False))
+    """
+    if all(name.isdecimal() or not name for name in names):
+        return [name or "-1" for name in names], False
+    numbers = {name: str(index) for index, name in enumerate(dict.fromkeys(filter(None, names)), start=1)}
+    return [numbers.get(name, "-1") for name in names], True
+
+
+def _time(ticks: int | None) -> str:
+    return "-1" if ticks is None else format_seconds(ticks)
+
+
+def _count(number: int | None) -> str:
+    return "-1" if number is None else str(number)
