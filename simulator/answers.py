@@ -141,7 +141,7 @@ def room_problem(action: Any, run: Any, missing: int) -> str:
     if action.nodes > spare:
         return f"job {run.job_id} can give up {max(0, spare)} of its {_nodes(run.nodes)}"
     if action.nodes > missing:
-        return f"only {_nodes(missing)} are missing"
+        return f"only {_nodes(missing)} {'is' if missing == 1 else 'are'} missing"
     return ""
 
 

@@ -37,7 +37,7 @@ class Queue:
         self._order = order
         self._name = name
         # A dynamic order is sorted once for an instant, unless somebody comes.
-        self._sorted_at = -1
+        self._sorted_at: int | None = None
         self._urgent: list[JobState] = []
         self._jobs: list[JobState] = []
         self.jobs = 0
@@ -76,6 +76,8 @@ class Queue:
             else:
                 key = order.key
                 keyed = [(key(job, now), job.row, job) for job in self._jobs]
+            if any(key != key for key, _, _ in keyed):
+                raise ValueError("a key is NaN")
             # No two rows are equal, so that jobs are never compared.
             keyed.sort()
         except Exception as error:
@@ -106,7 +108,7 @@ class Queue:
             insort(self._urgent, job, key=_ARRIVAL)
             return
         if not self._order.static:
-            self._sorted_at = -1
+            self._sorted_at = None
             self._jobs.append(job)
             return
         try:

@@ -171,6 +171,16 @@ def test_an_expansion(answers: Any, sentence: str) -> None:
     assert sentence in str(caught.value)
 
 
+def test_nobody_is_shrunk_by_more_than_is_missing() -> None:
+    jobs = [malleable(1, 0, 8, 1000, min_nodes=2), on_demand(2, 10, 1, 100)]
+    ARRIVALS.add("bad", _arrival(lambda missing: [Shrink(1, 2)]))
+    try:
+        with pytest.raises(InvariantError, match=r"answered Shrink\(1, nodes=2\), but only 1 node"):
+            simulate(jobs, 8, "N-bad")
+    finally:
+        ARRIVALS.forget("bad")
+
+
 def test_an_on_demand_job_is_nobodys_victim() -> None:
     jobs = [on_demand(1, 0, 8, 1000), on_demand(2, 10, 4, 100)]
     ARRIVALS.add("bad", _arrival(lambda missing: [Preempt(1)]))

@@ -348,7 +348,8 @@ def test_an_order_that_fails_is_one_sentence_with_its_name() -> None:
         return job.priority
 
     jobs = [rigid(number, 0, 2, 10) for number in (1, 2, 3)]
-    for plugin, words in ((mixed, "not supported between"), (broken, "no attribute 'priority'")):
+    nan = ((lambda job, now: float("nan") if job.job_id == 2 else 0.0), "(a key is NaN|the key of job 2 is nan)")
+    for plugin, words in ((mixed, "not supported between"), (broken, "no attribute 'priority'"), nan):
         for static in (False, True):
             ORDERS.add("bad", Order(plugin, static=static))
             try:
