@@ -213,7 +213,7 @@ def read_decisions(directory: str | Path, recording: Recording) -> list[Decision
     TraceError
         If the file is broken.
     """
-    path, origin = Path(directory) / f"decisions-{recording.mechanism}.csv", recording.origin
+    path, origin = table_path(Path(directory), "decisions", recording.mechanism), recording.origin
     if not path.exists():
         return None
     return [

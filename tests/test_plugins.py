@@ -174,6 +174,12 @@ def test_the_command_line_takes_them_wherever_a_name_is_taken(
     summary = read_csv(tmp_path / "b" / "summary.csv")
     assert [row["mechanism"] for row in summary] == ["baseline", "CUA-holdfast_example:YoungestFirst"]
     holdfast("plot b")
+    submitted = read_csv(tmp_path / "b" / "jobs-CUA-holdfast_example_YoungestFirst.csv")[0]
+    story = holdfast(f"explain b {submitted['job_id']} --mechanism CUA-holdfast_example:YoungestFirst")
+    assert "was not recorded" not in story
+    assert "It was submitted" in story
+    holdfast("picture queue b --mechanism CUA-holdfast_example:YoungestFirst")
+    assert (tmp_path / "b" / "queue-CUA-holdfast_example_YoungestFirst.png").exists()
     holdfast("fit-costs b --mechanism CUA-holdfast_example:YoungestFirst -o costs.json")
     holdfast(
         "loop year.swf.gz -o loop --mechanism CUA-youngest --order aged --stochastic-share 0.3 --plan halving "

@@ -15,10 +15,10 @@ import inspect
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass, replace
-from importlib import import_module
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from workloads.errors import InputError, ParameterError, UnknownNameError
+from workloads.importing import imported
 
 __all__ = ["Known", "Registry", "function_of", "parameters_of"]
 
@@ -194,10 +194,10 @@ class Registry(Generic[T]):
         if name in self._known:
             return self._known[name]
         if ":" in name:
-            return _imported(self.kind, name)
+            return imported(self.kind, name)
         installed = self._entry_points()
         if name in installed:
-            return _imported(self.kind, installed[name].value, name)
+            return imported(self.kind, installed[name].value, name)
         raise UnknownNameError(self.kind, name, [*self._known, *installed])
 
     def _entry_points(self) -> dict[str, Any]:
@@ -270,40 +270,6 @@ def _value(text: str, before: Any) -> Any:
         except ValueError:
             continue
     return text
-
-
-def _imported(kind: str, path: str, name: str | None = None) -> Any:
-    """What stands at ``module:attribute``."""
-    module_name, _, attribute = path.partition(":")
-    shown = name or path
-    if not module_name or not attribute:
-        raise InputError(f"{kind} {shown!r} must be given as module:name")
-    try:
-        found: Any = _module(module_name)
-    except Exception as error:  # whatever somebody else's module raises while it is imported
-        reason = f"{type(error).__name__}: {error}"
-        raise InputError(f"{kind} {shown!r} cannot be imported: {reason}") from None
-    for part in attribute.split("."):
-        if not hasattr(found, part):
-            public = [item for item in vars(found) if not item.startswith("_")] if hasattr(found, "__dict__") else []
-            raise UnknownNameError(f"name in {module_name}", part, public)
-        found = getattr(found, part)
-    return found
-
-
-def _module(name: str) -> Any:
-    """A module by name; the current directory counts, as it does for ``python -m``, but last."""
-    try:
-        return import_module(name)
-    except ModuleNotFoundError as error:
-        # Only if the module itself is what is missing, not one that it imports.
-        if error.name is None or not (name == error.name or name.startswith(f"{error.name}.")) or "" in sys.path:
-            raise
-        sys.path.append("")
-        try:
-            return import_module(name)
-        finally:
-            sys.path.remove("")
 
 
 def _is_ours(module: str) -> bool:

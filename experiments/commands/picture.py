@@ -29,6 +29,7 @@ def main(arguments: argparse.Namespace) -> None:
 
     from experiments.archive import read_recording
     from experiments.figures.style import save
+    from experiments.filenames import file_part
     from experiments.portraits import PORTRAITS, chosen_portraits
     from experiments.windows import window_of
     from workloads.errors import InputError
@@ -49,7 +50,7 @@ def main(arguments: argparse.Namespace) -> None:
             # Of all pictures some may have nothing to show.
             print(f"no {name}: {error}")
     for name, figure in figures.items():
-        stem = arguments.output or str(Path(arguments.directory) / f"{name}-{recording.mechanism}")
+        stem = arguments.output or str(Path(arguments.directory) / f"{name}-{file_part(recording.mechanism)}")
         if arguments.output and len(names) > 1:
             stem = f"{arguments.output}-{name}"
         png, pdf = save(figure, stem)

@@ -1,0 +1,60 @@
+"""Import paths: what stands at ``module:name``, also in a module of the current directory."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import Any
+
+from workloads.errors import InputError, UnknownNameError
+
+__all__ = ["imported"]
+
+
+def imported(kind: str, path: str, name: str | None = None) -> Any:
+    """What stands at ``module:attribute``.
+
+    Parameters
+    ----------
+    kind
+        What it should be, for a message.
+    path
+        The import path.
+    name
+        How it was asked for; None: by the path itself.
+
+    Raises
+    ------
+    InputError
+        If it cannot be imported, in one sentence.
+    """
+    module_name, _, attribute = path.partition(":")
+    shown = name or path
+    if not module_name or not attribute:
+        raise InputError(f"{kind} {shown!r} must be given as module:name")
+    try:
+        found: Any = _module(module_name)
+    except Exception as error:  # whatever somebody else's module raises while it is imported
+        reason = f"{type(error).__name__}: {error}"
+        raise InputError(f"{kind} {shown!r} cannot be imported: {reason}") from None
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            public = [item for item in vars(found) if not item.startswith("_")] if hasattr(found, "__dict__") else []
+            raise UnknownNameError(f"name in {module_name}", part, public)
+        found = getattr(found, part)
+    return found
+
+
+def _module(name: str) -> Any:
+    """A module by name; the current directory counts, as it does for ``python -m``, but last."""
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        # Only if the module itself is what is missing, not one that it imports.
+        if error.name is None or not (name == error.name or name.startswith(f"{error.name}.")) or "" in sys.path:
+            raise
+        sys.path.append("")
+        try:
+            return import_module(name)
+        finally:
+            sys.path.remove("")
