@@ -109,13 +109,13 @@ class Weigh:
     Attributes
     ----------
     price
-        Lost node-seconds that a node-second of holding is worth. More than 1 by default: a reservation also collects
-        what nobody could foresee, and who arrives otherwise than estimated has it held in vain.
+        Lost node-seconds that a node-second of holding is worth. 1: one is as bad as the other. More is for those who
+        fear that the job comes late, less for those whose tenants make good use of what is held.
     warning
         How long a preempted malleable job stays on its nodes [s].
     """
 
-    price: float = 2.0
+    price: float = 1.0
     warning: float = 120.0
 
     def __post_init__(self) -> None:
@@ -224,4 +224,4 @@ NOTICES: Registry[NoticeStrategy] = Registry(
 NOTICES.add("N", ignore, "the notice is ignored")
 NOTICES.add("CUA", collect, "collect until actual arrival: reserve free nodes, then what others release")
 NOTICES.add("CUP", plan, "collect until predicted arrival: expect releases, and plan preemptions for the rest")
-NOTICES.add("WEIGH", Weigh(), "reserve only if that costs less than preempting at the arrival, by price=2")
+NOTICES.add("WEIGH", Weigh(), "reserve only if that costs less than preempting at the arrival, by price=1")
