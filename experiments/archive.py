@@ -105,6 +105,7 @@ def read_recording(directory: str | Path, mechanism: str | None = None, *, event
         samples=samples,
         reservations=_reservations(table_path(place, "reservations", name), jobs),
         origin=origin,
+        epoch=_epoch(place, told),
     )
 
 
@@ -337,6 +338,15 @@ def _nodes(directory: Path, told: Mapping[str, Any]) -> int:
     if isinstance(nodes, bool) or not isinstance(nodes, int) or nodes < 1:
         raise TraceError(directory / "run.json", None, "must name a positive number of nodes")
     return nodes
+
+
+def _epoch(directory: Path, told: Mapping[str, Any]) -> float | None:
+    epoch = told.get(EPOCH)
+    if epoch is None:
+        return None
+    if isinstance(epoch, bool) or not isinstance(epoch, int | float):
+        raise TraceError(directory / "run.json", None, f"{EPOCH} must be a number of seconds since 1970, or null")
+    return float(epoch)
 
 
 def _options(directory: Path, told: Mapping[str, Any]) -> Options:

@@ -18,7 +18,7 @@ from experiments.windows import opened
 from policies.mechanism import BASELINE
 from simulator.jobstate import FixedJob, JobState, MalleableJob
 from simulator.kinds import job_state
-from simulator.records import Accounting
+from simulator.records import Accounting, Records
 from simulator.stochastic import ReservationRecord
 from simulator.truth import CANCELLED, COMPLETED, SAVED
 from workloads.job import JobType
@@ -194,12 +194,12 @@ class UseOfTime(NamedTuple):
         return {use: int(np.dot(level, spans)) for use, level in self.nodes.items()}
 
 
-def use_of_time(recording: Recording) -> UseOfTime:
+def use_of_time(result: Recording | Records) -> UseOfTime:
     """What the nodes were used for, from the first submit to the last completion.
 
     Parameters
     ----------
-    recording
+    result
         With its event log.
 
     Returns
@@ -212,6 +212,7 @@ def use_of_time(recording: Recording) -> UseOfTime:
     InputError
         If the event log was switched off, or no job ever ran.
     """
+    recording = Recording.of(result)
     ends = [record.end for record in recording.records if record.end is not None]
     found = list(phases(recording))
     # What was before the begin of a replay with a starting state is not accounted for.

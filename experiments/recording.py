@@ -7,7 +7,7 @@ has the fields of :class:`simulator.records.Records` that these need, under the 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from policies.mechanism import BASELINE
@@ -42,6 +42,8 @@ class Recording:
         Those of stochastic jobs, job by job.
     origin
         Ticks of the job table's clock at which the simulated clock stands at 0.
+    epoch
+        Seconds since 1970 at which the job table's clock stands at 0; None: not known.
 
     Raises
     ------
@@ -58,14 +60,20 @@ class Recording:
     samples: Sequence[Sample]
     reservations: Sequence[ReservationRecord] = ()
     origin: int = 0
+    epoch: float | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         if [job.job_id for job in self.jobs] != [record.job_id for record in self.records]:
             raise InputError("the job table must hold the jobs that were simulated, in the same order")
 
     @classmethod
-    def of(cls, result: Records, jobs: Sequence[Job] | None = None) -> Recording:
-        """That of a result in memory; ``jobs`` is the job table that was simulated, by default the result's own."""
+    def of(cls, result: Records | Recording, jobs: Sequence[Job] | None = None) -> Recording:
+        """That of a result in memory; ``jobs`` is the job table that was simulated, by default the result's own.
+
+        A recording is itself.
+        """
+        if isinstance(result, Recording):
+            return result
         return cls(
             mechanism=result.mechanism,
             nodes=result.nodes,

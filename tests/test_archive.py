@@ -114,6 +114,7 @@ def test_what_does_not_belong_together_is_refused(tmp_path: Path) -> None:
     for key, value, sentence in (
         ("nodes", None, "positive number of nodes"),
         ("options", 3, "must name the options"),
+        ("epoch", "monday", "epoch must be a number of seconds since 1970, or null"),
         ("mechanisms", [], "must name input and mechanisms"),
     ):
         (place / "run.json").write_text(json.dumps({**told, key: value}))

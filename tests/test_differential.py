@@ -46,6 +46,7 @@ def assert_equals_reference(table: Table, mechanism: str, **chosen: Any) -> None
             totals.warning,
             totals.held,
             totals.idle,
+            0,  # nodes are always there
         )
 
 

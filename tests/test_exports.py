@@ -637,6 +637,11 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         return line
 
     here = ["--mechanism", "baseline"]
+    run = json.loads((out / "run.json").read_text())
+    (out / "run.json").write_text(json.dumps({**run, "epoch": 1_600_000_000.0}))
+    assert main(["export", str(out), "-o", str(tmp_path / "t.swf"), *here]) == 0
+    assert read_swf(tmp_path / "t.swf").header["UnixStartTime"] == "1600000000"
+    capsys.readouterr()
     assert "choose one with --mechanism" in refused(str(out), "-o", str(tmp_path / "x.swf"))
     assert "name the format with --format, one of swf, batsim" in refused(
         str(out), "-o", str(tmp_path / "x.txt"), *here

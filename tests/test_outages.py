@@ -348,6 +348,44 @@ def test_a_reserved_node_fails_and_another_is_collected() -> None:
     assert result.records[1].start == 600 * SECOND
 
 
+def test_tenants_leave_windows_enough_nodes() -> None:
+    """Eight nodes are kept for job 1; four of them go from 50 to 60. Of three tenants one is too much for that."""
+    reserved = on_demand(1, 5000, 8, 10, notice=0, estimated=5000)
+    window = Outage(MAINTENANCE, 50, 60, 4)
+    jobs = [reserved, rigid(2, 10, 2, 100), rigid(3, 10, 2, 100), rigid(4, 10, 4, 100)]
+    result = simulate(jobs, 8, "CUA-PAA", outages=[window])
+    assert [(record.start or 0) // SECOND for record in result.records[1:]] == [10, 10, 60]
+    # One after the other it is the same; and one that ends in time may run on all of them.
+    jobs = [reserved, rigid(2, 10, 4, 100), rigid(3, 20, 4, 100), rigid(4, 20, 4, 30)]
+    result = simulate(jobs, 8, "CUA-PAA", outages=[window])
+    assert [(record.start or 0) // SECOND for record in result.records[1:]] == [10, 60, 20]
+    assert not any(record.preemptions for record in result.records)
+
+
+def test_a_preempted_job_resumes_when_the_windows_let_it() -> None:
+    """Job 1 loses 10 s for job 2, and on the nodes that this returns at 30 it would run until 130."""
+    jobs = [rigid(1, 0, 4, 100), on_demand(2, 10, 4, 20)]
+    result = simulate(jobs, 4, "N-PAA", outages=[Outage(MAINTENANCE, 100, 200, 4)])
+    assert told(result, "start", "preempt") == [
+        (0, "start", 1, 0, 4),
+        (10, "preempt", 1, 4, 0),
+        (10, "start", 2, 0, 4),
+        (200, "start", 1, 0, 4),
+    ]
+    # Two jobs of which the window leaves one.
+    jobs = [rigid(1, 0, 2, 100), rigid(2, 0, 2, 100), on_demand(3, 10, 4, 20)]
+    result = simulate(jobs, 4, "N-PAA", outages=[Outage(MAINTENANCE, 100, 200, 2)])
+    assert told(result, "start")[3:] == [(30, "start", 1, 0, 2), (130, "start", 2, 0, 2)]
+
+
+def test_a_shrunk_job_gets_back_what_the_windows_can_spare() -> None:
+    """Job 1 has lent two of four nodes until 30, and then runs until 170, through the window."""
+    jobs = [malleable(1, 0, 4, 90, min_nodes=1), on_demand(2, 10, 2, 20)]
+    for nodes, events in ((2, []), (1, [(30, "expand", 1, 2, 3)])):
+        result = simulate(jobs, 4, "N-SPAA", outages=[Outage(MAINTENANCE, 100, 200, nodes)])
+        assert told(result, "shrink", "expand") == [(10, "shrink", 1, 4, 2), *events]
+
+
 def test_jobs_that_still_run_are_preempted_in_the_order_of_what_they_lose() -> None:
     """Announced at 90, for 100: job 2 would lose 2 x 10, job 1 4 x 100; four of eight nodes are to go, two are free."""
     jobs = [rigid(1, 0, 4, 500), rigid(2, 90, 2, 500)]

@@ -21,6 +21,7 @@ from experiments.figures.style import save
 from experiments.figures.timeaxis import TimeAxis
 from experiments.figures.uses import plot_use
 from experiments.gantt.columns import columns_of
+from experiments.gantt.page import render_gantt
 from experiments.portraits import PORTRAITS
 from experiments.recording import Recording
 from experiments.windows import Window
@@ -282,6 +283,15 @@ def test_pictures_are_the_same_bytes_again(tmp_path: Path) -> None:
         written = [save(portrait.draw(recorded(), Window(), 0.9), tmp_path / f"{name}-{number}") for number in (1, 2)]
         assert written[0][0].read_bytes() == written[1][0].read_bytes()
         assert written[0][1].read_bytes() == written[1][1].read_bytes()
+
+
+def test_a_result_will_do(tmp_path: Path) -> None:
+    recording = recorded()
+    result = simulate(recording.jobs, recording.nodes, recording.mechanism)
+    for plot in (plot_gantt, plot_use, plot_queue, plot_on_demand, plot_wait_map):
+        of_result, of_recording = (save(plot(given), tmp_path / "p")[0].read_bytes() for given in (result, recording))
+        assert of_result == of_recording
+    assert render_gantt(result) == render_gantt(recording)
 
 
 @pytest.fixture(scope="module")

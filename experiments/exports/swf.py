@@ -100,7 +100,7 @@ class SwfExport:
         yield "MaxJobs", str(jobs)
         yield "MaxRecords", str(lines)
         yield "Preemption", "Double" if self.partial else "No"
-        yield "UnixStartTime", "0"
+        yield "UnixStartTime", f"{recording.epoch or 0:.0f}"
         yield "MaxNodes", str(recording.nodes)
         yield "MaxProcs", str(recording.nodes)
         yield "MaxQueues", str(len(_QUEUES))

@@ -23,6 +23,7 @@ from experiments.figures.style import (
 )
 from experiments.recording import Recording
 from experiments.windows import Window, is_epoch
+from simulator.records import Records
 from workloads.errors import InputError
 from workloads.job import JobType
 from workloads.units import SECOND
@@ -48,12 +49,12 @@ _ROOM = {
 _COLOR = TYPE_COLORS[JobType.ON_DEMAND]
 
 
-def plot_on_demand(recording: Recording, window: Window | None = None) -> Figure:
+def plot_on_demand(result: Recording | Records, window: Window | None = None) -> Figure:
     """The on-demand jobs that were expected in a window, a row each.
 
     Parameters
     ----------
-    recording
+    result
         With its event log.
     window
         What is shown; default everything.
@@ -69,6 +70,7 @@ def plot_on_demand(recording: Recording, window: Window | None = None) -> Figure
     InputError
         If there is no event log, or no on-demand job is expected in the window.
     """
+    recording = Recording.of(result)
     opens, closes = (window or Window()).bounds(recording)
     rows = [call for call in calls(recording) if opens <= call.expected <= closes]
     if not rows:

@@ -11,6 +11,7 @@ from experiments.figures.timeaxis import TimeAxis
 from experiments.recording import Recording
 from experiments.waiting import Stay, heads, levels, stays
 from experiments.windows import Window
+from simulator.records import Records
 from workloads.job import JobType
 from workloads.units import SECOND
 
@@ -28,12 +29,12 @@ __all__ = ["plot_queue"]
 _HOUR = 3600 * SECOND
 
 
-def plot_queue(recording: Recording, window: Window | None = None) -> Figure:
+def plot_queue(result: Recording | Records, window: Window | None = None) -> Figure:
     """What waits over time.
 
     Parameters
     ----------
-    recording
+    result
         With its event log.
     window
         What is shown; default everything. Courses with more steps than can be told apart are averaged over bins.
@@ -50,6 +51,7 @@ def plot_queue(recording: Recording, window: Window | None = None) -> Figure:
     InputError
         If there is no event log, or the window is empty.
     """
+    recording = Recording.of(result)
     axis = TimeAxis.of(recording, window)
     found = stays(recording)
     times, jobs, nodes, work = levels(found)

@@ -19,6 +19,7 @@ from experiments.figures.timeaxis import TimeAxis
 from experiments.phases import use_of_time
 from experiments.recording import Recording
 from experiments.windows import Window, opened
+from simulator.records import Records
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,12 +33,12 @@ __all__ = ["plot_use"]
 _LARGE = ("compute", "idle")
 
 
-def plot_use(recording: Recording, window: Window | None = None) -> Figure:
+def plot_use(result: Recording | Records, window: Window | None = None) -> Figure:
     """The use of the nodes over time.
 
     Parameters
     ----------
-    recording
+    result
         With its event log.
     window
         What is shown; default everything. Courses with more steps than can be told apart are averaged over bins.
@@ -53,6 +54,7 @@ def plot_use(recording: Recording, window: Window | None = None) -> Figure:
     InputError
         If there is no event log, or the window is empty.
     """
+    recording = Recording.of(result)
     axis = TimeAxis.of(recording, window)
     use = use_of_time(recording)
     times = use.times + opened(recording)

@@ -17,7 +17,7 @@ from experiments.recording import Recording
 from experiments.rectangles import Rectangle, rectangles_of
 from experiments.windows import Window, is_epoch, opened
 from simulator.eventlog import Entry
-from simulator.records import JobRecord
+from simulator.records import JobRecord, Records
 from workloads.errors import InputError
 from workloads.job import JobType
 from workloads.units import SECOND
@@ -34,12 +34,12 @@ _STATUS = ("completed", "killed", "cancelled", "withdrawn")
 _NAMING = re.compile(r"(?:(?:planned )?for |returned by )(\d+)|(\d+) arrived")
 
 
-def columns_of(recording: Recording, window: Window | None = None) -> dict[str, Any]:
+def columns_of(result: Recording | Records, window: Window | None = None) -> dict[str, Any]:
     """What the page needs to know of a simulation.
 
     Parameters
     ----------
-    recording
+    result
         With its event log.
     window
         Only what touches this time; default all of it.
@@ -54,6 +54,7 @@ def columns_of(recording: Recording, window: Window | None = None) -> dict[str, 
     InputError
         If the event log was switched off, or nothing runs in the window.
     """
+    recording = Recording.of(result)
     use = use_of_time(recording)
     opens, closes = (window or Window()).bounds(recording)
     rectangles = [item for item in rectangles_of(place_nodes(recording)) if item.end > opens and item.start < closes]

@@ -6,7 +6,8 @@ const chart = $("chart"), over = $("over"), tip = $("tip"), panel = $("story");
 const SHORTEST = Math.min(60, LENGTH), FEWEST = Math.min(8, NODES);
 const view = { from: 0, to: LENGTH, bottom: 0, top: NODES };
 const state = { mode: "type", hidden: new Map(), hits: null, hit: -1, hover: -1, chosen: -1, cross: null, box: null };
-let fills = new Uint32Array(jobs.count), marked = null, legendOf = [], pending = false, printing = false;
+const fills = new Uint32Array(jobs.count);
+let marked = null, pending = false, printing = false;
 
 // Colours.
 
@@ -97,6 +98,9 @@ const showJob = (k) => {
 };
 // A window that has the job in it, at the scale that there is.
 const reveal = (k) => {
+  const R = Model.rectangles;
+  const seen = (Model.ofJob.get(k) || []).some((r) => R.high[r] > view.bottom && R.low[r] < view.top);
+  if (!seen) Object.assign(view, { bottom: 0, top: NODES });
   if (jobs.end[k] > view.from && jobs.start[k] < view.to) return redraw();
   const half = (view.to - view.from) / 2, t = (jobs.start[k] + jobs.end[k]) / 2;
   show(t - half, t + half);
