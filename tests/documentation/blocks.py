@@ -44,7 +44,7 @@ def blocks_of(page: Path) -> Iterator[Block]:
                 token.map[0] + inside,
                 token.map[1] - inside,
                 named[1] if named else None,
-                follows=kind == "text" and last in ("python", "sh"),
+                follows=kind == "text" and not comment and last in ("python", "sh"),
             )
             comment, last = "", kind
         elif token.type == "inline" and "![" in token.content:

@@ -151,7 +151,10 @@ def in_process(words: list[str]) -> str:
     """What ``holdfast`` prints; it must end well."""
     complaints = io.StringIO()
     with captured() as out, contextlib.redirect_stderr(complaints):
-        status = main(words)
+        try:
+            status = main(words)
+        except SystemExit as error:
+            status = int(error.code or 0)
     assert status == 0, f"holdfast {shlex.join(words)}: exit status {status}: {complaints.getvalue()}"
     return out.getvalue()
 
