@@ -457,6 +457,26 @@ def test_an_arrived_job_that_gathers_gives_way_to_a_window() -> None:
     ]
 
 
+def test_an_arrived_job_that_gathers_gives_way_before_one_that_runs() -> None:
+    jobs = [on_demand(4, 0, 2, 1000), malleable(1, 0, 2, 1000, min_nodes=1), on_demand(2, 50, 4, 30)]
+    result = simulate(jobs, 6, "N-PAA", outages=[Outage(MAINTENANCE, 100, 400, 2, announced=99)])
+    assert told(result, "wait") == [(100, "wait", 2, 0, 0)]
+    assert result.records[0].preemptions == 0
+
+
+def test_an_on_demand_job_that_was_hit_waits_for_warnings_and_for_nothing_else() -> None:
+    """Job 2 keeps one node and awaits that of job 1 until 220, whatever becomes free before."""
+    jobs = [malleable(1, 0, 1, 1000, min_nodes=1), rigid(3, 0, 2, 150), on_demand(2, 50, 2, 100)]
+    result = simulate(jobs, 5, "N-PAA", outages=[Outage(FAILURE, 100, 5000, 1, place=0.3)])
+    assert told(result, "start", "preempt", "gather")[3:] == [
+        (100, "preempt", 2, 2, 0),
+        (100, "gather", 2, 0, 1),
+        (220, "preempt", 1, 1, 0),
+        (220, "start", 2, 0, 2),
+        (220, "start", 1, 0, 1),
+    ]
+
+
 def test_failures_that_let_nobody_end_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("simulator.engine._MOST_FAILURES", 500)
     with pytest.raises(InputError, match="no job has ended during 500 failures: nodes fail too often"):
@@ -513,6 +533,19 @@ def test_nodes_that_are_repaired_during_a_whole_window_stay_away() -> None:
         (300, "up", -2, 4, 0),
     ]
     assert result.records[1].start == 300 * SECOND
+
+
+def test_a_window_that_ends_makes_room_for_one_that_begins() -> None:
+    """Four of eight nodes from 100 to 200, and again until 300: the job on the other four need not go."""
+    outages = [Outage(MAINTENANCE, 200, 300, 4), Outage(MAINTENANCE, 100, 200, 4)]
+    result = simulate([rigid(1, 0, 4, 1000)], 8, outages=outages)
+    assert not result.records[0].preemptions
+    assert told(result, "down", "up") == [
+        (100, "down", -2, 0, 4),
+        (200, "up", -2, 4, 0),
+        (200, "down", -1, 0, 4),
+        (300, "up", -1, 4, 0),
+    ]
 
 
 def test_what_ends_in_an_instant_takes_nothing_in_it() -> None:
