@@ -215,6 +215,8 @@ def _pairs(result: Result, jobs: Sequence[Job]) -> Iterator[tuple[float, float, 
     for job, record in zip(jobs, result.records, strict=True):
         if record.start is None or record.submit is None or job.type is JobType.STOCHASTIC:
             continue
+        if result.begin is not None and record.submit < result.begin:
+            continue  # who waited before a starting state waited for another scheduler
         if baseline or job.type is JobType.RIGID:
             asked = job.trace_walltime if baseline and job.trace_walltime is not None else job.walltime
             yield asked, (record.start - record.submit) / SECOND, record.nodes

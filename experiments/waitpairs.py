@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,8 @@ from workloads.errors import InputError, TraceError
 from workloads.fields import number, shown, whole
 from workloads.files import sha256_of
 from workloads.intake import NO_WALLTIME
+from workloads.job import Job
+from workloads.joblife import beginning_of
 from workloads.trace import Trace
 from workloads.units import to_ticks
 
@@ -136,8 +138,9 @@ def pairs_of_results(directory: str | Path, mechanism: str | None = None) -> Wai
     name = chosen_mechanism(place, told, mechanism)
     table = table_path(place, "jobs", name)
     jobs = list(table_rows(table, _JOB, "type"))
-    measured = _window(place, told, jobs)
-    walltimes = _walltimes(place, told, name == BASELINE)
+    simulated = simulated_jobs(place, told)
+    measured = _window(place, told, jobs, beginning_of(simulated))
+    walltimes = _walltimes(simulated, name == BASELINE)
     without: Counter[str] = Counter()
     pairs: list[tuple[float, float, int]] = []
     submits: dict[int, float | None] = {}  # of the stochastic jobs
@@ -183,25 +186,25 @@ def pairs_of_results(directory: str | Path, mechanism: str | None = None) -> Wai
 
 
 def _window(
-    directory: Path, told: Mapping[str, Any], jobs: Sequence[tuple[int, dict[str, Any]]]
+    directory: Path, told: Mapping[str, Any], jobs: Sequence[tuple[int, dict[str, Any]]], begin: float | None
 ) -> Callable[[float], bool]:
-    """Whether a submit [s] is in the window that the run has measured."""
+    """Whether a submit [s] is in the window that the run has measured, which begins after a starting state."""
     measurement = told.get("measurement", {})
     submits = [to_ticks(row["submit"]) for _, row in jobs if row["submit"] is not None]
     try:
         window = Window(float(measurement.get("warmup", 0.0)), float(measurement.get("cooldown", 0.0)))
     except (AttributeError, TypeError, ValueError):
         raise TraceError(directory / "run.json", None, "must name warmup and cooldown as numbers") from None
-    if not submits:
+    opened = None if begin is None else to_ticks(begin)
+    if not submits or (opened is not None and max(submits) < opened):
         return lambda submit: False
-    earliest, latest = window.bounds(submits)
+    earliest, latest = window.bounds(submits, opened)
     return lambda submit: earliest <= to_ticks(submit) <= latest
 
 
-def _walltimes(directory: Path, told: Mapping[str, Any], baseline: bool) -> dict[int, float]:
+def _walltimes(jobs: Iterable[Job], baseline: bool) -> dict[int, float]:
     """Requested walltimes [s] by job, from the jobs that were simulated."""
     # As in simulator.jobstate: the baseline takes the times of the trace.
     return {
-        job.job_id: job.trace_walltime if baseline and job.trace_walltime is not None else job.walltime
-        for job in simulated_jobs(directory, told)
+        job.job_id: job.trace_walltime if baseline and job.trace_walltime is not None else job.walltime for job in jobs
     }

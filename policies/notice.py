@@ -90,31 +90,32 @@ class _Plan:
 class Weigh:
     """WEIGH: reserve at the notice only if that costs less than preempting at the arrival.
 
-    By the estimated arrival T nodes come from these sources, at a cost in lost seconds for each:
+    By the estimated arrival T nodes come from these sources, at a cost in lost seconds for each node:
 
-    =====================================================  =========================================
-    free, and no waiting job could use it                  0
-    released at e, before T, as a walltime ends            price x (T - e)
-    free, and waiting jobs could use it                    price x (T - now)
-    of a rigid run, preempted right after a checkpoint, c  setup + price x (T - c)
-    of a run that is preempted at T                        its loss at T / nodes; of a malleable run
-                                                           setup + warning
-    =====================================================  =========================================
+    * free, and no waiting job could use it: 0;
+    * released at e, before T, as a walltime ends: ``price`` x (T - e) with a reservation, T - e without;
+    * free, and waiting jobs could use it: ``price`` x (T - now) with a reservation, T - now without;
+    * of a rigid run, preempted right after its last checkpoint before T, at c, for a reservation: its setup and
+      ``price`` x (T - c);
+    * of a run that is preempted at T: what it will then have lost, over its nodes; of a malleable run its setup and the
+      warning.
 
-    A reservation takes the first, collects the second until it is filled, cheap or not, and then chooses among the
-    others. Without one there are the first and the last, and the second while no job waits that would take them. Both
-    ways the selection that costs least in sum is found exactly, jobs as a whole (:mod:`policies.knapsack`). The notice
-    is answered if a reservation is cheaper, or as cheap and leaves nobody to be preempted at the arrival.
+    Without a reservation waiting jobs take what comes free, and preempting one of these at T loses at most what it has
+    run by then. While no job waits, nobody takes it, and holding it is no loss: both are 0. A reservation takes the
+    first kind and collects the second until it is filled, cheap or not; all else is chosen so that the sum is least,
+    exactly, jobs as a whole (:mod:`policies.knapsack`). The notice is answered if a reservation is cheaper, or as cheap
+    and leaves nobody to be preempted at the arrival.
 
     Attributes
     ----------
     price
-        Lost node-seconds that a node-second of holding is worth while jobs wait; while none waits it is worth nothing.
+        Lost node-seconds that a node-second of holding is worth. More than 1 by default: a reservation also collects
+        what nobody could foresee, and who arrives otherwise than estimated has it held in vain.
     warning
         How long a preempted malleable job stays on its nodes [s].
     """
 
-    price: float = 0.5
+    price: float = 2.0
     warning: float = 120.0
 
     def __post_init__(self) -> None:
@@ -145,10 +146,11 @@ class Weigh:
         choice = [Item(min(item.cost, early[item.key][0]), item.key, item.weight) for item in late]
         chosen = _cheapest(choice + _pieces(holdable - unwanted, round(price * max(0, arrival - now))), left)
         reserving += sum(item.cost for item in chosen)
-        if not view.queue:
-            # Nobody else takes what is released.
-            missing = left
-        ignoring = sum(item.cost for item in _cheapest(late, missing))
+        # Whoever takes the nodes meanwhile loses at most what it has run by then; while nobody waits they stay free.
+        lost = 1 if view.queue else 0
+        taken = [Item(lost * nodes * max(0, arrival - end), job_id, nodes) for end, job_id, nodes in leaving]
+        taken += _pieces(holdable - unwanted, lost * max(0, arrival - now))
+        ignoring = sum(item.cost for item in _cheapest(late + taken, missing))
 
         held = unwanted + sum(item.weight for item in chosen if item.key < 0)
         at_arrival = {item.key: item.cost for item in late}
@@ -222,4 +224,4 @@ NOTICES: Registry[NoticeStrategy] = Registry(
 NOTICES.add("N", ignore, "the notice is ignored")
 NOTICES.add("CUA", collect, "collect until actual arrival: reserve free nodes, then what others release")
 NOTICES.add("CUP", plan, "collect until predicted arrival: expect releases, and plan preemptions for the rest")
-NOTICES.add("WEIGH", Weigh(), "reserve only if that costs less than preempting at the arrival, by price=0.5")
+NOTICES.add("WEIGH", Weigh(), "reserve only if that costs less than preempting at the arrival, by price=2")

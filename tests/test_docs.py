@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import doctest
 import importlib
 import re
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 from matplotlib.image import imread
 
-from experiments.cli import COMMANDS
+from experiments.cli import COMMANDS, _parser
 from policies.mechanism import MECHANISMS
 from policies.tenancy import TENANCIES
 from tests.documentation.blocks import blocks_of, commands, comparable
@@ -78,6 +79,19 @@ def test_every_command_has_a_page() -> None:
     text = (ROOT / "docs" / "commands.md").read_text()
     for command in COMMANDS:
         assert f"## holdfast {command}" in text, command
+
+
+def test_every_option_of_a_command_is_in_the_documentation() -> None:
+    text = "".join((ROOT / "docs" / page).read_text() for page in ("commands.md", "sweeps.md"))
+    named = set(re.findall(r"(?<![\w-])--?[a-z][\w-]*", text))
+    for command in COMMANDS:
+        for action in command_parser(command)._actions:
+            assert not action.option_strings or named & set(action.option_strings), f"{command} {action.option_strings}"
+
+
+def command_parser(command: str) -> argparse.ArgumentParser:
+    commands = next(a for a in _parser(command)._actions if isinstance(a, argparse._SubParsersAction))
+    return commands.choices[command]
 
 
 def test_every_option_of_the_model_is_explained() -> None:

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from experiments.cli import main
+from experiments.closedloop import waits_of
 from experiments.figures.gantt import plot_gantt
 from experiments.placement import place_nodes
+from experiments.waitpairs import pairs_of_results
 from simulator import simulate
 from tests.support import malleable, on_demand, rigid
 from workloads.jobtable import read_job_table, write_job_table
@@ -85,6 +87,17 @@ def test_a_starting_state(log: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert starts == {"2": "100.0", "4": "160.0", "5": "500.0"}
     assert rows(out / "summary.csv")[0]["jobs"] == "1"
     assert [job.running_since for job in read_job_table(out / "jobs.csv").jobs] == [100, None, None]
+
+
+def test_waits_decided_before_a_starting_state_are_no_pairs(log: Path) -> None:
+    out = run(log, "--starting-state", "1m50s")
+    pairs = pairs_of_results(out)
+    # Only job 5 is submitted after 100 s, and it does not wait.
+    assert (pairs.walltimes.tolist(), pairs.waits.tolist()) == ([80.0], [0.0])
+    assert pairs.left_out["outside the window of the run"] == 2
+    result = simulate(read_job_table(out / "jobs.csv").jobs, 4)
+    walltimes, waits, _ = waits_of(result, read_job_table(out / "jobs.csv").jobs)
+    assert (walltimes.tolist(), waits.tolist()) == ([80.0], [0.0])
 
 
 def test_prepare_writes_them(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

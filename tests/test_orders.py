@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping
 from types import SimpleNamespace
 from typing import Any
@@ -125,7 +127,9 @@ class TestFairShare:
     def test_the_user_where_there_is_no_project(self) -> None:
         assert group_of(waiting(user="ann")) == "ann"
         assert group_of(waiting(user="ann", project="p")) == "p"
-        assert key("fairshare", waiting(user="ann"), 9, used={"ann": 1.0, None: 2.0}) == (0.5, 0)
+        used = {"ann": 1.0, "p": 0.5, None: 2.0}
+        assert key("fairshare", waiting(user="ann"), 9, used=used) == (0.5, 0)
+        assert key("fairshare", waiting(user="ann", project="p"), 9, used=used) == (0.25, 0)
 
     def test_the_ledger_halves_and_adds(self) -> None:
         ledger = UsageLedger(100.0)
@@ -164,15 +168,18 @@ class TestFairShare:
 
         ORDERS.add("probe", Probe)
         try:
-            for seed in range(60):
+            told = Counter[str]()
+            for seed, mechanism in itertools.product(range(60), ("N-SPAA", "CUP-SPAA")):
                 table = random_job_table(seed)
                 seen.clear()
-                result = simulate(table.jobs, table.nodes, "CUP-SPAA", order="probe")
+                result = simulate(table.jobs, table.nodes, mechanism, order="probe")
+                told.update(entry.event for entry in result.entries)
                 changes = [(entry.time, entry.after - entry.before) for entry in result.entries
                            if entry.event in ("start", "complete", "kill", "preempt", "shrink", "expand")]  # fmt: skip
                 for now, used in seen:
                     expected = _usage_of(changes, now, 500.0)
                     assert used == pytest.approx(expected, rel=1e-9, abs=1), seed
+            assert min(told[name] for name in ("shrink", "expand", "warn", "preempt")) > 5
         finally:
             ORDERS.forget("probe")
 

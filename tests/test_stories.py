@@ -184,8 +184,8 @@ Times are hours:minutes since the first submit of the simulation.
 
 Why it waited 10 min again, from 00:20 on:
   10 min  Fewer than 4 nodes were idle. Of the machine's nodes, 50 % ran
-          on-demand jobs that came meanwhile (3); 40 % ran jobs that had started
-          before it came (1); 10 % were idle.
+          on-demand jobs that started meanwhile (3); 40 % ran jobs that had
+          started before it came (1); 10 % were idle.
 
 It lent 3 nodes to on-demand job 3 at 00:20; all came back to it at 00:30."""
     )
@@ -236,7 +236,7 @@ Times are hours:minutes since the first submit of the simulation.
 
 Why it waited 10 min again, from 00:45 on:
   10 min  Fewer than 3 nodes were idle. Of the machine's nodes, 80 % ran
-          on-demand jobs that came meanwhile (2); 20 % were idle."""
+          on-demand jobs that started meanwhile (2); 20 % were idle."""
     )
 
 
@@ -340,8 +340,8 @@ Why it waited 25 min:
   15 min  4 nodes or more were idle, but too many of them were held for
           on-demand job 2.
   10 min  Fewer than 4 nodes were idle. Of the machine's nodes, 60 % ran jobs
-          that had started before it came (1); 40 % ran on-demand jobs that came
-          meanwhile (2)."""
+          that had started before it came (1); 40 % ran on-demand jobs that
+          started meanwhile (2)."""
         in text
     )
 
@@ -356,6 +356,18 @@ def test_a_stochastic_job_tells_each_of_its_reservations() -> None:
         in text
     )
     assert "Reservation 2, of 1 h 30 min, was long enough: the job completed." in text
+
+
+def test_many_changes_of_the_size_are_cut() -> None:
+    # Seven on-demand jobs, one after the other, each take and give back 2 of its nodes.
+    guests = [on_demand(number, number * 10 * MINUTE, 2, 5 * MINUTE) for number in range(2, 9)]
+    story = explain(simulate([malleable(1, 0, 10, 200 * MINUTE, min_nodes=2), *guests], 10, "N-SPAA"), 1)
+    text = flat(str(story))
+    assert "00:20 It shrank from 10 to 8 nodes" in text
+    assert "00:25 It expanded from 8 to 10 nodes" in text
+    assert "00:30 Its size then changed 10 more times, between 8 and 10 nodes." in text
+    assert "01:25 It expanded from 8 to 10 nodes: on-demand job 8 gave 2 nodes back." in text
+    assert story.at_length().count("It shrank from 10 to 8") == 7
 
 
 # -- what is not known ------------------------------------------------------------------------------------------
@@ -388,6 +400,7 @@ def test_without_decisions_a_story_says_what_it_does_not_know() -> None:
     assert "promised" not in text.replace("What was promised", "")
     assert "spared" not in text
     assert "some of which on-demand job 3 gave back" in text
+    assert "Room was made by job 2 (preempted)." in str(explain(simulate(PREEMPT, 10, "N-PAA"), 3))
     assert text.endswith("was not recorded with this run; 'holdfast run --events' does so.")
     with pytest.raises(InputError, match="has no event log"):
         explain(simulate(PREEMPT, 10, "N-PAA", events=False), 2)
@@ -483,3 +496,19 @@ def test_a_plugin_gives_its_reasons_and_is_judged_by_the_losses(plugins: None) -
     )
     assert "It started at once on 4 nodes, in its turn. The policy says: 10 nodes were free." in flat(text)
     assert "promised" not in text
+
+
+def test_a_failure_and_a_window_are_told_by_their_names() -> None:
+    from workloads.outages import Outage, OutageKind
+
+    # Five nodes fail at 10 under job 1. Job 2 waits for the window from 40 to 60 to be over, though all nodes are free.
+    jobs = [rigid(1, 0, 5, 20 * MINUTE), rigid(2, 35 * MINUTE, 10, 20 * MINUTE)]
+    outages = [
+        Outage(OutageKind.FAILURE, 10 * MINUTE, 20 * MINUTE, 5, place=0.5),
+        Outage(OutageKind.MAINTENANCE, 40 * MINUTE, 60 * MINUTE, 10, name="monthly"),
+    ]
+    first = flat(told(jobs, "baseline", 1, outages=outages))
+    assert "00:10 It was preempted on 5 nodes (failure 1). It lost 0.833 node-hours" in first
+    second = flat(told(jobs, "baseline", 2, outages=outages))
+    assert "20 min Fewer than 10 nodes were idle. Of the machine's nodes, 100 % were out of service." in second
+    assert "5 min 10 nodes or more were free and it stood first, but an outage was to come" in second

@@ -39,73 +39,76 @@ def request(nodes: int) -> Any:
     return Waiting(99, nodes, type=JobType.ON_DEMAND, estimated_arrival=ARRIVAL)
 
 
+HALF = Weigh(price=0.5)
+
+
 class TestSources:
     """A price of 0.5: until the arrival each node that is held costs 500 s, if a job waits."""
 
     def test_nodes_that_nobody_could_use_cost_nothing(self) -> None:
         view: Any = View(6, [Waiting(1, 7)], [malleable(2, 9, 0)])
-        assert Weigh()(view, request(4)) == [Hold(4)]
+        assert HALF(view, request(4)) == [Hold(4)]
         # Two of the six could be used, for 500 s each; to preempt job 2 costs 9 x 120 s at the arrival.
         view.queue = [Waiting(1, 7), Waiting(3, 2)]
-        assert Weigh()(view, request(4)) == [Hold(4)]
-        assert Weigh()(view, request(6)) == [Hold(6)]
+        assert HALF(view, request(4)) == [Hold(4)]
+        assert HALF(view, request(6)) == [Hold(6)]
         assert Weigh(price=2)(view, request(6)) == []
 
     def test_others_are_held_where_preempting_costs_more(self) -> None:
         """Job 2 will have lost 1,000 s on each of its four nodes."""
         view: Any = View(6, [Waiting(3, 6)], [rigid(2, 4)])
-        assert Weigh()(view, request(4)) == [Hold(4)]
+        assert HALF(view, request(4)) == [Hold(4)]
         assert Weigh(price=0.99)(view, request(4)) == [Hold(4)]
         # At that price it is better to preempt, and to ignore the notice.
         assert Weigh(price=1.01)(view, request(4)) == []
 
     def test_an_expected_release_is_held_for_a_shorter_time(self) -> None:
         view: Any = View(6, [Waiting(3, 6)], [rigid(2, 9), rigid(4, 3, expected_end=900 * SECOND)])
-        assert Weigh()(view, request(5)) == [Hold(2), Expect(4)]
-        assert Weigh()(view, request(4)) == [Hold(1), Expect(4)]
+        assert HALF(view, request(5)) == [Hold(2), Expect(4)]
+        assert HALF(view, request(4)) == [Hold(1), Expect(4)]
 
     def test_a_reservation_collects_whether_it_is_cheap_or_not(self) -> None:
         """Nodes that come at 100 would be held for 900 s, at 450 s each; job 1 gives up four for 120 s each."""
         running = [malleable(1, 4, 0), rigid(2, 4, expected_end=100 * SECOND)]
         view: Any = View(0, [Waiting(3, 9)], running)
-        assert Weigh()(view, request(4)) == []
+        assert HALF(view, request(4)) == []
         assert Weigh(price=0.1)(view, request(4)) == [Hold(0), Expect(2)]
         # While nobody waits nothing is lost by holding, and job 1 need not be preempted.
         view.queue = []
-        assert Weigh()(view, request(4)) == [Hold(0), Expect(2)]
+        assert HALF(view, request(4)) == [Hold(0), Expect(2)]
 
     def test_it_collects_no_more_than_it_misses(self) -> None:
         """Two of the eight nodes that come at 900, for 50 s each, against two of job 1 for 120 s each."""
         view: Any = View(0, [Waiting(3, 9)], [malleable(1, 2, 0), rigid(2, 8, expected_end=900 * SECOND)])
-        assert Weigh()(view, request(2)) == [Hold(0), Expect(2)]
+        assert HALF(view, request(2)) == [Hold(0), Expect(2)]
 
     def test_while_nobody_waits_what_is_released_is_there_without_a_reservation(self) -> None:
         """Job 1 has to go in any case, and nobody else."""
         view: Any = View(0, [], [malleable(1, 4, 0), rigid(2, 2, expected_end=900 * SECOND), malleable(4, 2, 0)])
-        assert Weigh()(view, request(6)) == []
+        assert HALF(view, request(6)) == []
 
     def test_preempting_after_a_checkpoint_costs_the_setup_and_the_time_held(self) -> None:
         """Checkpoints at 410 and 810: 10 + 0.5 x 190 s if preempted then, 200 s (since the last one, and the setup) at
         the arrival. With a period of 900 s the one at 910 leaves 10 + 0.5 x 90 s against 100 s."""
         view: Any = View(0, [Waiting(3, 9)], running=[rigid(1, 4, 400), rigid(2, 4, 900)])
-        assert Weigh()(view, request(4)) == [Hold(0), Preempt(2, at=910 * SECOND)]
-        assert Weigh()(view, request(5)) == [Hold(0), Preempt(2, at=910 * SECOND), Preempt(1, at=810 * SECOND)]
+        assert HALF(view, request(4)) == [Hold(0), Preempt(2, at=910 * SECOND)]
+        assert HALF(view, request(5)) == [Hold(0), Preempt(2, at=910 * SECOND), Preempt(1, at=810 * SECOND)]
         assert Weigh(price=1.0)(view, request(8)) == []
 
     def test_whoever_is_superfluous_stays(self) -> None:
         """Job 1 comes first, and with job 2, which alone suffices, it is not needed."""
         view: Any = View(0, [Waiting(3, 9)], running=[rigid(1, 1, 950), rigid(2, 6, 900)])
-        assert Weigh()(view, request(5)) == [Hold(0), Preempt(2, at=910 * SECOND)]
+        assert HALF(view, request(5)) == [Hold(0), Preempt(2, at=910 * SECOND)]
 
     def test_runs_of_other_plans_and_tenants_are_not_counted(self) -> None:
         ends = {"expected_end": 990 * SECOND}
         running = [rigid(1, 4, **ends, planned=True), rigid(2, 4, **ends, borrowed=1), rigid(5, 4, 900)]
         view: Any = View(0, [Waiting(3, 9)], running)
-        assert Weigh()(view, request(4)) == [Hold(0), Preempt(5, at=910 * SECOND)]
+        assert HALF(view, request(4)) == [Hold(0), Preempt(5, at=910 * SECOND)]
 
     def test_nothing_is_held_while_an_on_demand_job_waits(self) -> None:
         view: Any = View(4, [Waiting(8, 9, type=JobType.ON_DEMAND)], [rigid(2, 4)], on_demand_waits=True)
-        assert Weigh()(view, request(4)) == []
+        assert HALF(view, request(4)) == []
 
 
 @settings(max_examples=400)
@@ -139,7 +142,8 @@ def test_the_cheaper_of_both_ways_is_taken(data: st.DataObject, price: float) ->
         return float(run.loss(ARRIVAL) if run.type is JobType.RIGID else run.setup + 120 * SECOND)
 
     nobody = max(0, wish - (free - wanted))
-    ignoring = sum(sorted(map(late, staying))[:nobody])
+    taken = [ARRIVAL - run.expected_end for run in leaving] + [ARRIVAL - now] * wanted
+    ignoring = sum(sorted([*map(late, staying), *taken])[:nobody])
     collected = sorted(run.expected_end for run in leaving)[:nobody]
     choice = [price * (ARRIVAL - now)] * wanted + [min(early(run), late(run)) for run in staying]
     reserving = sum(price * (ARRIVAL - end) for end in collected) + sum(sorted(choice)[: nobody - len(collected)])
@@ -176,7 +180,7 @@ def test_a_price_is_a_number(price: Any) -> None:
 
 
 def test_by_name() -> None:
-    assert NOTICES["WEIGH price=2"] == Weigh(price=2)
+    assert NOTICES["WEIGH price=1.5"] == Weigh(price=1.5)
     mechanism = parse_mechanism("weigh-knapsack")
     assert mechanism is not None
     assert mechanism.slug == "WEIGH-KNAPSACK"

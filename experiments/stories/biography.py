@@ -70,7 +70,7 @@ class Biographer:
             shrinks=record.shrinks,
             lost=record.lost,
             told=self._chronicle.told,
-            outages=bool(self._chronicle.outages),
+            windows=any(not name.startswith("failure ") for name in self._chronicle.outages.values()),
             waits=tuple(self._wait(spell) for spell in life.spells),
             runs=tuple(self._run(stint, number) for number, stint in enumerate(life.stints)),
             loans=tuple(self._loans(job_id)),

@@ -1,14 +1,15 @@
 """Facts: what a story is told from. Sentences are made of nothing else.
 
-Times are ticks of the job table's clock. As JSON they are seconds, and node-ticks node-seconds.
+Times are ticks of the job table"s clock.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, is_dataclass
-from typing import Any
+from dataclasses import dataclass
 
-from workloads.units import SECOND
+from experiments.stories.amounts import NodeTicks, Ticks
+from experiments.stories.servicefacts import Gathering, Helper, OnDemand, Plan, Reserved
+from experiments.stories.waitfacts import Happening, Interval, Occupancy, PartOfWait, Passing, Promise, Wait
 
 __all__ = [
     "Cause",
@@ -18,7 +19,6 @@ __all__ = [
     "Helper",
     "Interval",
     "Loan",
-    "NodeTicks",
     "Occupancy",
     "OnDemand",
     "Other",
@@ -31,14 +31,8 @@ __all__ = [
     "Run",
     "Slot",
     "Stop",
-    "Ticks",
     "Wait",
-    "as_json",
 ]
-
-#: A time or a duration, and an amount of the machine; :func:`as_json` knows them by these names.
-Ticks = int
-NodeTicks = int
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,115 +43,6 @@ class Cause:
     job_id: int | None
     text: str
     reason: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """From ... until; ``by`` is who took its place then, None if it started."""
-
-    since: Ticks
-    until: Ticks
-    by: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Happening:
-    """What happened in an instant to another job; ``by`` is how much earlier than its walltime it ended.
-
-    Of an outage the kind says it all, and the id is negative.
-    """
-
-    kind: str
-    job_id: int
-    by: Ticks = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Promise:
-    """From ``time`` on it was promised a start at ``at`` (None: no longer), and what happened in that instant."""
-
-    time: Ticks
-    at: Ticks | None
-    when: tuple[Happening, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Passing:
-    """A job from behind that started; ``how`` is the cause of the start."""
-
-    time: Ticks
-    job_id: int
-    nodes: int
-    how: str
-
-
-@dataclass(frozen=True, slots=True)
-class PartOfWait:
-    """As :class:`experiments.stories.waits.Part`; ``outages`` are advance reservations that nodes were held for."""
-
-    kind: str
-    ticks: Ticks
-    jobs: tuple[int, ...]
-    outages: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Occupancy:
-    """As :class:`experiments.stories.waits.Occupants`."""
-
-    kind: str
-    node_ticks: NodeTicks
-    jobs: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Wait:
-    """A time in the queue.
-
-    Attributes
-    ----------
-    since, until, why, cause
-        ``submit``, ``requeue``, ``wait`` (an on-demand job that could not get its nodes) or ``next``; the log's cause.
-    needs
-        The fewest nodes that do.
-    free
-        Free nodes when it had come.
-    ahead, ahead_nodes
-        Who then stood before it, and what they asked for.
-    first
-        When it stood first in the queue.
-    promises
-        What it was promised, whenever that changed.
-    passed_by
-        Who stood behind it and started.
-    parts
-        They sum to the wait.
-    occupancy
-        Who had the machine while fewer nodes were idle than it needs.
-    """
-
-    since: Ticks
-    until: Ticks
-    why: str
-    cause: str
-    needs: int
-    free: int
-    ahead: tuple[int, ...]
-    ahead_nodes: int
-    first: tuple[Interval, ...]
-    promises: tuple[Promise, ...]
-    passed_by: tuple[Passing, ...]
-    parts: tuple[PartOfWait, ...]
-    occupancy: tuple[Occupancy, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Gathering:
-    """An arrived on-demand job that had nodes promised by these jobs under warning."""
-
-    since: Ticks
-    until: Ticks
-    jobs: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,91 +156,6 @@ class Loan:
 
 
 @dataclass(frozen=True, slots=True)
-class Reserved:
-    """Nodes that came to a reservation (or were taken from it), which then had ``total``; whose they were."""
-
-    time: Ticks
-    nodes: int
-    total: int
-    source: str
-    job_id: int | None
-    cause: str
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """An entry of the plan of a notice.
-
-    ``what`` is ``expect`` or ``preempt``, ``outcome`` of the latter ``done``, ``dropped`` (not needed any more) or
-    ``void`` (the job had ended, the reservation was over, or somebody else had preempted it).
-    """
-
-    what: str
-    job_id: int
-    nodes: int
-    at: Ticks
-    overhead: NodeTicks | None
-    outcome: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Helper:
-    """Who gave up nodes for it (``shrunk``, ``preempted``, ``planned``, ``tenant``); how many it got, where known."""
-
-    time: Ticks
-    job_id: int
-    how: str
-    nodes: int | None
-    returned: int
-
-
-@dataclass(frozen=True, slots=True)
-class OnDemand:
-    """Of an on-demand job that is served as one.
-
-    Attributes
-    ----------
-    notice, estimated
-        As announced; None: without notice.
-    heard
-        Whether anything followed from the notice.
-    reserved
-        What was reserved for it.
-    plan
-        What was planned.
-    timed_out
-        When it was no longer waited for.
-    withdrawn
-        When the notice was taken back.
-    own
-        Nodes that were reserved for it when it arrived, those lent to tenants included.
-    lacking, room
-        What it then lacked beyond these and the free ones, and what could be got at most; None: not recorded, or 0.
-    gatherings
-        Its waits for nodes under warning.
-    helpers
-        Who gave up nodes.
-    instant
-        Whether it started within the tolerance.
-    """
-
-    notice: Ticks | None
-    estimated: Ticks | None
-    heard: bool
-    reserved: tuple[Reserved, ...]
-    plan: tuple[Plan, ...]
-    timed_out: Ticks | None
-    withdrawn: Ticks | None
-    own: int
-    lacking: int | None
-    room: int | None
-    gatherings: tuple[Gathering, ...]
-    helpers: tuple[Helper, ...]
-    instant: bool | None
-
-
-@dataclass(frozen=True, slots=True)
 class Other:
     """An entry of the log that is not understood, as it is."""
 
@@ -384,8 +184,8 @@ class Facts:
         As in the table of jobs.
     told
         Whether decisions were recorded: without them there are no promises, loans and overheads.
-    outages
-        Whether the machine had outages.
+    windows
+        Whether there were outages that a rule has to leave nodes for: maintenance, advance reservations.
     waits, runs, loans, on_demand, others
         What happened.
     """
@@ -409,28 +209,9 @@ class Facts:
     shrinks: int
     lost: NodeTicks
     told: bool
-    outages: bool
+    windows: bool
     waits: tuple[Wait, ...]
     runs: tuple[Run, ...]
     loans: tuple[Loan, ...]
     on_demand: OnDemand | None
     others: tuple[Other, ...]
-
-
-def as_json(facts: Any) -> Any:
-    """Facts as numbers, texts, lists and objects.
-
-    >>> as_json(Interval(500_000, 3_000_000, None))
-    {'since': 0.5, 'until': 3.0, 'by': None}
-    """
-    if isinstance(facts, tuple):
-        return [as_json(item) for item in facts]
-    if not is_dataclass(facts):
-        return facts
-    shown = {}
-    for item in fields(facts):
-        value = getattr(facts, item.name)
-        if value is not None and "Ticks" in str(item.type):
-            value = value / SECOND
-        shown[item.name.replace("ticks", "seconds")] = as_json(value)
-    return shown

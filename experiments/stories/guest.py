@@ -28,13 +28,13 @@ def on_demand_lines(facts: Facts, service: OnDemand, clock: Clock, most: int | N
     if facts.submit is None:
         return
     yield facts.submit, _arrival(facts, service, most)
-    if service.lacking:
-        lacked = f"It lacked {count(service.lacking, 'node')} beyond its own and the free ones"
-        if facts.waits:
-            told = f"others could give up no more than {service.room or 0}, so that nobody had to"
-            yield facts.submit, f"{lacked}; {told}."
-        else:
-            yield facts.submit, f"{lacked}: {_helpers(service.helpers, facts.submit, most)} made room."
+    lacked = f"It lacked {count(service.lacking or 0, 'node')} beyond its own and the free ones"
+    helpers = _helpers(service.helpers, facts.submit, most)
+    if service.lacking and not helpers:
+        told = f"others could give up no more than {service.room or 0}, so that nobody had to"
+        yield facts.submit, f"{lacked}; {told}."
+    elif helpers:
+        yield facts.submit, f"{lacked}: {helpers} made room." if service.lacking else f"Room was made by {helpers}."
     for gathering in service.gatherings:
         if gathering.until > gathering.since:
             whom = f"nodes of {jobs(gathering.jobs, most)}, under warning" if gathering.jobs else "nodes under warning"
@@ -117,4 +117,4 @@ def _helpers(helpers: tuple[Helper, ...], at: int, most: int | None) -> str:
         if helper.time == at and helper.how in ("shrunk", "preempted"):
             nodes = f", {helper.nodes}" if helper.nodes else ""
             told.append(f"job {helper.job_id} ({helper.how}{nodes})")
-    return listed(told, most) if told else "others"
+    return listed(told, most) if told else ""

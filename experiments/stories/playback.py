@@ -14,6 +14,7 @@ from itertools import groupby
 from typing import cast
 
 from experiments.recording import Recording
+from experiments.stories.holdings import Holdings
 from experiments.stories.lives import Booking, Gain, Instant, Life, Spell, Stint
 from experiments.stories.standing import Standing
 from policies.mechanism import BASELINE
@@ -70,12 +71,7 @@ class Playback:
         # Who has given up nodes last in this instant, and what of them goes back to whom.
         self._giver: tuple[str, int | None] = ("unknown", None)
         self._due: dict[int, int] = {}
-        self._open: dict[int, Booking] = {}
-        self._borrowed: defaultdict[int, int] = defaultdict(int)
-        self._gathering: dict[int, None] = {}
-        # Of outages, by their (negative) number: nodes that are down, and nodes that are booked.
-        self._down: dict[int, int] = {}
-        self._booked: dict[int, int] = {}
+        self._holdings = Holdings()
         ranks = {job_id: rank for rank, job_id in enumerate(sorted(self.lives))}
         self._states: dict[int, JobState] = {
             job.job_id: job_state(
@@ -112,35 +108,19 @@ class Playback:
                     if spell is not None:
                         came.append(spell)
                 else:
-                    self._outage(entry)
+                    self._holdings.outage(entry)
+                    self._giver = ("outage", entry.job_id)
             busy, held = machine[time]
             queue = self._standing.in_order(time)
             head = queue[0] if queue else None
-            down = sum(self._down.values())
-            self.instants.append(Instant(time, first or 0, busy, held, down, head, self._holders(held)))
+            # Where it is not known who has lent his nodes to tenants, it is not known whom idle ones are held for.
+            holders = self._holdings.holders(held) if self._told else ()
+            self.instants.append(Instant(time, first or 0, busy, held, self._holdings.down, head, holders))
             for spell in came:
                 if spell.until is None:
                     before = self._standing.before(spell, time)
                     spell.ahead = tuple(other.job_id for other in before)
                     spell.ahead_nodes = sum(other.job.nodes for other in before)
-
-    def _holders(self, held: int) -> tuple[int, ...]:
-        """Whom these nodes are held for: on-demand jobs, and outages by their negative numbers."""
-        # Else it is not known who has lent his nodes to tenants.
-        if not held or not self._told:
-            return ()
-        idle = {job_id: booking.total - self._borrowed[job_id] for job_id, booking in self._open.items()}
-        idle.update(self._booked)
-        found = [job_id for job_id, nodes in idle.items() if nodes > 0]
-        # What is not reserved is with those who have come and wait for the rest.
-        return tuple(sorted(found if sum(idle.values()) == held else [*found, *self._gathering]))
-
-    def _outage(self, entry: Entry) -> None:
-        if entry.event in ("down", "up"):
-            self._down[entry.job_id] = entry.after
-        elif entry.event in ("reserve", "close"):
-            self._booked[entry.job_id] = entry.after
-        self._giver = ("outage", entry.job_id)
 
     def _happen(self, place: int, entry: Entry) -> Spell | None:
         """One entry; returns the spell that it begins."""
@@ -155,7 +135,7 @@ class Playback:
             life.arrival = entry.time
             self._close(life, entry.time, "arrived")
         elif event in ("requeue", "wait"):
-            self._gathering.pop(job_id, None)
+            self._holdings.left(job_id)
             return self._enter(place, entry, event)
         elif event == "start":
             self._start(place, entry, life)
@@ -166,8 +146,8 @@ class Playback:
         elif event in _ENDS and job_id in self._runs:
             self._end(place, entry)
         elif event == "notice":
-            life.booking = self._open[job_id] = Booking(entry.time)
-            self._borrowed[job_id] = 0
+            life.booking = Booking(entry.time)
+            self._holdings.open(job_id, life.booking)
             self._giver = ("free", None)
         elif event == "reserve" and life.booking is not None:
             self._reserve(entry, life.booking)
@@ -177,11 +157,11 @@ class Playback:
             # After a failure it may have waited until now.
             self._leave(job_id, entry.time)
             life.gathered.append(place)
-            self._gathering[job_id] = None
+            self._holdings.gather(job_id)
         else:
             if event == "cancel":
                 self._leave(job_id, entry.time)
-                self._gathering.pop(job_id, None)
+                self._holdings.left(job_id)
             life.others.append(place)
         return None
 
@@ -200,7 +180,7 @@ class Playback:
     def _close(self, life: Life, now: int, ending: str) -> None:
         if life.booking is not None and life.booking.until is None:
             life.booking.until, life.booking.ending = now, ending
-            del self._open[life.job.job_id]
+            self._holdings.close(life.job.job_id)
             self._giver = ("left over", life.job.job_id)
 
     def _enter(self, place: int, entry: Entry, why: str) -> Spell | None:
@@ -242,9 +222,8 @@ class Playback:
         spell = self._leave(entry.job_id, entry.time)
         stint = Stint(entry.job_id, place, entry.time, entry.cause, spell, [(entry.time, entry.after)])
         stint.draws = self._draws.get((entry.job_id, entry.time), {})
-        for lender, nodes in stint.draws.items():
-            self._borrowed[lender] += nodes
-        self._gathering.pop(entry.job_id, None)
+        self._holdings.lend(stint.draws)
+        self._holdings.left(entry.job_id)
         state = self._states[entry.job_id]
         run: Run | None = None
         if state.job.type is JobType.STOCHASTIC:
@@ -312,11 +291,9 @@ class Playback:
                 stint.lost = entry.before * (entry.time - stint.since)
         elif isinstance(run.job, FixedJob):
             stint.checkpoints = run.job.dumps
-        for lender, nodes in stint.draws.items():
-            if lender in self._open:
-                self._borrowed[lender] -= nodes
-            # If it is no longer open they go elsewhere, unless its job arrives in this instant.
-            self._due[lender] = nodes
+        self._holdings.take_back(stint.draws)
+        # Where the reservation is no longer open they go elsewhere, unless its job arrives in this instant.
+        self._due.update(stint.draws)
         self._standing.occupy(self._states[entry.job_id], 0, entry.time)
         stint.sizes.append((entry.time, 0))
         stint.until, stint.end_place, stint.ending = entry.time, place, entry.event

@@ -11,6 +11,9 @@ from experiments.stories.phrases import amount, count, duration, listed
 
 __all__ = ["run_lines"]
 
+#: Changes of the size that are told of one run, at its beginning and at its end.
+_SIZES = 2
+
 
 def run_lines(facts: Facts, number: int, wait: Wait | None, most: int | None) -> Iterator[tuple[int, str]]:
     """The story of a run.
@@ -28,8 +31,16 @@ def run_lines(facts: Facts, number: int, wait: Wait | None, most: int | None) ->
     """
     run = facts.runs[number]
     yield run.start, _started(facts, number, wait, most)
-    for resize in run.resizes:
+    sizes = run.resizes
+    cut = most is not None and len(sizes) > 2 * _SIZES + 1
+    for resize in sizes[:_SIZES] if cut else sizes:
         yield resize.time, _resized(resize)
+    if cut:
+        hidden = [resize.after for resize in sizes[_SIZES:-_SIZES]]
+        told = f"Its size then changed {len(hidden)} more times, between {min(hidden):,} and {max(hidden):,} nodes."
+        yield sizes[_SIZES].time, told
+        for resize in sizes[-_SIZES:]:
+            yield resize.time, _resized(resize)
     if run.ending == "cancel":
         if run.stop is not None:
             yield from _stopped(facts, run, run.stop)

@@ -16,8 +16,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from experiments.recording import Recording
+from experiments.stories.amounts import as_json
 from experiments.stories.biography import Biographer
-from experiments.stories.facts import Facts, as_json
+from experiments.stories.facts import Facts
 from experiments.stories.telling import tell
 from simulator.decisions import Decision
 from simulator.records import Records

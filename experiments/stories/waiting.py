@@ -159,10 +159,13 @@ def _part(part: PartOfWait, wait: Wait, facts: Facts, most: int | None) -> str:
             whom = f" for {listed([*([whom[5:]] if part.jobs else []), *part.outages], most)}"
         return f"{need[0].upper()}{need[1:]} or more were idle, but too many of them were held{whom}."
     if part.kind == "first":
-        return f"{need} or more were free and it stood first, yet the rule ({facts.backfilling}) did not start it."
+        stood = f"{need} or more were free and it stood first"
+        if facts.backfilling == "easy" and facts.windows:
+            return f"{stood}, but an outage was to come for which nodes had to be left."
+        return f"{stood}, yet the rule ({facts.backfilling}) did not start it."
     whom = jobs(part.jobs, most)
     verb = "stood" if len(part.jobs) == 1 else "in turn stood"
-    if facts.backfilling == "easy" and not facts.outages:
+    if facts.backfilling == "easy" and not facts.windows:
         return f"{need} or more were free, but {whom} {verb} first, whose start it could have delayed."
     return f"{need} or more were free, but {whom} {verb} first, and the rule ({facts.backfilling}) let it wait."
 
@@ -178,7 +181,7 @@ def _occupied(occupancy: tuple[Occupancy, ...], whole: int, most: int | None) ->
         what = {
             "before": "jobs that had started before it came",
             "ahead": "jobs from before it in the queue",
-            "on-demand": "on-demand jobs that came meanwhile",
+            "on-demand": "on-demand jobs that started meanwhile",
             "passed": "jobs from behind it in the queue",
         }[item.kind]
         names = listed([str(job_id) for job_id in item.jobs], most)

@@ -46,9 +46,9 @@ class Occupants(NamedTuple):
     Attributes
     ----------
     kind
-        ``before``: runs that had begun before it came; ``ahead``: jobs from before it in the queue; ``on-demand``: such
-        jobs that came and started; ``passed``: jobs from behind it; ``down``: nodes out of service; ``idle``: nobody,
-        too few to be of use.
+        ``before``: runs that had begun before it came; ``ahead``: jobs from before it in the queue; ``on-demand``:
+        such jobs that did not wait in the queue; ``passed``: jobs from behind it; ``down``: nodes out of service;
+        ``idle``: nobody, too few to be of use.
     node_ticks
         Of the machine in that time; those of all kinds sum to it.
     jobs

@@ -20,6 +20,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
+from experiments.catalogue import KINDS
 from experiments.cli import COMMANDS, _parser, main
 from tests.documentation.blocks import Block, blocks_of, commands
 
@@ -188,9 +189,27 @@ def script(text: str) -> None:
 
 def read_through(session: Session) -> Iterator[tuple[Block, str | None]]:
     """Run a page: each block, and what it should read where it shows what comes out."""
-    for block in blocks_of(session.page):
-        try:
-            yield block, session.run(block)
-        except Exception as error:
-            error.add_note(f"{session.title}:{block.first + 1}")
-            raise
+    with forgotten():
+        for block in blocks_of(session.page):
+            try:
+                yield block, session.run(block)
+            except Exception as error:
+                error.add_note(f"{session.title}:{block.first + 1}")
+                raise
+
+
+@contextlib.contextmanager
+def forgotten() -> Iterator[None]:
+    """What a page has registered, and modules that it has written, are gone afterwards."""
+    registries = [(kind.registry, list(kind.registry)) for kind in KINDS.values()]
+    modules = set(sys.modules)
+    try:
+        yield
+    finally:
+        for registry, names in registries:
+            for name in set(registry) - set(names):
+                registry.forget(name)
+        for name in set(sys.modules) - modules:
+            file = getattr(sys.modules[name], "__file__", None)
+            if file and Path(file).is_relative_to(Path.cwd()):
+                del sys.modules[name]

@@ -1,0 +1,54 @@
+"""Sphinx: every option of the command line, from the parsers themselves."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+
+from sphinx.application import Sphinx
+
+from experiments.cli import COMMANDS, _parser
+
+
+def pages(app: Sphinx) -> None:
+    """Write the page."""
+    lines = ["Options", "=======", ""]
+    lines += ["What ``holdfast COMMAND --help`` says. :doc:`Commands <../../commands>` explains it.", ""]
+    for command, purpose in COMMANDS.items():
+        lines += [f"holdfast {command}", "-" * (len(command) + 9), "", f"{purpose[0].upper()}{purpose[1:]}.", ""]
+        lines += options(_chosen(command))
+    target = Path(app.srcdir, "reference", "api", "options.rst")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text("\n".join(lines) + "\n")
+
+
+def _chosen(command: str) -> argparse.ArgumentParser:
+    commands = next(a for a in _parser(command)._actions if isinstance(a, argparse._SubParsersAction))
+    parser: argparse.ArgumentParser = commands.choices[command]
+    return parser
+
+
+def options(parser: argparse.ArgumentParser) -> Iterator[str]:
+    """The options of a command, group by group, as definitions."""
+    formatter = parser._get_formatter()
+    for group in parser._action_groups:
+        actions = [action for action in group._group_actions if "--help" not in action.option_strings]
+        if actions:
+            yield from (f".. rubric:: {group.title}", "")
+        for action in actions:
+            names = action.option_strings or [str(action.metavar or action.dest)]
+            value = f" {action.metavar or action.dest.upper()}" if action.option_strings and action.nargs != 0 else ""
+            about = escaped(formatter._expand_help(action)) if action.help else "\\ "
+            yield from (", ".join(f"``{name}{value}``" for name in names), f"    {about}", "")
+
+
+def escaped(text: str) -> str:
+    """Without what means something in reStructuredText."""
+    return "".join(f"\\{letter}" if letter in "\\*`|_" else letter for letter in text)
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Called by Sphinx."""
+    app.connect("builder-inited", pages, priority=400)  # before autosummary looks for pages
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
