@@ -457,10 +457,68 @@ def test_an_arrived_job_that_gathers_gives_way_to_a_window() -> None:
     ]
 
 
+def test_an_arrived_job_that_gathers_gives_way_before_one_that_runs() -> None:
+    jobs = [on_demand(4, 0, 2, 1000), malleable(1, 0, 2, 1000, min_nodes=1), on_demand(2, 50, 4, 30)]
+    result = simulate(jobs, 6, "N-PAA", outages=[Outage(MAINTENANCE, 100, 400, 2, announced=99)])
+    assert told(result, "wait") == [(100, "wait", 2, 0, 0)]
+    assert result.records[0].preemptions == 0
+
+
+def test_an_on_demand_job_that_was_hit_waits_for_warnings_and_for_nothing_else() -> None:
+    """Job 2 keeps one node and awaits that of job 1 until 220, whatever becomes free before."""
+    jobs = [malleable(1, 0, 1, 1000, min_nodes=1), rigid(3, 0, 2, 150), on_demand(2, 50, 2, 100)]
+    result = simulate(jobs, 5, "N-PAA", outages=[Outage(FAILURE, 100, 5000, 1, place=0.3)])
+    assert told(result, "start", "preempt", "gather")[3:] == [
+        (100, "preempt", 2, 2, 0),
+        (100, "gather", 2, 0, 1),
+        (220, "preempt", 1, 1, 0),
+        (220, "start", 2, 0, 2),
+        (220, "start", 1, 0, 1),
+    ]
+
+
 def test_failures_that_let_nobody_end_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("simulator.engine._MOST_FAILURES", 500)
     with pytest.raises(InputError, match="no job has ended during 500 failures: nodes fail too often"):
         simulate([rigid(1, 0, 2, 1000)], 2, failures=FailureRate(mtbf=20.0, repair=1.0))
+
+
+def test_of_two_jobs_the_on_demand_job_stays_though_it_loses_less() -> None:
+    jobs = [rigid(1, 0, 4, 1000), on_demand(2, 90, 4, 1000)]
+    result = simulate(jobs, 8, "N-PAA", outages=[Outage(MAINTENANCE, 100, 200, 4, announced=99)])
+    assert [record.preemptions for record in result.records] == [1, 0]
+
+
+def test_a_window_leaves_jobs_in_an_advance_reservation_alone() -> None:
+    """Job 1 would lose less than job 2, but its nodes are not for the window."""
+    jobs = [rigid(1, 50, 2, 200), rigid(2, 0, 2, 1000)]
+    outages = [Outage(RESERVATION, 50, 300, 2, jobs=(1,)), Outage(MAINTENANCE, 100, 200, 2, announced=99)]
+    result = simulate(jobs, 4, outages=outages)
+    assert [(record.preemptions, (record.start or 0) // SECOND) for record in result.records] == [(0, 50), (1, 0)]
+
+
+def test_of_reserved_nodes_those_of_the_latest_notice_go_first() -> None:
+    jobs = [on_demand(job_id, 5000, 2, 10, notice=notice, estimated=5000) for job_id, notice in ((2, 0), (1, 10))]
+    result = simulate(jobs, 4, "CUA-PAA", outages=[Outage(MAINTENANCE, 50, 60, 2)])
+    assert told(result, "reserve") == [
+        (0, "reserve", 2, 0, 2),
+        (10, "reserve", 1, 0, 2),
+        (50, "reserve", 1, 2, 0),
+        (60, "reserve", 1, 0, 2),
+    ]
+
+
+def test_nobody_resumes_on_nodes_that_a_window_waits_for() -> None:
+    """Job 2 runs into the window, which waits for it; its nodes do not go back to job 1, which lent them."""
+    jobs = [rigid(1, 0, 4, 200), on_demand(2, 90, 4, 40)]
+    window = Outage(MAINTENANCE, 100, 300, 4, announced=99, running="wait")
+    result = simulate(jobs, 4, "N-PAA", outages=[window])
+    assert told(result, "start", "down") == [
+        (0, "start", 1, 0, 4),
+        (90, "start", 2, 0, 4),
+        (130, "down", -1, 0, 4),
+        (300, "start", 1, 0, 4),
+    ]
 
 
 def test_nodes_that_are_repaired_during_a_whole_window_stay_away() -> None:
@@ -475,6 +533,19 @@ def test_nodes_that_are_repaired_during_a_whole_window_stay_away() -> None:
         (300, "up", -2, 4, 0),
     ]
     assert result.records[1].start == 300 * SECOND
+
+
+def test_a_window_that_ends_makes_room_for_one_that_begins() -> None:
+    """Four of eight nodes from 100 to 200, and again until 300: the job on the other four need not go."""
+    outages = [Outage(MAINTENANCE, 200, 300, 4), Outage(MAINTENANCE, 100, 200, 4)]
+    result = simulate([rigid(1, 0, 4, 1000)], 8, outages=outages)
+    assert not result.records[0].preemptions
+    assert told(result, "down", "up") == [
+        (100, "down", -2, 0, 4),
+        (200, "up", -2, 4, 0),
+        (200, "down", -1, 0, 4),
+        (300, "up", -1, 4, 0),
+    ]
 
 
 def test_what_ends_in_an_instant_takes_nothing_in_it() -> None:
@@ -513,6 +584,35 @@ def test_an_advance_reservation_is_for_its_jobs_alone() -> None:
         (160, "reserve", -1, 3, 4),
         (180, "reserve", -1, 1, 4),
         (200, "close", -1, 4, 0),
+    ]
+
+
+def test_an_advance_reservation_is_not_for_others_nor_for_on_demand_jobs() -> None:
+    """Two of four nodes are set aside for user u and stay idle; the other two have an on-demand job until 150."""
+    jobs = [
+        on_demand(1, 0, 2, 150),
+        on_demand(2, 100, 2, 10, user="u"),
+        rigid(3, 100, 1, 10),
+        rigid(4, 100, 1, 10, user="u"),
+    ]
+    result = simulate(jobs, 4, "N-PAA", outages=[Outage(RESERVATION, 50, 300, 2, users=("u",))])
+    assert [(record.start or 0) // SECOND for record in result.records] == [0, 150, 160, 100]
+
+
+def test_who_outlasts_an_advance_reservation_goes_on() -> None:
+    """Job 1 loses one of its two nodes at 150, and so runs until 230 instead of 190; the node is back at 220."""
+    jobs = [malleable(1, 100, 2, 90, min_nodes=1), rigid(2, 210, 3, 10)]
+    outages = [Outage(RESERVATION, 100, 200, 2, jobs=(1,)), Outage(FAILURE, 150, 220, 1, place=0.5)]
+    result = simulate(jobs, 3, "N-PAA", outages=outages)
+    assert told(result, "reserve", "shrink", "close", "start", "complete") == [
+        (0, "reserve", -1, 0, 2),
+        (0, "start", 1, 0, 2),
+        (50, "shrink", 1, 2, 1),
+        (50, "reserve", -1, 1, 2),
+        (100, "close", -1, 2, 0),
+        (130, "complete", 1, 1, 0),
+        (130, "start", 2, 0, 3),
+        (140, "complete", 2, 3, 0),
     ]
 
 
