@@ -10,20 +10,26 @@ from typing import TYPE_CHECKING
 from experiments.recording import Recording
 from workloads.errors import InputError, ParameterError
 from workloads.joblife import beginning_of
+from workloads.trace import epoch_of
 from workloads.units import SECOND, parse_duration, to_ticks
 
 if TYPE_CHECKING:
     from simulator.records import Records
 
-__all__ = ["Window", "add_window", "is_epoch", "opened", "window_of"]
+__all__ = ["Window", "add_window", "opened", "unix_origin", "window_of"]
 
 _NEVER = "no job of this result ever ran; there is no time to draw"
 _LEGAL = "seconds or a duration after the first submit, as 12h, or a date, as 2022-03-01T12:00"
 
 
-def is_epoch(recording: Recording | Records) -> bool:
-    """Whether the job table counts its seconds from 1970, so that they are dates: then the first of them are many."""
-    return recording.origin >= 100_000_000 * SECOND
+def unix_origin(recording: Recording | Records) -> int | None:
+    """Ticks since 1970 at which the simulated clock stands at 0; None: nobody knows what date that was.
+
+    A log says it in its header (``UnixStartTime``), or its seconds are so many that they count from 1970.
+    """
+    epoch = getattr(recording, "epoch", None)
+    known = epoch_of({}, recording.origin / SECOND) if epoch is None else epoch
+    return None if known is None else recording.origin + to_ticks(known)
 
 
 def opened(recording: Recording | Records) -> int:
@@ -57,8 +63,8 @@ class Window:
     Attributes
     ----------
     start, end
-        After the first submit: a number of seconds, or a duration such as ``12h`` or ``3d``; where the job table counts
-        from 1970 also a date such as ``2022-03-01`` or ``2022-03-01T12:00`` (UTC unless it says otherwise). None: the
+        After the first submit: a number of seconds, or a duration such as ``12h`` or ``3d``; where a log says when its
+        clock began (:func:`unix_origin`) also a date such as ``2022-03-01`` or ``2022-03-01T12:00`` (UTC unless it says otherwise). None: the
         first event, the last.
     """
 
@@ -95,10 +101,11 @@ def _tick(name: str, value: float | str, first: int, recording: Recording | Reco
             date = datetime.fromisoformat(value)
         except ValueError:
             raise ParameterError(name, _LEGAL, value) from None
-        if not is_epoch(recording):
+        origin = unix_origin(recording)
+        if origin is None:
             raise InputError(f"{name}: {value} is a date, and the times of this job table are none: give a duration")
         date = date if date.tzinfo else date.replace(tzinfo=UTC)
-        return round(date.timestamp() * SECOND) - recording.origin
+        return round(date.timestamp() * SECOND) - origin
     try:
         return first + to_ticks(parse_duration(value, name))
     except InputError:

@@ -22,7 +22,7 @@ from experiments.figures.style import (
     panel_letters,
 )
 from experiments.recording import Recording
-from experiments.windows import Window, is_epoch
+from experiments.windows import Window, unix_origin
 from simulator.records import Records
 from workloads.errors import InputError
 from workloads.job import JobType
@@ -101,9 +101,10 @@ def plot_on_demand(result: Recording | Records, window: Window | None = None) ->
 
 
 def _name(call: Call, recording: Recording) -> str:
-    if not is_epoch(recording):
+    origin = unix_origin(recording)
+    if origin is None:
         return str(call.job_id)
-    at = datetime.fromtimestamp((call.expected + recording.origin) // SECOND, UTC)
+    at = datetime.fromtimestamp((call.expected + origin) // SECOND, UTC)
     return f"{call.job_id}  ({at.day} {at:%b %H:%M})"
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from experiments.figures.steps import Floats, TimeUnit, bin_averages, choose_bin, choose_unit
 from experiments.figures.style import FONT, INK
 from experiments.recording import Recording
-from experiments.windows import Window, is_epoch, opened
+from experiments.windows import Window, opened, unix_origin
 from simulator.records import Records
 from workloads.units import SECOND
 
@@ -50,9 +50,10 @@ class TimeAxis(NamedTuple):
     def of(cls, recording: Recording | Records, window: Window | None = None) -> TimeAxis:
         """The axis of a window, by default of all that was recorded."""
         opens, closes = (window or Window()).bounds(recording)
-        if is_epoch(recording):
+        origin = unix_origin(recording)
+        if origin is not None:
             # As matplotlib counts: days since 1970.
-            return cls(opens, closes, -recording.origin, TimeUnit("d", "day", _DAY), True)
+            return cls(opens, closes, -origin, TimeUnit("d", "day", _DAY), True)
         return cls(opens, closes, opened(recording), choose_unit((closes - opens) / SECOND), False)
 
     def __call__(self, ticks: float | npt.NDArray[np.int64] | Sequence[int]) -> Floats:

@@ -15,7 +15,7 @@ from experiments.phases import use_of_time
 from experiments.placement import DOWN, HELD, RUN, WARNED, place_nodes
 from experiments.recording import Recording
 from experiments.rectangles import Rectangle, rectangles_of
-from experiments.windows import Window, is_epoch, opened
+from experiments.windows import Window, opened, unix_origin
 from simulator.eventlog import Entry
 from simulator.records import JobRecord, Records
 from workloads.errors import InputError
@@ -60,6 +60,7 @@ def columns_of(result: Recording | Records, window: Window | None = None) -> dic
     rectangles = [item for item in rectangles_of(place_nodes(recording)) if item.end > opens and item.start < closes]
     if not rectangles:
         raise InputError("no job runs in this window")
+    since_1970 = unix_origin(recording)
     records = [record for record in recording.records if _within(record, recording.origin, opens, closes)]
     clock = _Clock(opens)
     first = opened(recording)
@@ -68,8 +69,8 @@ def columns_of(result: Recording | Records, window: Window | None = None) -> dic
         "mechanism": recording.mechanism,
         "nodes": recording.nodes,
         # The second of the job table's clock at which the page's begins, and whether that one tells the date.
-        "base": (opens + recording.origin) // SECOND,
-        "dates": is_epoch(recording),
+        "base": (opens + (recording.origin if since_1970 is None else since_1970)) // SECOND,
+        "dates": since_1970 is not None,
         "length": clock(closes),
         "jobs": _jobs(records, recording, clock),
         "log": _log(recording.entries, places, clock),
