@@ -64,8 +64,8 @@ class Window:
     ----------
     start, end
         After the first submit: a number of seconds, or a duration such as ``12h`` or ``3d``; where a log says when its
-        clock began (:func:`unix_origin`) also a date such as ``2022-03-01`` or ``2022-03-01T12:00`` (UTC unless it says otherwise). None: the
-        first event, the last.
+        clock began (:func:`unix_origin`) also a date such as ``2022-03-01`` or ``2022-03-01T12:00`` (UTC unless
+        it says otherwise). None: the first event, the last.
     """
 
     start: float | str | None = None
@@ -91,8 +91,14 @@ class Window:
         closes = last if self.end is None else _tick("--to", self.end, first, recording)
         if opens >= closes:
             asked = [word for word in (self.start, self.end) if word is not None]
-            raise InputError(f"the window of time is empty: {' to '.join(map(str, asked))}")
+            origin = unix_origin(recording)
+            runs = "" if origin is None else f"; the simulation is from {_day(first + origin)} to {_day(last + origin)}"
+            raise InputError(f"the window of time is empty: {' to '.join(map(str, asked))}{runs}")
         return opens, closes
+
+
+def _day(ticks: int) -> str:
+    return datetime.fromtimestamp(ticks // SECOND, UTC).date().isoformat()
 
 
 def _tick(name: str, value: float | str, first: int, recording: Recording | Records) -> int:

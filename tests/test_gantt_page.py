@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from collections.abc import Iterator
@@ -177,11 +178,25 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         assert cli.main(["gantt", str(results), "-o", str(page)]) == 0
     assert "200 jobs under CUA-SPAA drawn in" in capsys.readouterr().out
     assert pages[0].read_bytes() == pages[1].read_bytes()
+    # A log whose header does not say when its clock began.
+    undated = tmp_path / "undated"
+    lines = gzip.decompress(year.read_bytes()).decode().splitlines(keepends=True)
+    (tmp_path / "log.swf").write_text("".join(line for line in lines if "UnixStartTime" not in line))
+    assert cli.main(["run", str(tmp_path / "log.swf"), "-o", str(undated), "--events", "--mechanism", "CUA&SPAA"]) == 0
+    capsys.readouterr()
+    assert cli.main(["gantt", str(results), "-o", str(pages[0]), "--from", "2019-01-02", "--to", "2019-01-03"]) == 0
+    assert "1 January" not in pages[0].read_text()
+    assert "2 January 2019 (times are UTC)" in pages[0].read_text()
+    capsys.readouterr()
     for words, sentence in (
         ([str(results), "-o", str(tmp_path / "none" / "x.html")], "cannot be written"),
         ([str(tmp_path), "-o", str(tmp_path / "x.html")], "no results of 'holdfast run'"),
         ([str(results), "-o", str(tmp_path / "x.html"), "--from", "3 fortnights"], "--from must be seconds"),
-        ([str(results), "-o", str(tmp_path / "x.html"), "--from", "2022-03-01"], "is a date"),
+        (
+            [str(results), "-o", str(tmp_path / "x.html"), "--from", "2022-03-01"],
+            "2022-03-01; the simulation",
+        ),
+        ([str(undated), "-o", str(tmp_path / "x.html"), "--from", "2022-03-01"], "is a date"),
         ([str(results), "-o", str(tmp_path / "x.html"), "--from", "2d", "--to", "1d"], "is empty"),
     ):
         assert cli.main(["gantt", *words]) == 2
