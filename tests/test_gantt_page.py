@@ -185,7 +185,6 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert cli.main(["run", str(tmp_path / "log.swf"), "-o", str(undated), "--events", "--mechanism", "CUA&SPAA"]) == 0
     capsys.readouterr()
     assert cli.main(["gantt", str(results), "-o", str(pages[0]), "--from", "2019-01-02", "--to", "2019-01-03"]) == 0
-    assert "1 January" not in pages[0].read_text()
     assert "2 January 2019 (times are UTC)" in pages[0].read_text()
     capsys.readouterr()
     for words, sentence in (
