@@ -64,8 +64,8 @@ class Window:
     ----------
     start, end
         After the first submit: a number of seconds, or a duration such as ``12h`` or ``3d``; where a log says when its
-        clock began (:func:`unix_origin`) also a date such as ``2022-03-01`` or ``2022-03-01T12:00`` (UTC unless it says otherwise). None: the
-        first event, the last.
+        clock began (:func:`unix_origin`) also a date such as ``2022-03-01`` or ``2022-03-01T12:00`` (UTC unless it says
+        otherwise). None: the first event, the last.
     """
 
     start: float | str | None = None
