@@ -6,11 +6,13 @@ import argparse
 import doctest
 import importlib
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from matplotlib.image import imread
 
+from experiments.catalogue import KINDS
 from experiments.cli import COMMANDS, _parser
 from policies.mechanism import MECHANISMS
 from policies.tenancy import TENANCIES
@@ -22,6 +24,16 @@ from tests.test_architecture import MODULES, name_of
 
 def name_of_page(page: Path) -> str:
     return page.relative_to(ROOT).as_posix()
+
+
+@pytest.fixture(autouse=True)
+def as_it_was() -> Iterator[None]:
+    """What a page adds to a registry is gone with the page."""
+    yield
+    for kind in KINDS.values():
+        for item in kind.registry.known():
+            if kind.registry.only_here(item.name):
+                kind.registry.forget(item.name)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of_page)
