@@ -74,6 +74,8 @@ class Instants:
         self._schedule, self._end_instant = scheduler.pass_once, scheduler.end_instant
         self._ranks = ranks
         self._pass_per_event = pass_per_event
+        # Most replays have neither outages nor anybody who asks for reasons: a call at each event would be felt.
+        self._collecting, self._explaining = scheduler.has_outages, system.decisions.enabled
         self._pass_due = False
         self._spent = 0.0
         self.latencies: list[float] = []
@@ -104,7 +106,8 @@ class Instants:
         """An event has happened; unless it was void, a pass follows where anything could start."""
         if not passing:
             return
-        self._collect()
+        if self._collecting:
+            self._collect()
         spent = perf_counter() - began
         if self._pass_due:
             self._spent += spent
@@ -124,7 +127,8 @@ class Instants:
         waiting = system.waiting
         _, held, busy, _ = system.cluster.totals
         self.samples.append((system.now, busy, held, waiting.jobs, waiting.nodes))
-        self._end_instant()
+        if self._explaining:
+            self._end_instant()
 
     def _pass(self, _: Any) -> None:
         """One scheduling pass."""

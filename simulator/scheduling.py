@@ -47,6 +47,11 @@ class Scheduler:
         self._rule, self._tenancy = f"backfilling rule {options.backfilling}", f"tenants rule {options.tenants}"
         system.decisions.ask(self._backfill)
 
+    @property
+    def has_outages(self) -> bool:
+        """Whether nodes may be away."""
+        return self._outages is not None
+
     def may_start(self) -> bool:
         """Whether a job waits, and free or held nodes (which may be idle reserved ones) would do for the smallest.
 
@@ -86,10 +91,8 @@ class Scheduler:
             self._outages.collect()
 
     def end_instant(self) -> None:
-        """Note what the instant has changed of promises, if anybody wants to know."""
-        system = self._system
-        if system.decisions.enabled:
-            system.decisions.instant_over(system, lambda job_id: self._by_id[job_id].waiting)
+        """Note what the instant has changed of promises; for those who want to know."""
+        self._system.decisions.instant_over(self._system, lambda job_id: self._by_id[job_id].waiting)
 
     def _start_tenant(self, start: Start) -> None:
         system = self._system
