@@ -6,6 +6,7 @@ The simulator books node-ticks when a run ends. Here they are laid out in time, 
 
 from __future__ import annotations
 
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -91,7 +92,10 @@ def phases(recording: Recording) -> Iterator[Phase]:
         If the event log was switched off.
     """
     recording.with_events()
-    reserved = {(item.job_id, item.start): item for item in recording.reservations}
+    # One after the other: a reservation that is preempted as it starts may start again in the same instant.
+    reserved: dict[int, deque[ReservationRecord]] = defaultdict(deque)
+    for item in recording.reservations:
+        reserved[item.job_id].append(item)
     states: dict[int, JobState] = {}
     runs: dict[int, _Run] = {}
     for entry in recording.entries:
@@ -112,7 +116,7 @@ def phases(recording: Recording) -> Iterator[Phase]:
             run.resize(now, 0)
             job = recording.job[job_id]
             if job.type is JobType.STOCHASTIC:
-                yield from _reservation(run, job_id, reserved[job_id, run.start + recording.origin])
+                yield from _reservation(run, job_id, reserved[job_id].popleft())
                 continue
             state = states.get(job_id)
             if state is None:

@@ -21,7 +21,7 @@ from tests.life_strategies import lively_mixes
 from tests.outage_strategies import outages_for
 from tests.reference.hybrid import MECHANISMS
 from tests.stochastic_strategies import mixes
-from tests.support import malleable, on_demand, rigid
+from tests.support import malleable, on_demand, rigid, stochastic
 from workloads.errors import InputError
 from workloads.job import Job
 from workloads.units import SECOND
@@ -83,6 +83,20 @@ def test_a_malleable_job_that_shrinks_computes_on_fewer_nodes() -> None:
     assert told(jobs, 4, "N-SPAA", 1) == [
         (0, 20, 4, "setup"), (20, 60, 4, "compute"), (60, 70, 2, "compute"), (70, 105, 4, "compute")
     ]  # fmt: skip
+
+
+def test_a_reservation_that_is_preempted_as_it_starts_and_starts_again() -> None:
+    """At 50 job 6 takes the node on which job 2 has just started, and job 7 one of the two of job 1."""
+    jobs = [
+        rigid(1, 0, 2, 100),
+        stochastic(2, 50, 1, 40, "optimal"),
+        on_demand(6, 50, 1, 10),
+        on_demand(7, 50, 1, 10),
+    ]
+    result = simulate(jobs, 3, "N-PAA", passes="event")
+    events = [(entry.time // SECOND, entry.event) for entry in result.entries if entry.job_id == 2]
+    assert events == [(50, "submit"), (50, "start"), (50, "preempt"), (50, "requeue"), (50, "start"), (90, "complete")]
+    agrees(result, jobs)
 
 
 def test_a_job_that_is_withdrawn_has_done_what_it_has_done() -> None:

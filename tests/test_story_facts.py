@@ -23,6 +23,7 @@ from tests.reference.hybrid import MECHANISMS
 from tests.reference.stories import KEYS, plain_waits
 from tests.stochastic_strategies import Mix, mixes
 from tests.strategies import Table, job_tables
+from tests.support import malleable, on_demand, rigid
 from workloads.job import JobType
 
 every_mechanism = pytest.mark.parametrize("mechanism", ["baseline", *MECHANISMS])
@@ -95,6 +96,19 @@ def test_losses_runs_and_records_agree(mechanism: str, table: Table, chosen: dic
                 # Both arrival strategies take those that lose least.
                 assert stop.spared_overhead is None or stop.overhead <= stop.spared_overhead
                 assert stop.lost <= stop.overhead
+
+
+def test_what_comes_back_is_of_the_loan_that_still_stands() -> None:
+    """Job 6 lends 2 nodes by a plan at 100. The reservation times out at 700, which voids that; at the arrival, at 750,
+    it lends 4, and these come back."""
+    jobs = [
+        malleable(6, 0, 6, 2000, min_nodes=2),
+        rigid(2, 230, 5, 2000),
+        rigid(8, 800, 4, 120),
+        on_demand(7, 750, 5, 50, notice=100, estimated=100),
+    ]
+    result = simulate(jobs, 9, "CUP-PAA", decisions=True)
+    assert [(loan.nodes, loan.returned) for loan in Stories.of(result).story(6).facts.loans] == [(2, 0), (4, 4)]
 
 
 @every_mechanism

@@ -195,10 +195,18 @@ class Biographer:
 
     def _loans(self, job_id: int) -> Iterator[facts.Loan]:
         """What it gave up, and of that what came back when the borrower had ended."""
-        back = {(item.other, index): item for index, item in enumerate(self._ledger.returned.get(job_id, ()))}
-        for loan in self._ledger.given.get(job_id, ()):
-            found = [key for key in back if key[0] == loan.other]
-            item = back.pop(found[0]) if found else None
+        given = self._ledger.given.get(job_id, ())
+        # A loan is void once its borrower's reservation has timed out, or the lender has run and been preempted again:
+        # what comes back is of the last ones.
+        back: dict[int, Decision] = {}
+        returned = list(self._ledger.returned.get(job_id, ()))
+        for place, loan in reversed(list(enumerate(given))):
+            item = next((item for item in reversed(returned) if item.other == loan.other), None)
+            if item is not None and loan.time <= item.time and (item.nodes or 0) <= (loan.nodes or 0):
+                back[place] = item
+                returned.remove(item)
+        for place, loan in enumerate(given):
+            item = back.get(place)
             yield facts.Loan(
                 self._at(loan.time),
                 loan.other or 0,
