@@ -168,7 +168,8 @@ def test_while_the_whole_machine_is_away_nobody_runs(mechanism: str, data: st.Da
     busy = [sample for sample in result.samples if begin + 120 * SECOND <= sample[0] < end]
     assert not any(sample[1] or sample[2] for sample in busy)
     for entry in result.entries:
-        assert not (begin <= entry.time < end and entry.event == "start")
+        # In the very instant of its begin a warning may be over first: who then starts is preempted at once.
+        assert not (begin < entry.time < end and entry.event == "start")
 
 
 @settings(max_examples=60)
