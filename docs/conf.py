@@ -65,6 +65,7 @@ myst_links_external_new_tab = False
 highlight_language = "text"
 
 html_theme = "furo"
+html_show_sphinx = False
 html_title = "Holdfast"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
