@@ -150,9 +150,13 @@ class OutageService:
 
     def _make_way(self, closure: Closure) -> None:
         """Preempt running jobs in ascending preemption overhead; on-demand jobs last, those that gather before them."""
-        system, missing = self._system, closure.missing
+        system = self._system
+        # Whose walltime ends just in time is over in a tick: its nodes come, and are taken then.
+        soon = system.now + TOLERANCE
+        missing = closure.missing - sum(_yields(run) for run in system.runs.values() if run.expected_end <= soon)
+        others = [run for run in system.runs.values() if run.expected_end > soon and _yields(run)]
         victims = sorted(
-            ((run.loss(system.now), run.job_id) for run in system.runs.values() if _yields(run)),
+            ((run.loss(system.now), run.job_id) for run in others),
             key=lambda victim: (system.runs[victim[1]].type is JobType.ON_DEMAND, *victim),
         )
         waiting = gatherings_of(system)
