@@ -50,7 +50,7 @@ def plain(jobs: list[Job]) -> list[Plain]:
     return rows
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(table=rigid_tables, data=st.data())
 def test_the_baseline_equals_a_plain_reading(table: Table, data: st.DataObject) -> None:
     jobs = [replace(job, trace_runtime=None, trace_walltime=None) for job in table.jobs]
@@ -122,7 +122,7 @@ def as_log(result: Result, table: Table) -> Trace:
     return Trace(tuple(jobs), table.nodes, "simulated")
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(table=rigid_tables, share=st.floats(0, 1))
 def test_a_simulated_log_cut_anywhere_goes_on_as_it_did(table: Table, share: float) -> None:
     """EASY keeps nothing from one pass to the next: who runs and who waits is all that there is to know."""

@@ -28,7 +28,13 @@ def trace_of(name: str, nodes: int | None) -> Trace:
     return trace.on_machine(size)
 
 
-@pytest.mark.parametrize("name", TRACES)
+#: The longest log takes the plain reference a while.
+LONG = "SDSC-BLUE-2000-4.2-cln"
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name == LONG else ()) for name in TRACES]
+)
 def test_every_start_equals_the_plain_reference(name: str) -> None:
     nodes, count = TRACES[name]
     trace = trace_of(name, nodes)
@@ -69,4 +75,5 @@ def test_named_deviations_of_other_simulators(length: str, passes: str) -> None:
 def test_shared_helper_points_outside_the_project() -> None:
     """The traces are never part of the project."""
     root = Path(__file__).parent.parent
-    assert not [path for path in root.rglob("*.swf*") if ".venv" not in path.parts and "out" not in path.parts]
+    logs = [path for suffix in ("swf", "swf.gz") for path in root.rglob(f"*.{suffix}")]
+    assert not [path for path in logs if ".venv" not in path.parts and "out" not in path.parts]
