@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import hashlib
 import io
@@ -15,7 +16,7 @@ from typing import IO, Any, Literal, overload
 
 from workloads.errors import OutputError, TraceError
 
-__all__ = ["atomic_open", "decode_text", "read_bytes", "read_text", "remove_partials", "sha256_of"]
+__all__ = ["atomic_open", "csv_rows", "decode_text", "read_bytes", "read_text", "remove_partials", "sha256_of"]
 
 _GZIP = b"\x1f\x8b"
 #: Ends the name of a file that is being written.
@@ -193,3 +194,22 @@ def _target(path: str | Path) -> tuple[Path, bool]:
 
 def _reason(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error)
+
+
+def csv_rows(text: str, path: str | Path) -> Iterator[tuple[int, list[str]]]:
+    """The rows of a CSV text that are not empty, each with the line in which it begins.
+
+    Raises
+    ------
+    TraceError
+        If it is not CSV; says the line.
+    """
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    line = 1
+    try:
+        for row in reader:
+            if row:
+                yield line, row
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise TraceError(path, line, f"is not CSV: {error}") from None

@@ -5,8 +5,6 @@ CSV, or Parquet where pyarrow is installed. The format follows the name when wri
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import partial
@@ -15,7 +13,7 @@ from pathlib import Path
 
 from workloads.columns import ALL_COLUMNS, DEFAULTS, NEEDED_COLUMNS, columns_of, line_writer, values_of
 from workloads.errors import TraceError
-from workloads.files import atomic_open, decode_text, read_bytes
+from workloads.files import atomic_open, csv_rows, decode_text, read_bytes
 from workloads.job import Job
 from workloads.validation import first_fault
 
@@ -134,7 +132,7 @@ def write_job_table(jobs: Iterable[Job], path: str | Path) -> None:
 
 def _csv_blocks(text: str, path: str | Path) -> tuple[list[str], Iterator[tuple[Sequence[Sequence[str]], list[int]]]]:
     """Names of the columns; blocks of rows, column by column, with the line of each row."""
-    rows = _csv_rows(text, path)
+    rows = csv_rows(text, path)
     first = next(rows, None)
     names = [] if first is None else _names(first[1])
 
@@ -146,19 +144,6 @@ def _csv_blocks(text: str, path: str | Path) -> tuple[list[str], Iterator[tuple[
             yield list(zip(*(row for _, row in block), strict=True)), [line for line, _ in block]
 
     return names, blocks()
-
-
-def _csv_rows(text: str, path: str | Path) -> Iterator[tuple[int, list[str]]]:
-    """The rows with the line in which they begin."""
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    line = 1
-    try:
-        for row in reader:
-            if row:
-                yield line, row
-            line = reader.line_num + 1
-    except csv.Error as error:
-        raise TraceError(path, line, f"is not CSV: {error}") from None
 
 
 def _refusal(path: str | Path, lines: Sequence[int], before: int, index: int, sentence: str) -> TraceError:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import csv
-import io
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from workloads.errors import TraceError, UnknownNameError
 from workloads.failures import placed
 from workloads.fields import number, whole
-from workloads.files import atomic_open, read_text
+from workloads.files import atomic_open, csv_rows, read_text
 from workloads.outages import Outage, OutageKind, first_outage_fault
 from workloads.units import format_seconds, to_ticks
 
@@ -49,7 +48,7 @@ def read_outages(path: str | Path, *, nodes: int | None = None, seed: int = 0) -
     outages: list[Outage] = []
     lines: list[int] = []
     names: list[str] | None = None
-    for line, row in _rows(path):
+    for line, row in csv_rows(read_text(path), path):
         if names is None:
             names = _header(path, line, row)
             continue
@@ -88,19 +87,6 @@ def write_outages(outages: Iterable[Outage], path: str | Path) -> None:
                     *(";".join(map(str, named)) for named in (outage.jobs, outage.users, outage.projects)),
                 )
             )
-
-
-def _rows(path: str | Path) -> Iterable[tuple[int, list[str]]]:
-    """The rows with the line in which they begin."""
-    reader = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
-    line = 1
-    try:
-        for row in reader:
-            if row:
-                yield line, row
-            line = reader.line_num + 1
-    except csv.Error as error:
-        raise TraceError(path, line, f"is not CSV: {error}") from None
 
 
 def _header(path: str | Path, line: int, row: Sequence[str]) -> list[str]:
