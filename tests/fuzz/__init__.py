@@ -1,0 +1,1 @@
+"""A mutation fuzzer of the command line; ``python -m tests.fuzz --help``."""

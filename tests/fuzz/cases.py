@@ -1,0 +1,423 @@
+"""Cases: what is called, with which files; one for each reader, seed and index."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import io
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from random import Random
+
+from experiments import cli
+from tests.fuzz import seeds
+from tests.fuzz.mutations import HOSTILE, NUMBERS, mutated, mutated_json, mutated_word
+from tests.fuzz.seeds import NODES
+
+__all__ = ["READERS", "Case", "case"]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One input of the fuzzer.
+
+    Attributes
+    ----------
+    words
+        Of the command line.
+    files
+        By their path in the current directory.
+    then
+        Words of a second call, which follows where the first has succeeded.
+    """
+
+    words: tuple[str, ...]
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    then: tuple[str, ...] = ()
+
+
+_MECHANISMS = ("baseline", "N&PAA", "N&SPAA", "CUA&PAA", "CUA&SPAA", "CUP&PAA", "CUP&SPAA")
+
+
+def _trace(name: str, data: Callable[[], bytes], nodes: str) -> Callable[[Random], Case]:
+    def make(rng: Random) -> Case:
+        reading = (
+            name,
+            *(("--nodes", nodes) if rng.random() < 0.5 else ()),
+            *(("--lenient",) if rng.random() < 0.4 else ()),
+        )
+        kind = rng.random()
+        if kind < 0.7:
+            words: tuple[str, ...] = ("info", *reading)
+        elif kind < 0.8:
+            words = ("prepare", *reading, "-o", "out.csv")
+        elif kind < 0.85:
+            words = (
+                "prepare",
+                *reading,
+                "-o",
+                "out.csv",
+                "--dependencies",
+                "--cancelled",
+                "keep",
+                "--starting-state",
+                "1h",
+            )
+        elif kind < 0.9:
+            words = ("fit-costs", *reading, "-o", "out.json")
+        else:
+            words = ("run", *reading, "-o", "out", "--mechanism", rng.choice(_MECHANISMS))
+        return Case(words, {name: mutated(rng, data())})
+
+    return make
+
+
+def _job_table(rng: Random) -> Case:
+    words = ("run", "table.csv", "-o", "out", "--nodes", str(NODES), "--mechanism", rng.choice(_MECHANISMS))
+    return Case(words, {"table.csv": mutated(rng, seeds.files_of("table")["table.csv"])})
+
+
+def _parquet(rng: Random) -> Case:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    data = seeds.files_of("table")["table.parquet"]
+    if rng.random() < 0.3:
+        data = mutated(rng, data)
+    else:
+        columns = pq.read_table(io.BytesIO(data)).to_pydict()
+        for _ in range(rng.choice((1, 1, 2))):
+            name = rng.choice(list(columns))
+            cells = columns[name]
+            number = rng.choice((0, -1, 1e30, float("nan"), float("inf"), 2**62, 0.5, 1e300, True))
+            other = rng.choice((None, number, str(number), rng.choice(HOSTILE)[:50], b"\xff", [1], {"a": 1}))
+            if rng.random() < 0.5:
+                columns[name] = [other] * len(cells)
+            else:
+                columns[name] = [other if rng.random() < 0.3 else cell for cell in cells]
+        try:
+            file = io.BytesIO()
+            pq.write_table(pa.table(columns), file)
+            data = file.getvalue()
+        except (pa.ArrowException, TypeError, ValueError, OverflowError):  # a column of several kinds
+            data = mutated(rng, data)
+    words = ("run", "table.parquet", "-o", "out", "--nodes", str(NODES), "--mechanism", rng.choice(_MECHANISMS))
+    return Case(words, {"table.parquet": data})
+
+
+def _outages(rng: Random) -> Case:
+    files = seeds.files_of("table")
+    words = ("run", "table.csv", "-o", "out", "--nodes", str(NODES), "--outages", "outages.csv")
+    return Case(
+        (*words, "--mechanism", rng.choice(_MECHANISMS)),
+        {"table.csv": files["table.csv"], "outages.csv": mutated(rng, files["outages.csv"])},
+    )
+
+
+def _json(rng: Random, data: bytes) -> bytes:
+    return mutated_json(rng, data) if rng.random() < 0.7 else mutated(rng, data)
+
+
+def _costs(rng: Random) -> Case:
+    files = {"costs.json": _json(rng, seeds.files_of("costs")["costs.json"])}
+    if rng.random() < 0.7:
+        sized = ("--nodes", rng.choice(("1", "8", "9", "1000"))) if rng.random() < 0.6 else ()
+        return Case(("plan", "exponential", "--mean", "1h", "--n", "12", "--costs", "costs.json", *sized), files)
+    files["table.csv"] = seeds.files_of("table")["table.csv"]
+    words = ("run", "table.csv", "-o", "out", "--nodes", str(NODES), "--mechanism", "baseline", "--known-runs", "1")
+    return Case((*words, "--costs", "costs.json"), files)
+
+
+def _plan(rng: Random) -> Case:
+    files = {"plan.json": _json(rng, seeds.files_of("plan")["plan.json"])}
+    if rng.random() < 0.5:
+        files["table.csv"] = seeds.files_of("table")["table.csv"].replace(b",optimal,", b",plan.json,")
+        return Case(("run", "table.csv", "-o", "out", "--nodes", str(NODES), "--mechanism", "baseline"), files)
+    files |= seeds.files_of("trace")
+    words = ("prepare", "a.swf", "-o", "out.csv", "--stochastic-share", "1", "--plan", "plan.json")
+    return Case(words, files)
+
+
+def _runs(rng: Random) -> Case:
+    fit = rng.choice(("discrete", "polynomial", "discrete", "polynomial", "kernel"))
+    if rng.random() < 0.3:
+        text = b"name,runtime\n" + b"".join(b"a,%s\n" % line for line in seeds.RUNS.splitlines()[1:])
+        words = (
+            "plan",
+            "--runs",
+            "runs.csv",
+            "--column",
+            rng.choice(("runtime", "runtime", "name", "x")),
+            "--fit",
+            fit,
+        )
+        return Case((*words, "--n", "12"), {"runs.csv": mutated(rng, text)})
+    return Case(("plan", "--runs", "runs.txt", "--fit", fit, "--n", "12"), {"runs.txt": mutated(rng, seeds.RUNS)})
+
+
+def _usual(rng: Random) -> Case:
+    """Fits of all the usual families take seconds."""
+    return Case(("plan", "--runs", "runs.txt", "--fit", "usual", "--n", "12"), {"runs.txt": mutated(rng, seeds.RUNS)})
+
+
+def _sweep(rng: Random) -> Case:
+    data = rng.choice(seeds.SWEEPS)
+    setting: tuple[str, ...] = ()
+    kind = rng.random()
+    if kind < 0.75:
+        data = mutated(rng, data)
+    elif kind < 0.9:
+        key = rng.choice(
+            ("workload.seeds", "workload.jobs", "options.order", "mechanisms", "assignment.shares", "a.b", "vary")
+        )
+        setting = ("--set", mutated_word(rng, f"{key}={rng.choice((*NUMBERS, *HOSTILE))}"))
+    else:
+        table, _, rest = data.partition(b"\n[")
+        key = rng.choice((b"workload.traces", b"options.x", b"mechanisms", b"assignment"))
+        depth = rng.choice((30, 300, 3000))
+        data = (
+            table + b"\n" + rng.choice((b"%s = %s", b"%s.x = %s")) % (key, b"[" * depth + b"]" * depth) + b"\n[" + rest
+        )
+    files = {"s.toml": data, **seeds.files_of("trace")}
+    words = ("sweep", "s.toml", "-o", "out", *setting)
+    then = (*words, "--workers", "1") if not setting and _is_small(data) else ()
+    return Case((*words, "--dry-run"), files, then)
+
+
+def _is_small(data: bytes) -> bool:
+    """Whether a sweep asks for little: large ones are no fault."""
+    try:
+        told = tomllib.loads(data.decode())
+        workload = told["workload"]
+        few = {"0:2", "0:1", 0, 1, None}
+        some = all(
+            len(value) <= 4
+            for group in told.values()
+            if isinstance(group, dict)
+            for value in group.values()
+            if isinstance(value, list)
+        )
+        return (
+            workload.get("seeds") in few and workload.get("jobs", 0 if "traces" in workload else 37298) <= 100 and some
+        )
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return False
+
+
+def _results_files(rng: Random) -> dict[str, bytes]:
+    files = dict(seeds.results())
+    name = rng.choice(
+        [name for name in files if name.startswith("r/")] + ["r/run.json"] * 5 + ["r/jobs-CUA-SPAA.csv"] * 2
+    )
+    before = files[name]
+    files[name] = _json(rng, before) if name.endswith(".json") else mutated(rng, before)
+    if rng.random() < 0.1:
+        del files[name]
+    elif rng.random() < 0.6:
+        # With the digest of what it is now: the digests keep out accidents, not the reader's own faults.
+        old, new = (hashlib.sha256(data).hexdigest().encode() for data in (before, files[name]))
+        files["r/run.json"] = files["r/run.json"].replace(old, new)
+    return files
+
+
+def _results(rng: Random) -> Case:
+    mechanism = rng.choice(("CUA-SPAA", "CUA-SPAA", "baseline"))
+    words = rng.choice(
+        (
+            ("explain", "r", rng.choice("12345678"), "--mechanism", mechanism),
+            ("explain", "r", "--worst", "3", "--json", "-", "--mechanism", mechanism),
+            ("export", "r", "-o", "x.swf", "--mechanism", mechanism),
+            ("export", "r", "-o", "x.json", "--format", "perfetto", "--mechanism", mechanism),
+            ("export", "r", "-o", "x.csv", "--format", "batsim", "--mechanism", mechanism),
+            ("export", "r", "-o", "x", "--format", "parquet", "--mechanism", mechanism),
+            ("gantt", "r", "-o", "x.html", "--mechanism", mechanism),
+            ("fit-costs", "r", "-o", "x.json", "--mechanism", mechanism),
+        )
+    )
+    return Case(words, _results_files(rng))
+
+
+def _pictures(rng: Random) -> Case:
+    if rng.random() < 0.3:
+        name = (
+            rng.choice(("$\\frac{$", "$x_{", "\\alpha^{", "a_b^c", "%", "#", "\N{PILE OF POO}", "ü" * 100, "x" * 250))
+            + ".txt"
+        )
+        if rng.random() < 0.5:
+            return Case(("plan", "--runs", name, "--n", "8", "--fit", "discrete", "--plot", "p"), {name: seeds.RUNS})
+        return Case(("info", name, "--plot", "p"), {name: seeds.files_of("trace")["a.swf"]})
+    kind = rng.choice(("gantt", "use", "queue", "on-demand", "waits"))
+    words = rng.choice((("picture", kind, "r", "-o", "p", "--mechanism", "CUA-SPAA"), ("plot", "r")))
+    return Case(words, _results_files(rng))
+
+
+def _tasks(rng: Random) -> Case:
+    name = rng.choice(("tasks", "makespans"))
+    files = {f"{name}.csv": mutated(rng, seeds.TASKS[f"{name}.csv"])}
+    experiment = {"tasks": "profiles-table2", "makespans": "profiles-fig1"}[name]
+    return Case(("experiment", experiment, "--quick", "-o", "out", "--set", f"{name}={name}.csv"), files)
+
+
+# Options.
+
+#: Words with which each command succeeds quickly. What starts many processes or measures for minutes is not here.
+_BASE: Mapping[str, tuple[str, ...]] = {
+    "generate": ("-o", "out.swf", "--jobs", "6"),
+    "info": ("a.swf",),
+    "prepare": ("a.swf", "-o", "out.csv"),
+    "run": ("table.csv", "-o", "out", "--nodes", str(NODES), "--mechanism", "CUP&SPAA"),
+    "explain": ("r", "1", "--mechanism", "baseline"),
+    "export": ("r", "-o", "x.swf", "--mechanism", "baseline"),
+    "gantt": ("r", "-o", "x.html", "--mechanism", "baseline"),
+    "policies": ("--kind", "order"),
+    "sweep": ("s.toml", "-o", "out", "--dry-run"),
+    "fit-costs": ("r", "-o", "x.json", "--mechanism", "baseline"),
+    "plan": ("exponential", "--mean", "1h", "--n", "12"),
+    "loop": ("table.csv", "-o", "out", "--nodes", str(NODES), "--rounds", "2"),
+    "experiment": (),
+    "reproduce": ("--only", "nothing-*"),
+    "picture": ("none", "r", "-o", "p"),
+    "plot": ("r", "no-experiment"),
+    "marginals": ("none.swf", "-o", "out"),
+    "demo": ("-o", "out", "--no-such-option"),
+}
+#: Options that say where to write: names that stay in the current directory.
+_WRITING = frozenset({"--output", "--json", "--plot"})
+_PLACES = (
+    "",
+    "-",
+    "--",
+    "x" * 300,
+    "ü" * 200,
+    "a\nb",
+    "$\\frac{$",
+    "no/such/out.csv",
+    ".",
+    "r",
+    "out.csv",
+    "out.parquet",
+    "x.gz",
+    "a b",
+)
+#: Options that start processes or reach out of this machine, or that make a picture, which takes a second.
+_NEVER = frozenset({"--workers", "--scheduler", "--cluster", "--backend", "--data", "--plot", "--fresh", "--help"})
+_PLAUSIBLE: Mapping[str, tuple[str, ...]] = {
+    "--mechanism": (*_MECHANISMS, "all"),
+    "--order": ("sjf", "wfp3", "fairshare", "priority", "easy"),
+    "--backfilling": ("conservative", "none", "easy depth=2", "slack"),
+    "--strategy": ("mean-by-mean", "median-by-median", "doubling", "optimal", "all-checkpoint", "periodic"),
+    "--fit": ("discrete", "kernel", "polynomial"),
+    "--format": ("swf", "alcf", "sacct", "job-table", "perfetto", "batsim", "parquet"),
+    "--grid": ("equal-time", "equal-probability", "cubic"),
+    "--group-by": ("user", "project", "campaign"),
+    "--tenants": ("any", "fits", "none"),
+    "--expansion": ("greedy", "even"),
+    "--passes": ("event", "instant"),
+    "--outages": ("outages.csv",),
+    "--costs": ("costs.json",),
+    "--runs": ("runs.txt",),
+    "--plan": ("optimal", "plan.json", "median-by-median"),
+}
+_LAWS = (
+    "exponential",
+    "weibull",
+    "gamma",
+    "lognormal",
+    "truncated-normal",
+    "pareto",
+    "uniform",
+    "beta",
+    "bounded-pareto",
+)
+
+
+@cache
+def _options(command: str) -> tuple[tuple[str, bool], ...]:
+    """Long names of the options of a command, and whether a value follows."""
+    parser = cli._parser(command)
+    (commands,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+    found = [
+        (action.option_strings[-1], action.nargs != 0)
+        for action in commands.choices[command]._actions
+        if action.option_strings
+    ]
+    return tuple((name, valued) for name, valued in found if name not in _NEVER)
+
+
+def _option_files() -> dict[str, bytes]:
+    made = (
+        seeds.files_of("table")
+        | seeds.files_of("trace")
+        | seeds.files_of("plan")
+        | seeds.files_of("costs")
+        | seeds.results()
+    )
+    return {**made, "s.toml": seeds.SWEEPS[0], "runs.txt": seeds.RUNS}
+
+
+def _option_case(rng: Random) -> Case:
+    command = rng.choice((*_BASE, "run", "run", "plan", "plan", "prepare"))
+    words = list(_BASE[command])
+    if command == "plan" and rng.random() < 0.6:
+        words[0] = rng.choice(_LAWS)
+        words[1:3] = []
+        for name in rng.sample(
+            ("--mean", "--std", "--min", "--max", "--scale", "--shape", "--shape2", "--mu", "--sigma"), 2
+        ):
+            words += [name, rng.choice(("1", "2", "0.5", "3h", rng.choice(NUMBERS)))]
+    for _ in range(rng.choice((1, 1, 2, 3))):
+        if not _options(command):
+            break
+        name, valued = rng.choice(_options(command))
+        if not valued:
+            words.append(name)
+            continue
+        value = rng.choice((*NUMBERS, *HOSTILE))
+        if name in _WRITING:
+            value = rng.choice(_PLACES)
+        elif rng.random() < 0.25:
+            value = rng.choice(_PLAUSIBLE.get(name, ("1", "2h", "0.5", "10")))
+            value = mutated_word(rng, value) if rng.random() < 0.3 else value
+        words += [f"{name}={value}"] if rng.random() < 0.4 else [name, value]
+    if rng.random() < 0.15 and words:
+        place = rng.randrange(len(words))
+        if words[place - 1] not in ("-o", "--jobs") and not words[place].startswith("-o"):
+            words[place] = mutated_word(rng, words[place]).replace("/", "_")
+    if rng.random() < 0.05 and words:
+        del words[rng.randrange(len(words))]
+    return Case((command, *words), _files_for(command, words))
+
+
+def _files_for(command: str, words: list[str]) -> dict[str, bytes]:
+    """The files that these words may name: writing all that options may name takes longer than a case."""
+    text = " ".join(words)
+    return {
+        name: data for name, data in _option_files().items() if name in text or (name.startswith("r/") and "r" in words)
+    }
+
+
+#: The readers, each with its share of a long search; what takes long has a small one.
+READERS: Mapping[str, tuple[float, Callable[[Random], Case]]] = {
+    "swf": (18, _trace("a.swf", lambda: seeds.files_of("trace")["a.swf"], "4392")),
+    "alcf": (12, _trace("a.csv", seeds.alcf, "4392")),
+    "sacct": (14, _trace("a.txt", seeds.sacct, "16")),
+    "job-table": (12, _job_table),
+    "parquet": (3, _parquet),
+    "outages": (6, _outages),
+    "costs": (5, _costs),
+    "plan": (5, _plan),
+    "sweep": (6, _sweep),
+    "runs": (5, _runs),
+    "results": (7, _results),
+    "options": (14, _option_case),
+    "usual": (0.02, _usual),
+    "pictures": (0.05, _pictures),
+    "tasks": (0.05, _tasks),
+}
+
+
+def case(reader: str, seed: int, index: int) -> Case:
+    """The case of a reader with this number; the same for the same seed."""
+    return READERS[reader][1](Random(f"{reader} {seed} {index}"))

@@ -1,0 +1,156 @@
+"""Seeds: small valid inputs, made by the project's own writers where it has one."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+from experiments import cli
+from tests.support import malleable, on_demand, rigid, stochastic
+from workloads.job import Job
+from workloads.jobtable import write_job_table
+from workloads.outagefile import write_outages
+from workloads.outages import Outage, OutageKind
+
+__all__ = ["NODES", "RUNS", "SWEEPS", "TASKS", "alcf", "files_of", "results", "sacct", "table"]
+
+#: Size of the machine of the job table.
+NODES = 16
+#: Runtimes of past runs, as ``plan --runs`` reads them.
+RUNS = b"# of an application\n" + b"".join(b"%d.5\n" % (3600 + 137 * (n * n % 11)) for n in range(12)) + b"1h30m\n"
+#: Files of sweeps, which between them have every key.
+SWEEPS = (
+    b'mechanisms = ["baseline", "CUA&SPAA"]\nvary = "product"\n[workload]\nseeds = "0:2"\njobs = 8\n'
+    b'[assignment]\nnotice_mix = ["W1", "W5"]\noverheads = "inside"\n[options]\ntenants = "any"\n'
+    b'[measure]\ninstant_tolerance = "120s"\nwarmup = "0s"\ncooldown = 0\n',
+    b'mechanisms = "baseline"\nvary = "one-at-a-time"\n[workload]\ntraces = [{path = "a.swf", nodes = 4392}]\n'
+    b"lenient = true\n"
+    b'[assignment]\nseeds = [0, 1]\nnode_mtbf = ["5y", "1y"]\nshares = [0.6, 0.1, 0.3]\nmin_share = 0.2\n'
+    b"notice_mix = [0.25, 0.25, 0.25, 0.25]\nstochastic_share = 0.5\n"
+    b'[options]\norder = "fcfs"\nbackfilling = ["easy", "none"]\nwarning = "2m"\ntimeout = 600\nseed = 1\n',
+)
+#: Measured runs of a chain of tasks, and walltimes of an application.
+TASKS = {
+    "tasks.csv": b"run,task,duration_s,peak_mem_kib,mean_mem_kib\n"
+    + b"".join(
+        b"r%d,%d,%d.5,%d,%d\n" % (r, t, 100 * t + 7 * r, 4e6 * t + r, 3e6 * t) for r in range(6) for t in (1, 2, 3)
+    ),
+    "makespans.csv": b"run,dataset,makespan_s,size_mb,input\n"
+    + b"".join(
+        b"r%d,%s,%d.25,%d,i%d\n" % (r, b"AB"[r % 2 : r % 2 + 1], 3000 + 211 * (r * r % 7), 10 + r, r // 2)
+        for r in range(9)
+    ),
+}
+
+
+def table() -> list[Job]:
+    """A few jobs of every type, which meet each other."""
+    return [
+        rigid(1, 0, 8, 7200, 9000, setup=400, interval=1500, cost=100, user="ada", project="climate"),
+        malleable(2, 60, 10, 5400, 7200, min_nodes=2, setup=200, user="bob", project="screening"),
+        rigid(3, 300, 6, 3600, user="ada", project="climate", killed=True),
+        on_demand(4, 2400, 9, 1800, 3600, notice=1200, estimated=2400, user="eve", project="beamline"),
+        on_demand(5, None, 4, 600, notice=3000, estimated=4000),
+        stochastic(6, 100, 4, 9000, "optimal", walltime=7200),
+        stochastic(7, 4000, 4, 5000, "optimal", walltime=7200),
+        rigid(8, 5000, 16, 1200, 1500),
+    ]
+
+
+def alcf() -> bytes:
+    """A log as the ALCF publishes them."""
+    lines = [
+        "JOB_NAME,COBALT_JOBID,MACHINE_NAME,QUEUED_TIMESTAMP,START_TIMESTAMP,END_TIMESTAMP,USERNAME_GENID,"
+        "PROJECT_NAME_GENID,QUEUE_NAME,WALLTIME_SECONDS,RUNTIME_SECONDS,NODES_USED,NODES_REQUESTED"
+    ]
+    for n in range(8):
+        times = f"2019-01-31 {10 + n}:00:00,2019-02-01 {10 + n}:0{n}:00.5,2019-02-01 {11 + n}:0{n}:00.5"
+        lines.append(
+            f"{n}.theta,{300001 + n},theta,{times},U{n % 3},P{n % 2},default,7200.0,{3600.25 + 10 * n},"
+            f"{128.0 * (1 + n)},{130.0 + n}"
+        )
+    return "\n".join(lines).encode() + b"\n"
+
+
+def sacct() -> bytes:
+    """Accounting of Slurm as ``sacct -P`` prints it."""
+    names = "JobIDRaw|JobID|User|Account|Partition|State|Submit|Eligible|Start|End|ElapsedRaw|TimelimitRaw|NNodes|NCPUS"
+    states = ("COMPLETED", "TIMEOUT", "CANCELLED by 1001", "FAILED", "COMPLETED", "RUNNING", "PENDING", "NODE_FAIL")
+    rows = [names]
+    for n, state in enumerate(states):
+        submit = 1_700_000_000 + 500 * n
+        begin, end = ("Unknown", "Unknown") if state == "PENDING" else (submit + 100, submit + 3700)
+        name = f"{1000 + n}" if n != 4 else "990_7"
+        rows.append(
+            f"{1000 + n}|{name}|u{n % 3}|a{n % 2}|batch|{state}|{submit}|{submit}|{begin}|{end}|3600|"
+            f"{120 if n else 'UNLIMITED'}|{1 + n}|{64 * (1 + n)}"
+        )
+    return "\n".join(rows).encode() + b"\n"
+
+
+def _main(line: str) -> None:
+    """Run a command that must succeed."""
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()) as told:
+        status = cli.main(line.split())
+    if status != 0:
+        raise RuntimeError(f"the seeds of the fuzzer need 'holdfast {line}', which failed: {told.getvalue()}")
+
+
+@contextlib.contextmanager
+def _elsewhere(files: Mapping[str, bytes]) -> Iterator[Path]:
+    """A temporary directory with these files as the current one."""
+    before = Path.cwd()
+    with tempfile.TemporaryDirectory() as directory:
+        os.chdir(directory)
+        try:
+            for name, data in files.items():
+                Path(name).write_bytes(data)
+            yield Path(directory)
+        finally:
+            os.chdir(before)
+
+
+def _tree(directory: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(directory)): path.read_bytes() for path in sorted(directory.rglob("*")) if path.is_file()
+    }
+
+
+@cache
+def files_of(kind: str) -> dict[str, bytes]:
+    """Seeds by kind: ``trace``, ``table``, ``plan``, ``costs``."""
+    with _elsewhere({}) as directory:
+        if kind == "trace":
+            _main("generate -o a.swf --jobs 9 --seed 4")
+        elif kind == "table":
+            write_job_table(table(), "table.csv")
+            write_job_table(table(), "table.parquet")
+            outages = [
+                Outage(OutageKind.MAINTENANCE, 3000, 9000, 8, announced=0, name="cooling"),
+                Outage(OutageKind.FAILURE, 1000, 2000, 1, place=0.25),
+                Outage(OutageKind.RESERVATION, 12000, 15000, 4, users=("ada",)),
+            ]
+            write_outages(outages, "outages.csv")
+        elif kind == "plan":
+            _main("plan uniform --min 1h --max 20h --n 8 --checkpoint 60 --json plan.json")
+        else:
+            write_job_table(
+                [rigid(n, 100 * n, 8 + n % 3, 900 * (1 + n % 4), 1000 * (1 + n % 4)) for n in range(1, 40)], "t.csv"
+            )
+            _main("run t.csv -o r --mechanism baseline --nodes 16")
+            _main("fit-costs r -o costs.json --classes 8")
+            return {"costs.json": Path("costs.json").read_bytes()}
+        return _tree(directory)
+
+
+@cache
+def results() -> dict[str, bytes]:
+    """A directory of ``holdfast run --events``, with what it was made from."""
+    with _elsewhere(files_of("table")) as directory:
+        _main(f"run table.csv -o r --mechanism CUA&SPAA,baseline --events --nodes {NODES}")
+        return {name: data for name, data in _tree(directory).items() if name.startswith("r/") or name == "table.csv"}

@@ -1,0 +1,33 @@
+"""A few mutated inputs for each reader, through the command line; ``python -m tests.fuzz`` searches for longer."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.fuzz.cases import READERS, case
+from tests.fuzz.judging import judged, limited_memory
+
+#: Of the readers that take long, a search on demand has some.
+_QUICK = {"alcf": 150, "sacct": 170}
+
+
+@pytest.mark.parametrize("reader", _QUICK)
+def test_mutated_inputs_are_read_or_refused_in_a_sentence(
+    reader: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(os.environ, "TQDM_DISABLE", "1")
+    with limited_memory():
+        found = {index: judged(case(reader, 0, index), tmp_path) for index in range(_QUICK[reader])}
+    assert {index: judgement.finding for index, judgement in found.items() if judgement.finding} == {}
+    # A fuzzer whose every input is refused, or none, would try nothing.
+    assert {judgement.status for judgement in found.values()} >= {0, 2}
+
+
+def test_a_case_is_the_same_for_the_same_seed() -> None:
+    for reader in ("swf", "plan", "options"):
+        assert case(reader, 3, 7) == case(reader, 3, 7)
+        assert case(reader, 3, 7) != case(reader, 4, 7)
+    assert sum(share for share, _ in READERS.values()) > 100
