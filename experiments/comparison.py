@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from experiments.experiment import Row, Verdict
+from experiments.experiment import Row
 from experiments.statistics import Interval, interval, paired, ratio
+from experiments.verdicts import Verdict
 from workloads.errors import InputError
 
 __all__ = ["Metric", "column_of", "everywhere", "gain", "mean_of", "relative_gain"]

@@ -9,8 +9,7 @@ from __future__ import annotations
 import json
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
-from enum import StrEnum
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from experiments.fingerprint import experiment_fingerprint
 from experiments.parameters import data_digests, told
 from experiments.tables import read_csv, write_csv
+from experiments.verdicts import COLUMNS, Verdict, corrected, row_of
 from workloads.errors import TraceError, UnknownNameError
 from workloads.files import atomic_open
 
@@ -26,14 +26,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Experiment",
-    "Outcome",
     "Resources",
     "Row",
     "Tables",
-    "Verdict",
     "all_experiments",
     "find_experiment",
     "is_measured",
+    "judged",
     "measure_experiment",
     "present_experiment",
     "read_tables",
@@ -45,44 +44,6 @@ __all__ = [
 Row = Mapping[str, Any]
 #: Tables by name. The one of the empty name is the experiment's main table.
 Tables = Mapping[str, Sequence[Row]]
-
-
-class Outcome(StrEnum):
-    """What the measured data say of a statement of the paper."""
-
-    HOLDS = "holds"
-    FAILS = "does not hold"
-    NOT_COMPARABLE = "not comparable"
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """A statement of the paper beside what was measured.
-
-    Attributes
-    ----------
-    claim
-        The statement, in short.
-    printed
-        The paper's number or words.
-    measured
-        Ours.
-    outcome
-        Computed from the measured data, never typed in.
-    remark
-        Why, where it needs saying.
-    """
-
-    claim: str
-    printed: str
-    measured: str
-    outcome: Outcome
-    remark: str = ""
-
-    @classmethod
-    def of(cls, claim: str, printed: str, measured: str, holds: bool, remark: str = "") -> Verdict:
-        """A verdict that holds or does not."""
-        return cls(claim, printed, measured, Outcome.HOLDS if holds else Outcome.FAILS, remark)
 
 
 @dataclass(frozen=True)
@@ -280,10 +241,9 @@ def present_experiment(
         If there are none, or they cannot be read as tables.
     """
     tables = read_tables(experiment.id, directory)
-    verdicts = list(experiment.judge(tables))
+    verdicts = judged(experiment, tables)
     figure = None if experiment.draw is None else experiment.draw(tables)
-    columns = [field.name for field in fields(Verdict)]
-    write_csv(directory / f"{experiment.id}-verdicts.csv", (asdict(verdict) for verdict in verdicts), columns)
+    write_csv(directory / f"{experiment.id}-verdicts.csv", map(row_of, verdicts), COLUMNS)
     if figure is not None:
         from experiments.figures.style import save
 
@@ -291,6 +251,11 @@ def present_experiment(
         if also is not None:
             also(figure)
     return verdicts
+
+
+def judged(experiment: Experiment, tables: Tables) -> list[Verdict]:
+    """The verdicts of an experiment on these tables, corrected for their number."""
+    return corrected(list(experiment.judge(tables)))
 
 
 def read_tables(name: str, directory: Path) -> dict[str, list[dict[str, Any]]]:

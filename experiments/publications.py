@@ -22,6 +22,8 @@ class Publication:
         What its experiments ask, in a sentence or two.
     choices
         Sections of the documentation that say what was chosen where it is silent: (page, heading).
+    printed
+        Whether there is a paper: its experiments have printed values, others expectations.
     """
 
     key: str
@@ -29,6 +31,17 @@ class Publication:
     source: str
     about: str
     choices: tuple[tuple[str, str], ...] = ()
+    printed: bool = True
+
+    @property
+    def heading(self) -> str:
+        """Of the column beside the statements."""
+        return "Printed" if self.printed else "Expected"
+
+    @property
+    def silent(self) -> str:
+        """Heading of the choices of an experiment."""
+        return "Where the paper is silent" if self.printed else "Choices"
 
 
 _MODEL = (
@@ -74,7 +87,8 @@ PUBLICATIONS: Mapping[str, Publication] = {
             "beyond",
             "Beyond the papers",
             "experiments of our own",
-            "What the papers do not ask.",
+            "What the papers do not ask. The expectations are hypotheses, written down before the measurement.",
+            printed=False,
         ),
     )
 }

@@ -8,9 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from experiments.experiment import Experiment, Verdict, all_experiments, find_experiment, present_experiment
+from experiments.experiment import Experiment, all_experiments, find_experiment, present_experiment
 from experiments.figures.style import save
 from experiments.tables import read_csv
+from experiments.verdicts import Verdict
 from workloads.errors import InputError, TraceError
 
 if TYPE_CHECKING:

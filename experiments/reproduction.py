@@ -24,7 +24,6 @@ from experiments.experiment import (
     Experiment,
     Resources,
     Row,
-    Verdict,
     all_experiments,
     is_measured,
     measure_experiment,
@@ -34,6 +33,7 @@ from experiments.experiment import (
 )
 from experiments.parameters import PROCESSES, with_data
 from experiments.report.pictures import Picture, picture_of
+from experiments.verdicts import Verdict
 from workloads.errors import InputError
 from workloads.files import remove_partials
 

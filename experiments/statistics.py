@@ -7,29 +7,45 @@ instance by instance, so that what makes an instance easy or hard for both is no
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from workloads.errors import ParameterError
 
-__all__ = ["Interval", "geometric_ratio", "interval", "paired", "ratio"]
+__all__ = ["Interval", "geometric_ratio", "holm", "interval", "paired", "ratio"]
 
 
-class Interval(NamedTuple):
+@dataclass(frozen=True)
+class Interval:
     """A mean between the bounds of its confidence interval.
 
     Attributes
     ----------
     mean, low, high
         In the unit of the values.
+    error
+        Standard error of the mean; NaN where the bounds were read back from a table. Of a geometric ratio, that of the
+        mean logarithm.
+    freedom
+        Degrees of freedom of Student's t.
+    geometric
+        Whether the mean is that of logarithms (:func:`geometric_ratio`).
+    bounds
+        Smallest and largest possible mean: the interval is cut there. The true mean lies within them, so that cutting
+        costs no confidence.
     """
 
     mean: float
     low: float
     high: float
+    error: float = field(default=math.nan, compare=False, repr=False)
+    freedom: int = field(default=0, compare=False, repr=False)
+    geometric: bool = field(default=False, compare=False, repr=False)
+    bounds: tuple[float, float] = field(default=(-math.inf, math.inf), compare=False, repr=False)
 
     @property
     def positive(self) -> bool:
@@ -45,6 +61,57 @@ class Interval(NamedTuple):
     def decided(self) -> bool:
         """Whether its sign is known; an interval that is 0 throughout says that there is no difference."""
         return self.positive or self.negative or self.low == self.high == 0
+
+    def at(self, level: float) -> Interval:
+        """The interval at another level of confidence.
+
+        Raises
+        ------
+        ParameterError
+            If the standard error is not known.
+        """
+        if math.isnan(self.error):
+            raise ParameterError("interval", "one of measured values, not of bounds alone", self)
+        margin = _quantile(self.freedom, level) * self.error if self.error else 0.0
+        middle = self._inner(self.mean)
+        low, high = middle - margin, middle + margin
+        if self.geometric:
+            low, high = math.expm1(low), math.expm1(high)
+        return replace(self, low=max(low, self.bounds[0]), high=min(high, self.bounds[1]))
+
+    def shifted(self, by: float) -> Interval:
+        """The interval of the values, each of them that much larger."""
+        bounds = (self.bounds[0] + by, self.bounds[1] + by)
+        return replace(self, mean=self.mean + by, low=self.low + by, high=self.high + by, bounds=bounds)
+
+    def p_above(self, value: float) -> float:
+        """One-sided p-value of the mean being above a value: small where it is. NaN if the error is not known.
+
+        Examples
+        --------
+        >>> round(interval([1.0, 2.0, 3.0]).p_above(0.0), 3)
+        0.037
+        """
+        gap = self._inner(self.mean) - self._inner(value)
+        if math.isnan(self.error):
+            return math.nan
+        if self.error == 0:
+            return 0.0 if gap > 0 else 1.0
+        from scipy.special import stdtr
+
+        return float(stdtr(self.freedom, -gap / self.error))
+
+    def p_below(self, value: float) -> float:
+        """The same of the mean being below a value."""
+        gap = self._inner(self.mean) - self._inner(value)
+        if self.error == 0:
+            return 0.0 if gap < 0 else 1.0
+        return 1.0 - self.p_above(value)
+
+    def _inner(self, value: float) -> float:
+        if not self.geometric:
+            return value
+        return math.log1p(value) if value > -1 else -math.inf
 
     def text(self, pattern: str = ".3g", scale: float = 1.0) -> str:
         """For a reader, e.g. ``1.20 [1.10, 1.30]``.
@@ -64,7 +131,7 @@ class Interval(NamedTuple):
         return f"{self.mean * scale:{pattern}} [{self.low * scale:{pattern}}, {self.high * scale:{pattern}}]"
 
 
-def interval(values: ArrayLike, level: float = 0.95) -> Interval:
+def interval(values: ArrayLike, level: float = 0.95, bounds: tuple[float, float] = (-math.inf, math.inf)) -> Interval:
     """The mean and its confidence interval by Student's t.
 
     Parameters
@@ -73,6 +140,8 @@ def interval(values: ArrayLike, level: float = 0.95) -> Interval:
         One for each repetition, two or more, shape (n,).
     level
         Of confidence, within (0, 1).
+    bounds
+        Smallest and largest possible mean, e.g. (0, 1) of a ratio: the interval is cut there.
 
     Returns
     -------
@@ -94,12 +163,11 @@ def interval(values: ArrayLike, level: float = 0.95) -> Interval:
         raise ParameterError("values", "two or more finite numbers", values)
     if not 0 < level < 1:
         raise ParameterError("level", "within (0, 1)", level)
-    mean = float(data.mean())
     # Equal values may have a mean that differs from them in its last digit.
-    if data.min() == data.max():
-        return Interval(float(data[0]), float(data[0]), float(data[0]))
-    margin = _quantile(data.size - 1, level) * float(data.std(ddof=1)) / math.sqrt(data.size)
-    return Interval(mean, mean - margin, mean + margin)
+    same = data.min() == data.max()
+    mean = float(data[0] if same else data.mean())
+    error = 0.0 if same else float(data.std(ddof=1)) / math.sqrt(data.size)
+    return Interval(mean, mean, mean, error, data.size - 1, bounds=bounds).at(level)
 
 
 def paired(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Interval:
@@ -158,7 +226,30 @@ def geometric_ratio(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Interval
     left, right = _pair(a, b)
     if not ((left > 0) & (right > 0)).all():
         raise ParameterError("a and b", "positive numbers", (a, b))
-    return Interval(*(math.expm1(bound) for bound in interval(np.log(left) - np.log(right), level)))
+    found = interval(np.log(left) - np.log(right), level)
+    mean = math.expm1(found.mean)
+    return Interval(mean, mean, mean, found.error, found.freedom, geometric=True).at(level)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """p-values adjusted for their number by Holm's method: what stays below 0.05 errs with 5 % all together.
+
+    Parameters
+    ----------
+    p_values
+        Of one family of tests.
+
+    Examples
+    --------
+    >>> holm([0.01, 0.04, 0.03])
+    [0.03, 0.06, 0.06]
+    """
+    adjusted = [0.0] * len(p_values)
+    so_far = 0.0
+    for rank, place in enumerate(sorted(range(len(p_values)), key=lambda place: p_values[place])):
+        so_far = max(so_far, min(1.0, (len(p_values) - rank) * p_values[place]))
+        adjusted[place] = so_far
+    return adjusted
 
 
 def _pair(a: ArrayLike, b: ArrayLike) -> tuple[np.ndarray, np.ndarray]:

@@ -13,10 +13,11 @@ import pytest
 
 from experiments import cli
 from experiments.comparison import Metric, column_of, everywhere, gain, relative_gain
-from experiments.experiment import Outcome, Verdict, find_experiment, read_tables, run_experiment
+from experiments.experiment import find_experiment, read_tables, run_experiment
 from experiments.papers.checkpoint_batch import STRATEGY_NAMES, Instance, draw_instance, law_named, plan_for, run_batch
 from experiments.papers.checkpoint_printed import APPLICATIONS, TABLE_4
 from experiments.statistics import Interval
+from experiments.verdicts import Outcome, Verdict
 from tests.reference.queue import queued, spent
 from workloads.errors import InputError
 

@@ -16,9 +16,10 @@ from experiments.beyond.honesty import declared_rigid, malleable_projects
 from experiments.beyond.hypotheses import Hypothesis, Repeated, verdicts
 from experiments.beyond.on_demand_share import bearable, crossing
 from experiments.beyond.trace_pairs import cut, described, generated_like
-from experiments.experiment import Outcome, Resources, Row, Verdict, find_experiment, read_tables, run_experiment
+from experiments.experiment import Resources, Row, find_experiment, read_tables, run_experiment
 from experiments.papers.hybrid_evidence import difference
 from experiments.papers.hybrid_grid import COLUMNS, SIX
+from experiments.verdicts import Outcome, Verdict
 from workloads.assignment import assign
 from workloads.errors import InputError, ParameterError
 from workloads.generator import generate

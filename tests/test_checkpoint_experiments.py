@@ -13,11 +13,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from experiments.experiment import Outcome, all_experiments, read_tables, run_experiment
+from experiments.experiment import all_experiments, read_tables, run_experiment
 from experiments.papers.checkpoint_inputs import application_law
 from experiments.papers.checkpoint_periodic import as_published_costs
 from experiments.papers.checkpoint_plans import cells_for, converged, equal_costs, least_cost
 from experiments.papers.checkpoint_printed import APPLICATIONS, TABLE_2
+from experiments.verdicts import Outcome
 from policies.planning.costs import CostModel
 from policies.planning.plan import ReservationPlan
 from workloads.laws import TABLE_1, bounded, exponential, pareto, uniform

@@ -12,10 +12,8 @@ import pytest
 from experiments import cli
 from experiments.experiment import (
     Experiment,
-    Outcome,
     Resources,
     Tables,
-    Verdict,
     all_experiments,
     find_experiment,
     present_experiment,
@@ -23,6 +21,7 @@ from experiments.experiment import (
     run_experiment,
 )
 from experiments.parameters import data_files, with_settings
+from experiments.verdicts import Outcome, Verdict
 from workloads.errors import InputError, ParameterError, UnknownNameError
 
 if TYPE_CHECKING:

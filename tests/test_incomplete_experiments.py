@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 from scipy import integrate
 
-from experiments.experiment import Outcome, Verdict, find_experiment, read_tables, run_experiment
+from experiments.experiment import find_experiment, read_tables, run_experiment
 from experiments.papers import incomplete_degree, incomplete_estimators, incomplete_fits, incomplete_loss
 from experiments.papers.incomplete_applications import applications, strategy_of
 from experiments.papers.incomplete_estimators import Setting, measure_losses
 from experiments.papers.incomplete_loss import PUBLISHED, Summary, summaries
+from experiments.verdicts import Outcome, Verdict
 from workloads.errors import ParameterError
 from workloads.laws import from_samples, truncated_normal
 from workloads.laws.mixture import mixture

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from experiments.experiment import Outcome, Verdict, find_experiment, run_experiment
+from experiments.experiment import find_experiment, run_experiment
 from experiments.papers import incomplete_sampling
 from experiments.papers.incomplete_logs import (
     FIGURE_6,
@@ -22,6 +22,7 @@ from experiments.papers.incomplete_logs import (
     measured_logs,
 )
 from experiments.papers.incomplete_sampling import Logs, measure_logs, optimum_of, plan_of
+from experiments.verdicts import Outcome, Verdict
 from tests.shared_data import shared_file
 from workloads.errors import InputError, ParameterError, UnknownNameError
 from workloads.fits import Samples

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from experiments.beyond.queue_orders import CLASSES, EXPERIMENTS, QueueOrders
-from experiments.experiment import Outcome, Resources, read_tables, run_experiment
+from experiments.experiment import Resources, read_tables, run_experiment
+from experiments.verdicts import Outcome
 from policies.backfilling import BACKFILLING
 from policies.order import ORDERS
 from simulator import simulate

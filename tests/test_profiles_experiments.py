@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from experiments.experiment import Experiment, Outcome, all_experiments, find_experiment, run_experiment
+from experiments.experiment import Experiment, all_experiments, find_experiment, run_experiment
+from experiments.verdicts import Outcome
 from tests.shared_data import shared_file
 
 PROFILES = [name for name in all_experiments() if name.startswith("profiles-")]

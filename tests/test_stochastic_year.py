@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from experiments.beyond.stochastic_year import EXPERIMENTS, Year
-from experiments.experiment import Outcome, run_experiment
+from experiments.experiment import run_experiment
+from experiments.verdicts import Outcome
 from policies.planning.planbook import Planner
 from simulator import simulate
 from workloads.assignment import assign

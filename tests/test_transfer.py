@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments.experiment import Outcome, find_experiment, run_experiment
+from experiments.experiment import find_experiment, run_experiment
 from experiments.papers.profiles_machines import Scaling, Slowdowns, measured_scaling, on_other_machine
 from experiments.papers.profiles_transfer import _bounded
+from experiments.verdicts import Outcome
 from policies.planning.costs import CostModel
 from policies.planning.execution import execute
 from policies.planning.memory import mem_all_ckpt_v2

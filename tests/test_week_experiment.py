@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 from experiments import cli
-from experiments.experiment import Outcome, find_experiment, read_tables, run_experiment
+from experiments.experiment import find_experiment, read_tables, run_experiment
 from experiments.papers.incomplete_logs import FIGURE_6, generated_log, logged_applications
 from experiments.papers.incomplete_submissions import draw_week, plans_of, run_week, widths_of
+from experiments.verdicts import Outcome
 from tests.reference.queue import queued, spent
 from workloads.streams import stream
 

@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from experiments.beyond.hypotheses import Hypothesis, Repeated, verdicts
-from experiments.experiment import Experiment, Resources, Row, Tables, Verdict
+from experiments.experiment import Experiment, Resources, Row, Tables
 from experiments.papers.hybrid_evidence import Finding, average, difference, every
 from experiments.papers.hybrid_grid import Traces
 from experiments.progress import RunBar
+from experiments.verdicts import Verdict
 from simulator import simulate
 from workloads.assignment import assign
 from workloads.errors import ParameterError

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.experiment import Row, Verdict
+from experiments.experiment import Row
 from experiments.papers.hybrid_evidence import Evidence, Finding, missing, outcome_of
+from experiments.verdicts import Verdict
 
 __all__ = ["Hypothesis", "Repeated", "percent", "verdicts"]
 

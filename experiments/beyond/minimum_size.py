@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from experiments.beyond.hypotheses import Hypothesis, Repeated, verdicts
-from experiments.experiment import Experiment, Resources, Tables, Verdict
+from experiments.experiment import Experiment, Resources, Tables
 from experiments.papers.hybrid_evidence import Finding, Pair, average, every, within
 from experiments.papers.hybrid_grid import SIX, Traces, metric_rows, simulated
+from experiments.verdicts import Verdict
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.beyond.hypotheses import Hypothesis, Repeated, verdicts
-from experiments.experiment import Experiment, Outcome, Resources, Row, Tables, Verdict
+from experiments.experiment import Experiment, Resources, Row, Tables
 from experiments.papers.hybrid_evidence import Finding, Pair, average, every
 from experiments.papers.hybrid_grid import SIX, Traces, metric_rows, simulated
 from experiments.statistics import interval
+from experiments.verdicts import Outcome, Verdict
 from workloads.errors import ParameterError
 from workloads.job import JobType
 

@@ -17,10 +17,11 @@ import numpy as np
 
 from experiments.beyond.hypotheses import Hypothesis, Repeated, verdicts
 from experiments.beyond.trace_pairs import cut
-from experiments.experiment import Experiment, Outcome, Resources, Row, Tables, Verdict
+from experiments.experiment import Experiment, Resources, Row, Tables
 from experiments.papers.hybrid_evidence import Finding, Pair, average, difference, every
 from experiments.papers.hybrid_grid import Traces
 from experiments.parameters import data_file
+from experiments.verdicts import Outcome, Verdict
 from policies.backfilling import BACKFILLING
 from policies.order import ORDERS
 from simulator import simulate

@@ -19,12 +19,13 @@ from numpy.typing import NDArray
 
 from experiments.beyond.hypotheses import percent
 from experiments.beyond.trace_pairs import Source, described, generated_like, source_of, written
-from experiments.experiment import Experiment, Outcome, Resources, Row, Tables, Verdict
+from experiments.experiment import Experiment, Resources, Row, Tables
 from experiments.papers.hybrid_evidence import Evidence, difference, mean_of
 from experiments.papers.hybrid_findings import grid_findings
 from experiments.papers.hybrid_grid import ALL, SIX, Measurements, metric_rows
 from experiments.parameters import data_file
 from experiments.sweeps import make_sweep, run_sweep
+from experiments.verdicts import Outcome, Verdict
 from policies.mechanism import BASELINE
 from workloads.errors import ParameterError
 from workloads.generator import generate

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.closedloop import waits_of
-from experiments.experiment import Experiment, Outcome, Row, Tables, Verdict
+from experiments.experiment import Experiment, Row, Tables
 from experiments.statistics import paired
+from experiments.verdicts import Outcome, Verdict
 from policies.planning.planbook import Planner, reserved_time
 from policies.planning.waits.fitting import fit_waits
 from simulator import simulate

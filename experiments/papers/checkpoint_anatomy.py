@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.experiment import Experiment, Row, Tables, Verdict
+from experiments.experiment import Experiment, Row, Tables
+from experiments.verdicts import Verdict
 from policies.planning.costs import CostModel
 from policies.planning.plan import ReservationPlan
 

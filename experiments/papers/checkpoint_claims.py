@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.experiment import Experiment, Row, Tables, Verdict
+from experiments.experiment import Experiment, Row, Tables
 from experiments.papers.checkpoint_plans import (
     NAMES,
     Grid,
@@ -19,6 +19,7 @@ from experiments.papers.checkpoint_plans import (
     look,
     planned,
 )
+from experiments.verdicts import Verdict
 from policies.planning.plan import ReservationPlan
 from policies.planning.strategies import STRATEGIES
 from workloads.laws import Law, algorithm_1_size

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.experiment import Experiment, Outcome, Tables, Verdict
+from experiments.experiment import Experiment, Tables
 from experiments.papers.checkpoint_plans import NAMES, laws_named
 from experiments.papers.checkpoint_printed import APPLICATIONS, Application
+from experiments.verdicts import Outcome, Verdict
 from workloads.errors import UnknownNameError
 from workloads.laws import TABLE_1, Array, Law, from_scipy, gamma, truncate, weibull
 

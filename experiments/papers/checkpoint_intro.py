@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.experiment import Experiment, Tables, Verdict
+from experiments.experiment import Experiment, Tables
 from experiments.papers.checkpoint_anatomy import PART_COLORS, draw_parts, parts
 from experiments.papers.checkpoint_plans import equal_costs
+from experiments.verdicts import Verdict
 from policies.planning.plan import ReservationPlan
 from policies.planning.strategies import STRATEGIES
 from workloads.laws import lognormal, truncate

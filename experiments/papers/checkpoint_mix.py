@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.experiment import Experiment, Tables, Verdict
+from experiments.experiment import Experiment, Tables
 from experiments.papers.checkpoint_batch import (
     EXECUTION,
     OMNISCIENT,
@@ -23,6 +23,7 @@ from experiments.papers.checkpoint_batch import (
 )
 from experiments.papers.checkpoint_printed import TABLE_4
 from experiments.statistics import Interval, interval
+from experiments.verdicts import Verdict
 from workloads.errors import ParameterError
 
 if TYPE_CHECKING:

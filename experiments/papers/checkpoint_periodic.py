@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from experiments.experiment import Experiment, Outcome, Row, Tables, Verdict
+from experiments.experiment import Experiment, Row, Tables
 from experiments.papers.checkpoint_plans import NAMES, converged, equal_costs, laws_named
 from experiments.papers.checkpoint_printed import TABLE_2, TAUS
+from experiments.verdicts import Outcome, Verdict
 from policies.planning.costs import CostModel
 from policies.planning.periodic import periodic_costs
 from policies.planning.strategies import STRATEGIES

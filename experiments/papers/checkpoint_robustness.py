@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from experiments.experiment import Experiment, Tables, Verdict
+from experiments.experiment import Experiment, Tables
 from experiments.papers.checkpoint_plans import FIVE, cells_for, equal_costs, look, planned
+from experiments.verdicts import Verdict
 from workloads.laws import bounded, lognormal_of
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from experiments.experiment import Experiment, Tables, Verdict
+from experiments.experiment import Experiment, Tables
 from experiments.papers.checkpoint_plans import (
     FIVE,
     NAMES,
@@ -18,6 +18,7 @@ from experiments.papers.checkpoint_plans import (
     look,
     planned,
 )
+from experiments.verdicts import Verdict
 from workloads.laws import algorithm_1_size
 
 if TYPE_CHECKING:

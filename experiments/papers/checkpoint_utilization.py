@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from experiments.comparison import Metric, everywhere, gain, mean_of
-from experiments.experiment import Experiment, Tables, Verdict
+from experiments.experiment import Experiment, Tables
 from experiments.papers.checkpoint_batch import (
     EFFICIENCY,
     EXECUTION,
@@ -23,6 +23,7 @@ from experiments.papers.checkpoint_batch import (
     run_batch,
 )
 from experiments.papers.checkpoint_printed import APPLICATIONS
+from experiments.verdicts import Verdict
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

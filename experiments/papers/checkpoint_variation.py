@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.comparison import Metric, column_of
-from experiments.experiment import Experiment, Outcome, Row, Tables, Verdict
+from experiments.experiment import Experiment, Row, Tables
 from experiments.papers.checkpoint_batch import (
     EXECUTION,
     STRATEGY_COLORS,
@@ -21,6 +21,7 @@ from experiments.papers.checkpoint_batch import (
 )
 from experiments.papers.checkpoint_printed import APPLICATIONS
 from experiments.statistics import Interval, interval, paired, ratio
+from experiments.verdicts import Outcome, Verdict
 from workloads.errors import ParameterError
 
 if TYPE_CHECKING:

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.experiment import Experiment, Resources, Row, Tables, Verdict
+from experiments.experiment import Experiment, Resources, Row, Tables
 from experiments.papers.hybrid_claims import CHECKPOINT_CLAIMS, examine
 from experiments.papers.hybrid_findings import finding_row, verdict_of
 from experiments.papers.hybrid_grid import SIX, Measurements, Traces, metric_rows, simulated
 from experiments.papers.hybrid_mechanisms import QUICK
 from experiments.sweeps.grid import GeneratedYear
 from experiments.sweeps.simulations import job_table
+from experiments.verdicts import Verdict
 from workloads.assignment import Assignment
 from workloads.checkpointing import NODE_MTBF, checkpoints_of_job
 from workloads.job import JobType

@@ -13,8 +13,8 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.experiment import Outcome
 from experiments.statistics import Interval, interval
+from experiments.verdicts import Outcome
 
 __all__ = [
     "Evidence",
@@ -179,7 +179,7 @@ def reaches(values: Floats, level: float, unit: str) -> Finding:
     if found.effect is None:
         return replace(found, criterion=criterion)
     evidence = Evidence.SUPPORTED if found.effect.mean >= 0 else found.evidence
-    effect = Interval(*(value + level for value in found.effect))
+    effect = found.effect.shifted(level)
     return replace(found, evidence=evidence, criterion=criterion, effect=effect)
 
 

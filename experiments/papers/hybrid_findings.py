@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from experiments.experiment import Row, Verdict
+from experiments.experiment import Row
 from experiments.papers.hybrid_claims import CLAIMS, Claim, examine
 from experiments.papers.hybrid_evidence import Evidence, Finding, outcome_of
 from experiments.papers.hybrid_grid import Measurements
 from experiments.statistics import Interval
+from experiments.verdicts import Verdict
 
 __all__ = ["finding_row", "grid_findings", "verdict_of"]
 

@@ -7,11 +7,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from experiments.experiment import Experiment, Outcome, Row, Tables, Verdict
+from experiments.experiment import Experiment, Row, Tables
 from experiments.papers.hybrid_grid import MIXES, Traces
 from experiments.papers.hybrid_mechanisms import QUICK
 from experiments.sweeps.grid import GeneratedYear
 from experiments.sweeps.simulations import job_table
+from experiments.verdicts import Outcome, Verdict
 from workloads.assignment import Assignment
 from workloads.job import Job, JobType
 from workloads.notices import NOTICE_MIXES, NoticeCategory

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.experiment import Experiment, Outcome, Resources, Tables, Verdict
+from experiments.experiment import Experiment, Resources, Tables
 from experiments.papers.hybrid_evidence import mean_of
 from experiments.papers.hybrid_grid import ALL, MIXES, SIX, Measurements, Traces, metric_rows, simulated
 from experiments.statistics import interval
+from experiments.verdicts import Outcome, Verdict
 from policies.mechanism import BASELINE
 
 if TYPE_CHECKING:

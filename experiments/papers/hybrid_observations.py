@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from experiments.experiment import Experiment, Resources, Row, Tables, Verdict
+from experiments.experiment import Experiment, Resources, Row, Tables
 from experiments.papers.hybrid_checkpoints import Checkpoints, checkpoint_findings, checkpoint_rows
 from experiments.papers.hybrid_claims import Claim
 from experiments.papers.hybrid_evidence import Evidence, Finding
@@ -14,6 +14,7 @@ from experiments.papers.hybrid_findings import finding_row, grid_findings, verdi
 from experiments.papers.hybrid_grid import ALL, MIXES, Measurements, metric_rows, simulated
 from experiments.papers.hybrid_mechanisms import QUICK
 from experiments.sweeps import SweepResult
+from experiments.verdicts import Verdict
 from policies.mechanism import BASELINE
 
 if TYPE_CHECKING:

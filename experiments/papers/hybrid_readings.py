@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from experiments.experiment import Experiment, Outcome, Resources, Row, Tables, Verdict
+from experiments.experiment import Experiment, Resources, Row, Tables
 from experiments.figures.mechanisms import METRICS
 from experiments.papers.hybrid_checkpoints import YEAR, checkpoint_findings, checkpoint_rows
 from experiments.papers.hybrid_claims import CHECKPOINT_CLAIMS
@@ -17,6 +17,7 @@ from experiments.papers.hybrid_findings import grid_findings
 from experiments.papers.hybrid_grid import MIXES, SIX, Measurements, Traces, metric_rows, simulated
 from experiments.papers.hybrid_mechanisms import QUICK
 from experiments.statistics import interval
+from experiments.verdicts import Outcome, Verdict
 from policies.mechanism import BASELINE
 from workloads.checkpointing import NODE_MTBF
 from workloads.errors import UnknownNameError

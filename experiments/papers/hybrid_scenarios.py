@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from experiments.experiment import Experiment, Row, Tables, Verdict
+from experiments.experiment import Experiment, Row, Tables
 from experiments.papers.hybrid_inputs import category_of
 from experiments.placement import HELD, place_nodes
+from experiments.verdicts import Verdict
 from simulator import Result, simulate
 from workloads.checkpointing import checkpoints_of_job
 from workloads.job import Job, JobType

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.experiment import Experiment, Outcome, Row, Tables, Verdict
+from experiments.experiment import Experiment, Row, Tables
 from experiments.papers.hybrid_grid import Traces
 from experiments.papers.hybrid_inputs import assigned_traces
 from experiments.papers.hybrid_mechanisms import QUICK
 from experiments.statistics import interval
 from experiments.sweeps.grid import GeneratedYear
 from experiments.sweeps.simulations import job_table
+from experiments.verdicts import Outcome, Verdict
 from workloads.assignment import Assignment
 from workloads.job import JobType
 

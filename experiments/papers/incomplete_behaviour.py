@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.experiment import Experiment, Outcome, Row, Tables, Verdict
+from experiments.experiment import Experiment, Row, Tables
 from experiments.papers.incomplete_logs import logged_applications
+from experiments.verdicts import Outcome, Verdict
 from workloads.errors import ParameterError
 from workloads.fits import Samples, fit_polynomial, fit_usual
 from workloads.laws.law import Law

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from experiments.experiment import Experiment, Row, Tables, Verdict
+from experiments.experiment import Experiment, Row, Tables
 from experiments.papers.incomplete_evaluation import log_tables, remarked
 from experiments.papers.incomplete_logs import likeness
 from experiments.papers.incomplete_loss import PUBLISHED, Summaries, summaries
 from experiments.papers.incomplete_sampling import SAMPLINGS, Logs, chosen_logs, measure_logs
 from experiments.papers.profiles_data import judged, marked, rows_where
+from experiments.verdicts import Verdict
 from workloads.streams import stream
 
 if TYPE_CHECKING:

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from experiments.experiment import Experiment, Outcome, Row, Tables, Verdict
+from experiments.experiment import Experiment, Row, Tables
 from experiments.papers.incomplete_applications import applications
 from experiments.papers.incomplete_estimators import Setting, measure_losses
 from experiments.papers.incomplete_loss import CHOICES, summaries
+from experiments.verdicts import Outcome, Verdict
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.experiment import Experiment, Outcome, Row, Tables, Verdict
+from experiments.experiment import Experiment, Row, Tables
 from experiments.papers.incomplete_logs import RunLog
 from experiments.papers.incomplete_loss import PUBLISHED, Summaries, summaries
 from experiments.papers.incomplete_sampling import Logs, chosen_logs, measure_logs, optimum_of
 from experiments.papers.profiles_data import data_row, judged, marked
+from experiments.verdicts import Outcome, Verdict
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from experiments.experiment import Experiment, Row, Tables, Verdict
+from experiments.experiment import Experiment, Row, Tables
 from experiments.papers.incomplete_applications import applications
+from experiments.verdicts import Verdict
 from workloads.errors import ParameterError
 from workloads.fits import (
     USUAL,

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.experiment import Experiment, Outcome, Row, Tables, Verdict
+from experiments.experiment import Experiment, Row, Tables
 from experiments.papers.incomplete_applications import applications
 from experiments.papers.incomplete_estimators import Setting, measure_losses
+from experiments.verdicts import Outcome, Verdict
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from experiments.comparison import Metric, column_of, mean_of
-from experiments.experiment import Experiment, Row, Tables, Verdict
+from experiments.experiment import Experiment, Row, Tables
 from experiments.papers.incomplete_logs import FIGURE_6
 from experiments.papers.incomplete_submissions import (
     RESERVED,
@@ -25,6 +25,7 @@ from experiments.papers.incomplete_submissions import (
 )
 from experiments.papers.profiles_data import data_row, judged, marked
 from experiments.statistics import Interval, geometric_ratio
+from experiments.verdicts import Verdict
 from workloads.errors import ParameterError
 from workloads.fits import USUAL
 

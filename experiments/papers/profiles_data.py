@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.experiment import Outcome, Row, Tables, Verdict
+from experiments.experiment import Row, Tables
 from experiments.parameters import data_file
+from experiments.verdicts import Outcome, Verdict
 from workloads.chains.runs import Makespans, TaskRuns, read_slant_makespans, read_slant_tasks
 from workloads.chains.standin import makespans_like, slant_like
 from workloads.streams import stream

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.experiment import Experiment, Tables, Verdict
+from experiments.experiment import Experiment, Tables
 from experiments.papers.profiles_data import (
     TASK_COLORS,
     Measured,
@@ -18,6 +18,7 @@ from experiments.papers.profiles_data import (
     rows_where,
     task_runs,
 )
+from experiments.verdicts import Verdict
 from workloads.chains.fits import FITS, choose_fit, fit_law, held_out_score
 from workloads.chains.standin import SLANT_TABLE
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.experiment import Experiment, Row, Tables, Verdict
+from experiments.experiment import Experiment, Row, Tables
 from experiments.papers.profiles_data import TASK_COLORS, data_row, judged, marked, rows_where
 from experiments.papers.profiles_machines import DRAWN, HERE, THERE, V2, Machines, TwoMachines, moved
 from experiments.papers.profiles_plans import plan_from
+from experiments.verdicts import Verdict
 from policies.planning.plan import ReservationPlan
 from workloads.chains.runs import TaskRuns
 from workloads.errors import ParameterError

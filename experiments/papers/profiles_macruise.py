@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.experiment import Experiment, Tables, Verdict
+from experiments.experiment import Experiment, Tables
 from experiments.papers.profiles_data import column, data_row, judged, rows_where
 from experiments.papers.profiles_model import draw_ends, finished_rows
+from experiments.verdicts import Verdict
 from workloads.chains.chain import TaskChain
 from workloads.chains.standin import MACRUISE_TABLE, macruise_like
 from workloads.streams import stream

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.experiment import Experiment, Row, Tables, Verdict
+from experiments.experiment import Experiment, Row, Tables
 from experiments.papers.profiles_data import TASK_COLORS, column, data_row, judged, marked, rows_where, task_runs
 from experiments.parameters import data_file
+from experiments.verdicts import Verdict
 from workloads.chains.chain import Task, TaskChain
 from workloads.chains.runs import TaskRuns
 from workloads.laws import from_samples

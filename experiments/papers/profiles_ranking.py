@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from experiments.experiment import Tables, Verdict
+from experiments.experiment import Tables
 from experiments.papers.profiles_data import column, judged, rows_where
+from experiments.verdicts import Verdict
 
 __all__ = ["judge_fig13", "judge_fig14", "judge_fig16", "sizes"]
 

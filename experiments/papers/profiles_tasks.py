@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.experiment import Experiment, Outcome, Row, Tables, Verdict
+from experiments.experiment import Experiment, Row, Tables
 from experiments.papers.profiles_data import (
     TASK_COLORS,
     Measured,
@@ -17,6 +17,7 @@ from experiments.papers.profiles_data import (
     rows_where,
     task_runs,
 )
+from experiments.verdicts import Outcome, Verdict
 from workloads.chains.standin import SLANT_PEAKS
 
 if TYPE_CHECKING:

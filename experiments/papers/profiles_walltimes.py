@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.experiment import Experiment, Outcome, Tables, Verdict
+from experiments.experiment import Experiment, Tables
 from experiments.papers.profiles_data import DATASET_COLORS, column, data_row, judged, makespans, marked, rows_where
 from experiments.parameters import data_file
+from experiments.verdicts import Outcome, Verdict
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -11,12 +11,13 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from experiments.experiment import Experiment, Outcome
+from experiments.experiment import Experiment
 from experiments.parameters import data_files
 from experiments.publications import PUBLICATIONS, Publication, paper_of
 from experiments.report.choices import section_html, sentence_html
 from experiments.reproduction import Done, Reproduction
 from experiments.tables import cell_text
+from experiments.verdicts import Outcome, remaining, shown_p
 from workloads.files import atomic_open
 
 __all__ = ["Chapter", "Entry", "Tally", "render_report", "write_report"]
@@ -28,10 +29,11 @@ _LIBRARIES = ("numpy", "scipy", "matplotlib", "simpy", "numba")
 
 @dataclass(frozen=True)
 class Tally:
-    """How many statements hold, do not, or cannot be compared, and how many experiments failed."""
+    """How many statements hold, do not, are undecided or cannot be compared, and how many experiments failed."""
 
     holds: int = 0
     fails: int = 0
+    undecided: int = 0
     open: int = 0
     broken: int = 0
 
@@ -40,20 +42,22 @@ class Tally:
         """Of all these experiments."""
         counts = Counter(verdict.outcome for item in done for verdict in item.verdicts)
         broken = sum(bool(item.error) for item in done)
-        return cls(counts[Outcome.HOLDS], counts[Outcome.FAILS], counts[Outcome.NOT_COMPARABLE], broken)
+        held, failed, undecided = counts[Outcome.HOLDS], counts[Outcome.FAILS], counts[Outcome.UNDECIDED]
+        return cls(held, failed, undecided, counts[Outcome.NOT_COMPARABLE], broken)
 
     @property
     def words(self) -> str:
         """In a phrase.
 
-        >>> Tally(holds=3, fails=1).words, Tally(broken=1).words, Tally().words
-        ('3 statements hold, 1 does not hold', 'it failed', 'no statement')
+        >>> Tally(holds=3, fails=1, undecided=2).words, Tally(broken=1).words, Tally().words
+        ('3 statements hold, 1 does not hold, 2 are undecided', 'it failed', 'no statement')
         """
         if self.broken:
             return "it failed" if self.broken == 1 else f"{self.broken} failed"
         parts = [
             (self.holds, "holds", "hold"),
             (self.fails, "does not hold", "do not hold"),
+            (self.undecided, "is undecided", "are undecided"),
             (self.open, "is not comparable", "are not comparable"),
         ]
         told = [(number, one if number == 1 else many) for number, one, many in parts if number]
@@ -80,6 +84,11 @@ class Entry:
     def alt(self) -> str:
         """What the picture is, for those who do not see it."""
         return f"{self.experiment.title}. {self.tally.words[0].upper()}{self.tally.words[1:]}."
+
+    @property
+    def remaining(self) -> str:
+        """What Holm's correction leaves of the verdicts."""
+        return remaining(self.done.verdicts)
 
     @property
     def table(self) -> tuple[Sequence[str], Sequence[Sequence[str]], int]:
@@ -131,6 +140,7 @@ def render_report(done: Sequence[Done], how: Reproduction, times: Mapping[str, f
         lstrip_blocks=True,
     )
     environment.filters["sentence"] = sentence_html
+    environment.filters["p"] = shown_p
     known = how.catalogue()
     chapters = _chapters([_entry(known[item.id], item, how, times) for item in done])
     return environment.get_template("report.html").render(

@@ -15,10 +15,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from experiments.experiment import Experiment, all_experiments, read_tables
+from experiments.experiment import Experiment, all_experiments, judged, read_tables
 from experiments.parameters import data_files, told
 from experiments.publications import PUBLICATIONS, Publication, paper_of
 from experiments.redraw import found_experiments
+from experiments.verdicts import HYPOTHESIS, UNKNOWN, Verdict, remaining, shown_p
 from workloads.errors import InputError
 from workloads.files import atomic_open
 
@@ -55,7 +56,9 @@ def _section(item: Experiment, answer: str) -> str:
         for name in data_files(item.parameters)
     ]
     if item.choices:
-        parts.append("Where the paper is silent:\n\n" + "\n".join(f"* {choice}" for choice in item.choices))
+        parts.append(
+            f"{PUBLICATIONS[paper_of(item.id)].silent}:\n\n" + "\n".join(f"* {choice}" for choice in item.choices)
+        )
     return "\n\n".join([*parts, f"<!-- answer {item.id} -->\n\n{answer}\n\n<!-- end -->"])
 
 
@@ -91,14 +94,24 @@ def _answer(item: Experiment, directory: Path, pictures: Path) -> str:
         with atomic_open(pictures / f"{item.id}.png", "wb") as file:
             file.write(_small_png(item.draw(tables)))
         parts.append(f"![{_plain(item.title)}]({pictures.name}/{item.id}.png)")
-    rows = [
-        f"| {_plain(verdict.claim)} | {_plain(verdict.printed)} | {_plain(verdict.measured)} | {verdict.outcome}"
-        f"{f'; {_plain(verdict.remark)}' if verdict.remark else ''} |"
-        for verdict in item.judge(tables)
-    ]
-    parts.append("\n".join(["| statement | printed | measured | verdict |", "|---|---|---|---|", *rows]))
+    verdicts = judged(item, tables)
+    heading = PUBLICATIONS[paper_of(item.id)].heading.lower()
+    parts.append(
+        "\n".join([f"| statement | {heading} | measured | verdict |", "|---|---|---|---|", *map(_line, verdicts)])
+    )
+    if remaining(verdicts):
+        parts.append(remaining(verdicts))
     parts.append(f"*{_sizes(item, record)}*")
     return "\n\n".join(parts)
+
+
+def _line(verdict: Verdict) -> str:
+    """A verdict as a line of a table: what is printed with its source, the outcome with its rule."""
+    known = verdict.source is not UNKNOWN and verdict.source is not HYPOTHESIS
+    printed = f"{_plain(verdict.printed)} ({_plain(str(verdict.source))})" if known else _plain(verdict.printed)
+    told = [_plain(part) for part in (verdict.rule, shown_p(verdict), verdict.remark) if part]
+    outcome = "; ".join([f"**{verdict.outcome}**", *told])
+    return f"| {_plain(verdict.claim)} | {printed} | {_plain(verdict.measured)} | {outcome} |"
 
 
 def _sizes(item: Experiment, record: Mapping[str, Any]) -> str:

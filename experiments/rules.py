@@ -1,0 +1,283 @@
+"""Rules of verdicts: when a statement holds, when it does not, and when the data do not decide it.
+
+A rule is an object that states itself in words and computes an outcome from an interval. It is written down before the
+data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from experiments.statistics import Interval
+
+__all__ = [
+    "LEVEL",
+    "Above",
+    "AtLeast",
+    "AtMost",
+    "Below",
+    "Decision",
+    "Digits",
+    "Near",
+    "Outcome",
+    "Rule",
+    "together",
+]
+
+#: A decision errs with at most this probability; after Holm's correction, all of a family together.
+LEVEL = 0.05
+
+
+class Outcome(StrEnum):
+    """What the measured data say of a statement."""
+
+    HOLDS = "holds"
+    FAILS = "does not hold"
+    UNDECIDED = "undecided"
+    NOT_COMPARABLE = "not comparable"
+
+
+@dataclass(frozen=True)
+class Decision:
+    """An outcome, and the p-value of the test that it rests on."""
+
+    outcome: Outcome
+    p_value: float | None = None
+
+
+class Rule(Protocol):
+    """When a statement holds. It is fixed before the data."""
+
+    @property
+    def words(self) -> str:
+        """The rule in a sentence that begins with "holds if"."""
+        ...
+
+    def decide(self, found: Interval) -> Decision:
+        """What the interval says."""
+        ...
+
+
+@dataclass(frozen=True)
+class Above:
+    """A direction: the quantity is higher than a level.
+
+    Attributes
+    ----------
+    level
+        In the unit of the interval.
+    quantity
+        Name of what the interval is of.
+    unit
+        For the words.
+    scale
+        The words show the level multiplied by it, e.g. 100 for per cent.
+
+    Examples
+    --------
+    >>> Above().words
+    'holds if the 95 % interval of the paired difference lies above 0, does not hold if it lies below'
+    >>> Above().decide(Interval(2.0, 1.0, 3.0)).outcome.value
+    'holds'
+    """
+
+    level: float = 0.0
+    quantity: str = "the paired difference"
+    unit: str = ""
+    scale: float = 1.0
+
+    @property
+    def words(self) -> str:
+        """The rule."""
+        level = _shown(self.level * self.scale, self.unit)
+        return f"holds if the 95 % interval of {self.quantity} lies above {level}, does not hold if it lies below"
+
+    def decide(self, found: Interval) -> Decision:
+        """What a 95 % interval says; no difference at all does not hold."""
+        return _sided(found, found.low > self.level, found.high <= self.level, self.level)
+
+
+@dataclass(frozen=True)
+class Below(Above):
+    """The same, lower than a level."""
+
+    @property
+    def words(self) -> str:
+        """The rule."""
+        level = _shown(self.level * self.scale, self.unit)
+        return f"holds if the 95 % interval of {self.quantity} lies below {level}, does not hold if it lies above"
+
+    def decide(self, found: Interval) -> Decision:
+        """What a 95 % interval says."""
+        return _sided(found, found.high < self.level, found.low >= self.level, self.level)
+
+
+@dataclass(frozen=True)
+class AtLeast(Above):
+    """The quantity reaches a level."""
+
+    quantity: str = "the mean"
+
+    @property
+    def words(self) -> str:
+        """The rule."""
+        level = _shown(self.level * self.scale, self.unit)
+        return (
+            f"holds if the 95 % interval of {self.quantity} lies at or above {level}, "
+            "does not hold if it lies wholly below"
+        )
+
+    def decide(self, found: Interval) -> Decision:
+        """What a 95 % interval says."""
+        return _sided(found, found.low >= self.level, found.high < self.level, self.level)
+
+
+@dataclass(frozen=True)
+class AtMost(Above):
+    """The quantity does not exceed a level."""
+
+    quantity: str = "the mean"
+
+    @property
+    def words(self) -> str:
+        """The rule."""
+        level = _shown(self.level * self.scale, self.unit)
+        return (
+            f"holds if the 95 % interval of {self.quantity} lies at or below {level}, "
+            "does not hold if it lies wholly above"
+        )
+
+    def decide(self, found: Interval) -> Decision:
+        """What a 95 % interval says."""
+        return _sided(found, found.high <= self.level, found.low > self.level, self.level)
+
+
+@dataclass(frozen=True)
+class Near:
+    """A level, by equivalence: the mean differs from the printed value by less than a margin stated before the data.
+
+    Two one-sided tests at 5 %: the 90 % interval must lie within the margin. Nothing is refuted before the 95 %
+    interval lies wholly outside.
+
+    Attributes
+    ----------
+    value, margin
+        The printed value, and how far from it is still the same.
+    quantity, unit, scale
+        As of :class:`Above`.
+
+    Examples
+    --------
+    >>> Near(22.0, 1.0, unit="h").words  # doctest: +NORMALIZE_WHITESPACE
+    'holds if the 90 % interval of the mean lies within 22 +- 1 h (two one-sided tests),
+    does not hold if the 95 % interval lies outside'
+    """
+
+    value: float
+    margin: float
+    quantity: str = "the mean"
+    unit: str = ""
+    scale: float = 1.0
+
+    @property
+    def words(self) -> str:
+        """The rule."""
+        margin = _shown(self.margin * self.scale, self.unit)
+        return (
+            f"holds if the 90 % interval of {self.quantity} lies within {self.value * self.scale:g} +- {margin} "
+            "(two one-sided tests), does not hold if the 95 % interval lies outside"
+        )
+
+    def decide(self, found: Interval) -> Decision:
+        """What the interval of measured values says.
+
+        Raises
+        ------
+        ParameterError
+            If only its bounds are known.
+        """
+        low, high = self.value - self.margin, self.value + self.margin
+        close, wide = found.at(1 - 2 * LEVEL), found.at(1 - LEVEL)
+        if found.error == 0:
+            return Decision(Outcome.HOLDS if low <= found.mean <= high else Outcome.FAILS)
+        inside = max(found.p_above(low), found.p_below(high))
+        outside = min(1.0, 2 * min(found.p_above(high), found.p_below(low)))
+        if low <= close.low and close.high <= high:
+            return Decision(Outcome.HOLDS, inside)
+        if wide.low > high or wide.high < low:
+            return Decision(Outcome.FAILS, outside)
+        return Decision(Outcome.UNDECIDED, min(inside, outside))
+
+
+@dataclass(frozen=True)
+class Digits:
+    """A number without chance: what is measured rounds to the printed digits.
+
+    Attributes
+    ----------
+    printed
+        As it stands in the paper, e.g. ``"41.50"``.
+
+    Examples
+    --------
+    >>> Digits("47.2").equal(47.1962), Digits("47.2").equal(47.26), Digits("1,234").equal(1234)
+    (True, False, True)
+    """
+
+    printed: str
+
+    @property
+    def words(self) -> str:
+        """The rule."""
+        return f"holds if the computed value rounds to the printed digits, {self.printed}"
+
+    def equal(self, value: float) -> bool:
+        """Whether a value rounds to the printed digits."""
+        plain = self.printed.replace(",", "")
+        half = 0.5 * 10.0 ** -len(plain.partition(".")[2])
+        # What lies between two digits rounds to either.
+        return abs(value - float(plain)) <= half * (1 + 1e-9)
+
+    def decide(self, found: Interval) -> Decision:
+        """What a value says: its interval has no width."""
+        return Decision(Outcome.HOLDS if self.equal(found.mean) else Outcome.FAILS)
+
+
+def together(decisions: Sequence[Decision]) -> Decision:
+    """The decision on all of several statements at once.
+
+    It holds if each holds: an intersection-union test, which keeps the level without a correction. It does not hold if
+    one does not, even after Holm's correction for their number.
+
+    Raises
+    ------
+    ValueError
+        If there are none.
+    """
+    if any(decision.outcome is Outcome.NOT_COMPARABLE for decision in decisions):
+        return Decision(Outcome.NOT_COMPARABLE)
+    if all(decision.outcome is Outcome.HOLDS for decision in decisions):
+        known = [decision.p_value for decision in decisions if decision.p_value is not None]
+        return Decision(Outcome.HOLDS, max(known, default=None))
+    failed = [decision for decision in decisions if decision.outcome is Outcome.FAILS]
+    if any(decision.p_value is None for decision in failed):
+        return Decision(Outcome.FAILS)
+    least = min((len(decisions) * (decision.p_value or 0.0) for decision in failed), default=1.0)
+    if least < LEVEL:
+        return Decision(Outcome.FAILS, least)
+    return Decision(Outcome.UNDECIDED, min(1.0, least))
+
+
+def _sided(found: Interval, holds: bool, fails: bool, level: float) -> Decision:
+    # Bounds alone have no test, and where nothing varies nothing is left to chance.
+    tested = found.error > 0
+    p_value = min(1.0, 2 * min(found.p_above(level), found.p_below(level))) if tested else None
+    outcome = Outcome.HOLDS if holds else Outcome.FAILS if fails else Outcome.UNDECIDED
+    return Decision(outcome, p_value)
+
+
+def _shown(value: float, unit: str) -> str:
+    return f"{value:g} {unit}" if unit else f"{value:g}"
