@@ -41,11 +41,21 @@ COMMANDS = {
 }
 
 
+#: Characters of somebody else's words that a message repeats.
+_LONGEST = 300
+
+
+def _refuse(sentence: str) -> None:
+    """Say on standard error why not, in one line; what a terminal would obey is written as its code."""
+    plain = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in sentence)
+    print(plain, file=sys.stderr)
+
+
 class _Parser(argparse.ArgumentParser):
     """A parser whose errors are one sentence."""
 
     def error(self, message: str) -> NoReturn:
-        print(f"{self.prog}: {message}; see '{self.prog} --help'", file=sys.stderr)
+        _refuse(f"{self.prog}: {message[:_LONGEST]}; see '{self.prog} --help'")
         raise SystemExit(2)
 
 
@@ -101,7 +111,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status: int | None = _module(parsed.command).main(parsed)
         sys.stdout.flush()
     except InputError as error:
-        print(f"holdfast {parsed.command}: {error}", file=sys.stderr)
+        _refuse(f"holdfast {parsed.command}: {error}")
         return 2
     except BrokenPipeError:
         # The reader has seen enough (as in `holdfast info | head`); keep Python from complaining at exit.

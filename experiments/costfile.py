@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from experiments.planreport import clock
 from experiments.tables import Column, render
-from workloads.errors import InputError, TraceError
-from workloads.files import read_text
+from workloads.documents import read_json
+from workloads.errors import InputError
 
 if TYPE_CHECKING:
     from policies.planning.waits.model import WaitFit, WaitModel
@@ -46,13 +45,7 @@ def read_costs(path: str | Path) -> WaitModel:
     """
     from policies.planning.waits.document import from_document
 
-    text = read_text(path)
-    try:
-        told = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise TraceError(path, error.lineno, f"is no JSON: {error.msg}") from None
-    except RecursionError:
-        raise TraceError(path, None, "is no file of 'holdfast fit-costs': it is nested too deeply") from None
+    told = read_json(path)
     try:
         return from_document(told)
     except InputError as error:

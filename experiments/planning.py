@@ -283,12 +283,10 @@ def read_plan(path: str | Path) -> ReservationPlan:
 
     try:
         return ReservationPlan.from_json(read_text(path))
-    except ParameterError as error:
-        raise TraceError(path, None, str(error)) from None
     except TraceError:
         raise
     except InputError as error:
-        raise TraceError(path, None, str(error).removeprefix("this ")) from None
+        raise TraceError(path, None, str(error)) from None
 
 
 def _runtime(path: str | Path, line: int, text: str, unit: float) -> float:

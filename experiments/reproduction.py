@@ -34,7 +34,7 @@ from experiments.experiment import (
 from experiments.parameters import PROCESSES, with_data
 from experiments.report.pictures import Picture, picture_of
 from experiments.verdicts import Verdict
-from workloads.errors import InputError
+from workloads.errors import sentence_of
 from workloads.files import remove_partials
 
 __all__ = ["Done", "Reproduction", "reproduce"]
@@ -220,8 +220,7 @@ def _reproduced(name: str, how: Reproduction, processes: int) -> Done:
             experiment, how.directory, also=lambda figure: pictures.append(picture_of(figure))
         )
     except Exception as error:
-        sentence = str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
-        return Done(name, record, error=sentence, details=traceback.format_exc(), seconds=seconds)
+        return Done(name, record, error=sentence_of(error), details=traceback.format_exc(), seconds=seconds)
     if pictures:
         return Done(name, record, verdicts, pictures[0], seconds=seconds)
     return Done(name, record, verdicts, table=read_tables(name, how.directory).get("", ()), seconds=seconds)

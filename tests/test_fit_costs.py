@@ -345,7 +345,7 @@ def test_the_table_says_whose_prices_they_are(costs: Path, capsys: pytest.Captur
         ("--costs {costs} --nodes 0", "--nodes must be a whole number of at least 1"),
         ("--costs {tmp}/none.json", "none.json: no such file"),
         ("--costs {tmp}/prose.json", "prose.json:1: is no JSON"),
-        ("--costs {tmp}/deep.json", "deep.json: is no file of 'holdfast fit-costs'"),
+        ("--costs {tmp}/deep.json", "deep.json: is nested more than 32 levels deep"),
         ("--costs {tmp}/plan.json", "plan.json: unknown key of the document 'strategy'"),
         ("--costs {tmp}/negative.json", "negative.json: all.gamma must be a number from 0 to 1e+100, not -1"),
     ],

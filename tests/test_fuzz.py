@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -15,10 +14,7 @@ _QUICK = {"alcf": 150, "sacct": 170}
 
 
 @pytest.mark.parametrize("reader", _QUICK)
-def test_mutated_inputs_are_read_or_refused_in_a_sentence(
-    reader: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(os.environ, "TQDM_DISABLE", "1")
+def test_mutated_inputs_are_read_or_refused_in_a_sentence(reader: str, tmp_path: Path) -> None:
     with limited_memory():
         found = {index: judged(case(reader, 0, index), tmp_path) for index in range(_QUICK[reader])}
     assert {index: judgement.finding for index, judgement in found.items() if judgement.finding} == {}

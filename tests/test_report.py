@@ -237,10 +237,10 @@ def test_the_report_is_whole_and_needs_nothing_else(done: tuple[Path, dict[str, 
 def test_what_fails_is_told_and_the_others_go_on(done: tuple[Path, dict[str, Done], str]) -> None:
     directory, items, html = done
     assert {name for name, item in items.items() if not item.error} == set(GOOD)
-    assert items["hybrid-fig2"].error == "ValueError: <too> small"
+    assert items["hybrid-fig2"].error == "a defect of Holdfast or of a plug-in: <too> small"
     assert "measure_plain" in items["hybrid-fig2"].details
     assert items["hybrid-fig3"].error.endswith("exit status 7")
-    assert "ValueError: &lt;too&gt; small" in html
+    assert "a defect of Holdfast or of a plug-in: &lt;too&gt; small" in html
     assert "<b>bold" not in html
     assert not (directory / "hybrid-fig2.json").exists()
 

@@ -370,7 +370,7 @@ def test_a_defect_is_told_with_its_traceback(tmp_path: Path, monkeypatch: pytest
 
     monkeypatch.setattr(simulations, "simulate", defective)
     result = run_sweep(make_sweep(workload={"seeds": 0, "jobs": 50}, mechanisms="baseline,N-PAA"), tmp_path, workers=1)
-    assert [failure.error for failure in result.failures] == ["ZeroDivisionError: of all things"] * 2
+    assert [failure.error for failure in result.failures] == ["a defect of Holdfast or of a plug-in: of all things"] * 2
     assert "in defective" in result.failures[0].trace
     with pytest.raises(HoldfastError, match="2 of the runs failed; the first"):
         result.complete()

@@ -28,7 +28,59 @@ __all__ = [
     "ParameterError",
     "TraceError",
     "UnknownNameError",
+    "sentence_of",
+    "shown",
 ]
+
+#: Characters of a value that a message shows.
+_LONGEST = 60
+#: Known names that a message lists; the rest are counted.
+_MOST_NAMES = 40
+
+
+def shown(value: object) -> str:
+    """A value for a message: as a configuration file has it, in one line, and cut where it is long.
+
+    >>> shown("a"), shown(1.5), shown(True), shown(None), shown([1, "a"]), shown("x" * 80)[-6:]
+    ("'a'", '1.5', 'true', 'nothing', "[1, 'a']", 'xxx...')
+    """
+    quoted = _quoted(value, 3)
+    return quoted if len(quoted) <= _LONGEST else f"{quoted[: _LONGEST - 3]}..."
+
+
+def _quoted(value: object, depth: int) -> str:
+    if value is None or isinstance(value, bool):
+        return {None: "nothing", True: "true", False: "false"}[value]
+    if isinstance(value, str):
+        return repr(value[: 2 * _LONGEST])
+    if isinstance(value, int) and value.bit_length() > 10_000:
+        return f"a number of about {round(value.bit_length() * 0.30103):,} digits"  # Python refuses to write it
+    if isinstance(value, dict | list | tuple) and depth == 0:
+        return "..."
+    if isinstance(value, dict):
+        parts = [f"{_quoted(key, 0)}: {_quoted(part, depth - 1)}" for key, part in list(value.items())[:_LONGEST]]
+        return f"{{{', '.join(parts)}}}"
+    if isinstance(value, list | tuple):
+        left, right = "[]" if isinstance(value, list) else "()"
+        return f"{left}{', '.join(_quoted(part, depth - 1) for part in value[:_LONGEST])}{right}"
+    return repr(value)
+
+
+def sentence_of(error: BaseException) -> str:
+    """Why something failed, in one sentence without a traceback, whatever the exception.
+
+    >>> sentence_of(InputError("a.swf: is empty")), sentence_of(ZeroDivisionError("division by zero"))
+    ('a.swf: is empty', 'a defect of Holdfast or of a plug-in: division by zero')
+    """
+    reason = " ".join(str(error).split())
+    if isinstance(error, HoldfastError) and not isinstance(error, InvariantError):
+        return reason
+    if isinstance(error, MemoryError):
+        return "the memory of this machine is not enough"
+    if isinstance(error, OSError) and error.strerror:
+        where = "" if error.filename is None else f"{error.filename}: "
+        return f"{where}{error.strerror}"
+    return f"a defect of Holdfast or of a plug-in: {reason[:300] or 'no reason is known'}"
 
 
 class HoldfastError(Exception):
@@ -53,7 +105,7 @@ class ParameterError(InputError):
     """
 
     def __init__(self, parameter: str, legal: str, received: object) -> None:
-        super().__init__(f"{parameter} must be {legal}, not {received!r}")
+        super().__init__(f"{parameter} must be {legal}, not {shown(received)}")
         self.parameter = parameter
         self.legal = legal
 
@@ -74,9 +126,12 @@ class UnknownNameError(InputError):
     def __init__(self, kind: str, received: str, known: Iterable[str]) -> None:
         names = list(known)
         folded = {name.lower(): name for name in names}
-        near = [folded[match] for match in difflib.get_close_matches(received.lower(), folded, n=3, cutoff=0.5)]
+        near = [folded[match] for match in difflib.get_close_matches(received[:200].lower(), folded, n=3, cutoff=0.5)]
         hint = f"did you mean {' or '.join(near)}? " if near else ""
-        super().__init__(f"unknown {kind} {received!r}: {hint}known are {', '.join(names)}")
+        listed = ", ".join(names[:_MOST_NAMES])
+        if len(names) > _MOST_NAMES:
+            listed += f" and {len(names) - _MOST_NAMES:,} others"
+        super().__init__(f"unknown {kind} {shown(received)}: {hint}known are {listed}")
 
 
 class TraceError(InputError):

@@ -6,13 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
+from workloads.errors import shown
+
 __all__ = ["Columns", "number", "seconds_of_date", "shown", "whole"]
-
-
-def shown(text: object) -> str:
-    """A value for an error message: quoted, and cut where it is long."""
-    quoted = repr(text)
-    return quoted if len(quoted) <= 60 else f"{quoted[:57]}..."
 
 
 def number(text: str, name: str) -> float:

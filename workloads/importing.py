@@ -6,7 +6,7 @@ import sys
 from importlib import import_module
 from typing import Any
 
-from workloads.errors import InputError, UnknownNameError
+from workloads.errors import InputError, UnknownNameError, shown
 
 __all__ = ["imported"]
 
@@ -29,20 +29,26 @@ def imported(kind: str, path: str, name: str | None = None) -> Any:
         If it cannot be imported, in one sentence.
     """
     module_name, _, attribute = path.partition(":")
-    shown = name or path
     if not module_name or not attribute:
-        raise InputError(f"{kind} {shown!r} must be given as module:name")
+        raise InputError(f"{kind} {shown(name or path)} must be given as module:name")
     try:
         found: Any = _module(module_name)
     except Exception as error:  # whatever somebody else's module raises while it is imported
-        reason = f"{type(error).__name__}: {error}"
-        raise InputError(f"{kind} {shown!r} cannot be imported: {reason}") from None
+        raise InputError(f"{kind} {shown(name or path)} cannot be imported: {_reason(error)}") from None
     for part in attribute.split("."):
         if not hasattr(found, part):
             public = [item for item in vars(found) if not item.startswith("_")] if hasattr(found, "__dict__") else []
             raise UnknownNameError(f"name in {module_name}", part, public)
         found = getattr(found, part)
     return found
+
+
+def _reason(error: Exception) -> str:
+    """Why a module cannot be imported."""
+    if isinstance(error, ModuleNotFoundError) and error.name is not None:
+        return f"there is no module {shown(error.name)}"
+    said = " ".join(str(error).split())
+    return f"its module fails with {type(error).__name__} {shown(said)}"
 
 
 def _module(name: str) -> Any:

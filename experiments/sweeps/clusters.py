@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -11,8 +10,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from workloads.documents import read_toml
 from workloads.errors import InputError, UnknownNameError
-from workloads.files import read_text
 
 __all__ = ["CLUSTERS", "Lost", "cluster_options", "dask_backend", "dask_client"]
 
@@ -55,10 +54,7 @@ def cluster_options(path: str | Path) -> dict[str, Any]:
     InputError
         If the file cannot be read.
     """
-    try:
-        return tomllib.loads(read_text(path))
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{path}: is not TOML: {error}") from None
+    return read_toml(path)
 
 
 @contextmanager

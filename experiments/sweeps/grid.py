@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
@@ -17,9 +18,13 @@ from experiments.sweeps.configuration import Sweep
 from experiments.sweeps.plugins import Sources, sources_of
 from simulator.options import Options
 from workloads.assignment import Assignment
+from workloads.errors import InputError
 from workloads.files import sha256_of
 
 __all__ = ["GeneratedYear", "Log", "RunConfiguration", "expand"]
+
+#: Runs that a sweep may have: a day's work at one a second.
+_MOST_RUNS = 100_000
 
 
 @dataclass(frozen=True)
@@ -141,6 +146,7 @@ def expand(sweep: Sweep) -> list[RunConfiguration]:
     InputError
         If a plug-in was added in this process only.
     """
+    _check_count(sweep)
     model = model_fingerprint()
     points = list(_points(sweep))
     runs: dict[str, RunConfiguration] = {}
@@ -156,6 +162,17 @@ def expand(sweep: Sweep) -> list[RunConfiguration]:
             )  # fmt: skip
             runs.setdefault(run.key, run)
     return list(runs.values())
+
+
+def _check_count(sweep: Sweep) -> None:
+    """Refuse a grid that nobody can carry out, before it is written down in memory."""
+    lengths = [len(values) for values in (*sweep.assignment.values.values(), *sweep.options.values.values())]
+    points = math.prod(lengths) if sweep.vary == "product" else 1 + sum(length - 1 for length in lengths)
+    asked = sweep.workload
+    loads = len(asked.traces) + len(asked.seeds or ()) * len(asked.lengths)
+    runs = loads * len(sweep.assignment.seeds or (0,)) * points * len(sweep.mechanisms)
+    if runs > _MOST_RUNS:
+        raise InputError(f"this sweep asks for {runs:,} runs, and at most {_MOST_RUNS:,} are possible: vary less")
 
 
 def _workloads(sweep: Sweep) -> Iterator[GeneratedYear | Log]:

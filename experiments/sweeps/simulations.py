@@ -18,7 +18,7 @@ from experiments.sweeps.plugins import sources_of
 from simulator import Result, simulate
 from simulator.metrics import summarize, summarize_types
 from workloads.assignment import Assignment, assign
-from workloads.errors import HoldfastError, InputError, TraceError
+from workloads.errors import HoldfastError, InputError, TraceError, sentence_of
 from workloads.files import sha256_of
 from workloads.generator import generate
 from workloads.job import Job, JobType
@@ -75,7 +75,7 @@ def simulate_run(run: RunConfiguration) -> Outcome:
     except InputError as error:
         return Outcome(run.key, {}, {}, str(error))
     except Exception as error:  # whatever it is, the other runs can go on; nothing is swallowed
-        return Outcome(run.key, {}, {}, f"{type(error).__name__}: {error}", traceback.format_exc())
+        return Outcome(run.key, {}, {}, sentence_of(error), traceback.format_exc())
 
 
 def _simulated(run: RunConfiguration) -> Outcome:

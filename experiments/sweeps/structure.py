@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, make_dataclass, replace
 from pathlib import Path
@@ -27,8 +26,8 @@ from experiments.sweeps.values import (
 )
 from simulator.options import Options
 from workloads.assignment import Assignment
+from workloads.documents import DEEPEST, parse_toml, read_toml
 from workloads.errors import InputError, ParameterError, UnknownNameError
-from workloads.files import read_text
 
 if TYPE_CHECKING:
     from cattrs import Converter
@@ -54,11 +53,7 @@ def read_sweep(path: str | Path, settings: Sequence[str] = ()) -> Sweep:
     InputError
         If the file cannot be read, or a key or value is not legal: says its path and what is legal.
     """
-    content = read_text(path)
-    try:
-        raw = tomllib.loads(content)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{path}: is not TOML: {error}") from None
+    raw = read_toml(path)
     for setting in settings:
         _set(raw, setting)
     return _structured(raw, f"{path}: ", str(Path(path).resolve().parent))
@@ -89,16 +84,16 @@ def _set(raw: dict[str, Any], setting: str) -> None:
     """Change one value of the raw tables."""
     key, equals, value = setting.partition("=")
     *tables, name = key.strip().split(".")
-    if not equals or not name:
+    if not equals or not name or len(tables) > DEEPEST:
         raise ParameterError("--set", "key=value, e.g. workload.seeds=0:10", setting)
     place = raw
     for table in tables:
         place = place.setdefault(table, {})
         if not isinstance(place, dict):
-            raise ParameterError("--set", f"a key of the file ({table} is not a table)", setting)
+            raise ParameterError("--set", f"a key of the file ({table[:60]} is not a table)", setting)
     try:
-        given = tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
+        given = parse_toml(f"value = {value}")["value"]
+    except InputError:
         given = None
     # A range of seeds may look like a time of day.
     place[name] = given if isinstance(given, str | int | float | list | dict) else value.strip()

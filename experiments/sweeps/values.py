@@ -6,6 +6,7 @@ is empty: the path of the key is put there.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -37,6 +38,9 @@ __all__ = [
 
 #: Parameters that are durations, and so may carry a unit.
 DURATIONS = frozenset({"notice_lead", "lateness", "node_mtbf", "warning", "timeout"})
+
+#: Seeds that a range may have.
+_MOST_SEEDS = 100_000
 
 #: Makes a value of what was written, or says why not.
 Hook = Callable[[Any, Any], Any]
@@ -73,7 +77,10 @@ def whole(raw: Any, _: Any = None) -> int:
 def _number(raw: Any) -> float:
     if isinstance(raw, bool) or not isinstance(raw, int | float):
         raise wrong("a number", raw)
-    return float(raw)
+    try:
+        return float(raw)
+    except OverflowError:
+        raise wrong("a number below 1e308", raw) from None
 
 
 def duration(raw: Any, _: Any = None) -> float:
@@ -96,13 +103,20 @@ def seeds(raw: Any, _: Any = None) -> tuple[int, ...]:
     legal = 'a whole number of at least 0, a list of such, or a range such as "0:10"'
     if isinstance(raw, str):
         first, colon, end = raw.partition(":")
-        if not (colon and first.strip().isdigit() and end.strip().isdigit() and int(first) < int(end)):
+        if not (colon and _is_seed(first) and _is_seed(end) and int(first) < int(end)):
             raise wrong(legal, raw)
+        if int(end) - int(first) > _MOST_SEEDS:
+            raise wrong(f"a range of at most {_MOST_SEEDS:,} seeds", raw)
         return tuple(range(int(first), int(end)))
     given = several(raw)
     if any(isinstance(seed, bool) or not isinstance(seed, int) or seed < 0 for seed in given):
         raise wrong(legal, raw)
     return tuple(given)
+
+
+def _is_seed(text: str) -> bool:
+    """Whether a text is a whole number that is not beyond all measure."""
+    return re.fullmatch(r"\s*[0-9]{1,100}\s*", text) is not None
 
 
 def lengths(raw: Any, _: Any) -> tuple[int, ...]:

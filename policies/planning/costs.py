@@ -168,14 +168,6 @@ class CostModel:
             shown[name] = varies if callable(value) else value
         return shown
 
-    @classmethod
-    def from_dict(cls, shown: dict[str, Any]) -> CostModel:
-        """The inverse of :meth:`to_dict`; tables become functions."""
-        values: dict[str, Any] = {
-            name: Table(**value) if isinstance(value, dict) else value for name, value in shown.items()
-        }
-        return cls(**values)
-
 
 def _durations(name: str, duration: Duration, milestones: ArrayLike) -> Floats:
     at = np.asarray(milestones, float)

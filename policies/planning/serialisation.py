@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-import json
+from itertools import pairwise
 from typing import Any
 
-from policies.planning.costs import CostModel
-from workloads.errors import InputError
+from policies.planning.costs import CostModel, Duration, Table
+from workloads.documents import parse_json
+from workloads.errors import InputError, ParameterError, UnknownNameError
 
 __all__ = ["arguments"]
+
+_PRICES = ("alpha", "beta", "gamma")
+_TIMES = ("checkpoint", "restart")
 
 
 def arguments(text: str) -> dict[str, Any]:
@@ -17,39 +21,78 @@ def arguments(text: str) -> dict[str, Any]:
     Raises
     ------
     InputError
-        If the text is no plan.
+        If the text is no plan; says the key, what is legal and what came.
     """
-    try:
-        shown = json.loads(text)
-        reservations = shown["reservations"]
-        costs = CostModel.from_dict(shown["costs"])
-        milestones = [_number(row["milestone"]) for row in reservations]
-        # A table of durations is only looked at where it is needed; a broken one is refused here.
-        costs.checkpoint_at(milestones)
-        costs.restart_at(milestones)
-        with_memory = any("memory" in row for row in reservations)
-        return {
-            "milestones": milestones,
-            "checkpointed": [_flag(row["checkpointed"]) for row in reservations],
-            "costs": costs,
-            "strategy": str(shown["strategy"]),
-            "memory": [_number(row["memory"]) for row in reservations] if with_memory else None,
-            "extension": _number(shown["extension"]),
-            "extension_checkpointed": _flag(shown["extension_checkpointed"]),
-        }
-    except InputError:
-        raise
-    except (KeyError, IndexError, TypeError, AttributeError, ValueError, OverflowError) as error:
-        raise InputError(f"this is no reservation plan in JSON: {type(error).__name__}: {error}") from error
+    shown = _object(parse_json(text), "this plan")
+    rows = _of(shown, "reservations", "")
+    if not isinstance(rows, list) or not rows:
+        raise ParameterError("reservations", "a list of at least one", rows)
+    reservations = [_object(row, f"reservations[{place}]") for place, row in enumerate(rows)]
+
+    def column(name: str, read: Any) -> list[Any]:
+        places = [f"reservations[{place}]." for place in range(len(rows))]
+        return [read(_of(row, name, where), f"{where}{name}") for row, where in zip(reservations, places, strict=True)]
+
+    milestones = column("milestone", _number)
+    costs = _costs(_object(_of(shown, "costs", ""), "costs"))
+    # A table of durations is only looked at where it is needed; a broken one is refused here.
+    costs.checkpoint_at(milestones)
+    costs.restart_at(milestones)
+    strategy = _of(shown, "strategy", "")
+    if not isinstance(strategy, str):
+        raise ParameterError("strategy", "a text", strategy)
+    return {
+        "milestones": milestones,
+        "checkpointed": column("checkpointed", _flag),
+        "costs": costs,
+        "strategy": strategy,
+        "memory": column("memory", _number) if any("memory" in row for row in reservations) else None,
+        "extension": _number(_of(shown, "extension", ""), "extension"),
+        "extension_checkpointed": _flag(_of(shown, "extension_checkpointed", ""), "extension_checkpointed"),
+    }
 
 
-def _number(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError(f"{value!r} is not a number")
+def _costs(shown: dict[str, Any]) -> CostModel:
+    unknown = next((name for name in shown if name not in (*_PRICES, *_TIMES)), None)
+    if unknown is not None:
+        raise UnknownNameError("key of costs", unknown, (*_PRICES, *_TIMES))
+    readers: dict[str, Any] = {**dict.fromkeys(_PRICES, _number), **dict.fromkeys(_TIMES, _duration)}
+    return CostModel(**{name: read(shown[name], f"costs.{name}") for name, read in readers.items() if name in shown})
+
+
+def _duration(value: Any, name: str) -> Duration:
+    """A time, or a table of times at milestones."""
+    if not isinstance(value, dict):
+        return _number(value, name)
+    columns = [_of(value, key, f"{name}.") for key in ("milestones", "durations")]
+    for key, column in zip(("milestones", "durations"), columns, strict=True):
+        if not isinstance(column, list) or not column or len(column) != len(columns[0]):
+            raise ParameterError(f"{name}.{key}", "a list of as many numbers as there are milestones", column)
+    at, times = ([_number(each, name) for each in column] for column in columns)
+    if any(later <= earlier for earlier, later in pairwise(at)):
+        raise ParameterError(f"{name}.milestones", "ascending", at)
+    return Table(at, times)
+
+
+def _object(value: Any, name: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ParameterError(name, "a JSON object", value)
+    return value
+
+
+def _of(shown: dict[str, Any], name: str, where: str) -> Any:
+    if name not in shown:
+        raise InputError(f"{where}{name} is missing: this is no reservation plan")
+    return shown[name]
+
+
+def _number(value: Any, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e300:
+        raise ParameterError(name, "a finite number", value)
     return float(value)
 
 
-def _flag(value: Any) -> bool:
+def _flag(value: Any, name: str) -> bool:
     if not isinstance(value, bool):
-        raise TypeError(f"{value!r} is neither true nor false")
+        raise ParameterError(name, "true or false", value)
     return value

@@ -30,14 +30,17 @@ _PYTHON = re.compile(
     r"Traceback|Error\(|Error:|Exception|KeyError|ValueError|TypeError|maximum recursion|set_int_max_str_digits|\[Errno"
     r"|<class|<function|<module|<object|object at 0x|__\w+__|\barray\(|dtype|\bnumpy\b|\bnp\.\w|float64|int64|lambda"
     r"|invalid literal|could not convert|codec can't|unhashable|subscriptable|not iterable|has no attribute"
-    r"|cannot unpack|positional argument|keyword argument|not enough values|too many values|must be real number|expected string or"
-    r"|Expecting |list index|index out of|out of bounds|math domain|math range|not supported between"
+    r"|cannot unpack|positional argument|keyword argument|not enough values|too many values"
+    r"|must be real number|expected string or"
+    r"|Expecting |list index|index out of|out of bounds|math (?:domain|range)|not supported between"
     r"|NoneType|\bstr\b|\bint\b|\bdict\b|\bNone\b|\bTrue\b|\bFalse\b"
 )
 #: What stands between quotes is the user's.
 _QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
 #: Longer than this is no sentence.
 _LONG = 1000
+#: A progress bar, which begins anew wherever it is drawn.
+_BAR = re.compile(r"\r?[^\r\n]*\[\d\d:\d\d[<,][^\r\n]*(?:\n|(?=\r)|$)")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u2028\u2029]")
 #: Commands of which some of several things may fail, which exit status 1 says.
 _SEVERAL = frozenset({"sweep", "reproduce", "policies"})
@@ -137,7 +140,7 @@ def _called(words: tuple[str, ...], case: Case) -> Judgement:
         return Judgement(-1, f"memory at {_where(error)}", traceback.format_exc(limit=-12))
     except BaseException as error:
         return Judgement(-1, f"{type(error).__name__} at {_where(error)}", traceback.format_exc(limit=-12)[-3000:])
-    said = err.getvalue()
+    said = _BAR.sub("", err.getvalue())
     noise = next((item for item in warned if not issubclass(item.category, DeprecationWarning | ResourceWarning)), None)
     if noise is not None:
         finding = f"{noise.category.__name__} at {Path(noise.filename).name}:{noise.lineno}"
