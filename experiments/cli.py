@@ -14,7 +14,7 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NoReturn
 
-from workloads.errors import InputError
+from workloads.errors import InputError, sentence_of
 
 __all__ = ["COMMANDS", "main"]
 
@@ -53,6 +53,12 @@ def _refuse(sentence: str) -> None:
 
 class _Parser(argparse.ArgumentParser):
     """A parser whose errors are one sentence."""
+
+    def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
+        # argparse drops "--" here, and makes a list of nothing of the value of --option=--.
+        if action.option_strings and action.nargs is None and arg_strings == ["--"]:
+            self.error(f"{action.option_strings[-1]} must have a value other than '--'")
+        return super()._get_values(action, arg_strings)
 
     def error(self, message: str) -> NoReturn:
         _refuse(f"{self.prog}: {message[:_LONGEST]}; see '{self.prog} --help'")
@@ -110,13 +116,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         status: int | None = _module(parsed.command).main(parsed)
         sys.stdout.flush()
-    except InputError as error:
-        _refuse(f"holdfast {parsed.command}: {error}")
-        return 2
     except BrokenPipeError:
         # The reader has seen enough (as in `holdfast info | head`); keep Python from complaining at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except (InputError, OSError) as error:
+        # Of the system, too: a name that is too long, a directory that is gone, a full disk.
+        _refuse(f"holdfast {parsed.command}: {sentence_of(error)}")
+        return 2
     except KeyboardInterrupt:
         return 130
     return status or 0

@@ -72,14 +72,14 @@ def sentence_of(error: BaseException) -> str:
     >>> sentence_of(InputError("a.swf: is empty")), sentence_of(ZeroDivisionError("division by zero"))
     ('a.swf: is empty', 'a defect of Holdfast or of a plug-in: division by zero')
     """
-    reason = " ".join(str(error).split())
     if isinstance(error, HoldfastError) and not isinstance(error, InvariantError):
-        return reason
+        return str(error)
     if isinstance(error, MemoryError):
         return "the memory of this machine is not enough"
     if isinstance(error, OSError) and error.strerror:
         where = "" if error.filename is None else f"{error.filename}: "
         return f"{where}{error.strerror}"
+    reason = " ".join(str(error).split())
     return f"a defect of Holdfast or of a plug-in: {reason[:300] or 'no reason is known'}"
 
 

@@ -14,6 +14,9 @@ from workloads.errors import ParameterError
 
 __all__ = ["FAVOURITE_SIZES", "OTHER_SIZES", "REQUESTS", "ThetaYear"]
 
+#: Jobs, nodes and projects at most: 27 years of Theta, which take about a gigabyte.
+_LARGEST = 1_000_000
+
 #: Sizes that users like: (nodes, weight).
 FAVOURITE_SIZES: tuple[tuple[int, float], ...] = (
     (128, 0.564), (136, 0.002), (144, 0.003), (150, 0.0025), (192, 0.0145), (216, 0.003), (256, 0.185), (300, 0.005),
@@ -179,13 +182,11 @@ class ThetaYear:
         for field in fields(self):
             value = getattr(self, field.name)
             numbers = value if isinstance(value, tuple) else (value,)
-            if not all(
-                isinstance(number, (int, float)) and math.isfinite(number) and number >= 0 for number in numbers
-            ):
+            if not all(isinstance(number, int | float) and 0 <= number < math.inf for number in numbers):
                 raise ParameterError(field.name, "finite and not negative", value)
         for name in ("jobs", "jobs_per_year", "nodes", "projects", "batch_limit"):
-            if not isinstance(getattr(self, name), int) or getattr(self, name) < 1:
-                raise ParameterError(name, "a positive integer", getattr(self, name))
+            if not isinstance(getattr(self, name), int) or not 1 <= getattr(self, name) <= _LARGEST:
+                raise ParameterError(name, f"a whole number from 1 to {_LARGEST:,}", getattr(self, name))
         for name in (
             "year",
             "work_per_job",

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from experiments.figures.plaintext import lay_out, without_glyph_warnings
 from policies.mechanism import BASELINE
 from workloads.files import atomic_open
 from workloads.job import JobType
@@ -208,10 +209,8 @@ def save(figure: Figure, path: str | Path, *, dpi: int = 150) -> tuple[Path, Pat
     import matplotlib as mpl
 
     png, pdf = Path(f"{path}.png"), Path(f"{path}.pdf")
-    with _writing:
-        # The layout is found once and kept: a second look at it would move things by a fraction of a pixel.
-        figure.draw_without_rendering()
-        figure.set_layout_engine("none")
+    with _writing, without_glyph_warnings():
+        lay_out(figure)
         with atomic_open(png, "wb") as file:
             figure.savefig(file, format="png", dpi=dpi, metadata={"Software": None})
         # Journals refuse matplotlib's default, Type 3 fonts.

@@ -18,7 +18,7 @@ from experiments.sweeps.configuration import Sweep
 from experiments.sweeps.plugins import Sources, sources_of
 from simulator.options import Options
 from workloads.assignment import Assignment
-from workloads.errors import InputError
+from workloads.errors import InputError, TraceError
 from workloads.files import sha256_of
 
 __all__ = ["GeneratedYear", "Log", "RunConfiguration", "expand"]
@@ -180,7 +180,10 @@ def _workloads(sweep: Sweep) -> Iterator[GeneratedYear | Log]:
     for seed, jobs in product(asked.seeds or (), asked.lengths):
         yield GeneratedYear(seed, jobs)
     for trace in asked.traces:
-        path = Path(trace.directory, trace.path).resolve()
+        try:
+            path = Path(trace.directory, trace.path).resolve()
+        except (OSError, ValueError) as error:  # a name that is too long, a NUL in it
+            raise TraceError(trace.path, None, f"is no name of a file: {error}") from None
         lenient = bool(trace.lenient)
         yield Log(trace.path, str(path), sha256_of(path), trace.nodes, trace.format, trace.procs_per_node, lenient)
 

@@ -1,0 +1,46 @@
+"""Plain text in figures: a name in a user's file is shown as it stands there, not read as a formula."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["lay_out", "without_glyph_warnings"]
+
+#: The formulas of our own figures: a letter, perhaps with an index, and a square.
+_FORMULA = re.compile(r"\$(?:\w(?:_\{\d+\})?|\^2)\$")
+
+
+def lay_out(figure: Figure) -> None:
+    """Find the layout of a figure and keep it; of its texts, only the formulas that our own figures have are formulas.
+
+    Without this, matplotlib refuses a file whose name holds an unfinished formula, such as ``$\\frac{$``.
+    """
+    from matplotlib.text import Text
+
+    texts = figure.findobj(Text)
+    for text in texts:
+        text.set_parse_math(False)
+    figure.draw_without_rendering()
+    # Those of ticks are known only now.
+    formulas = [text for text in texts if "$" in text.get_text() and "$" not in _FORMULA.sub("", text.get_text())]
+    for text in formulas:
+        text.set_parse_math(True)
+    if formulas:
+        figure.draw_without_rendering()
+    # The layout is found once and kept: a second look at it would move things by a fraction of a pixel.
+    figure.set_layout_engine("none")
+
+
+@contextmanager
+def without_glyph_warnings() -> Iterator[None]:
+    """Draw a box for a letter that the font has not, without a word on standard error."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r"Glyph .* missing from")
+        yield
