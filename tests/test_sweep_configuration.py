@@ -124,7 +124,15 @@ WORKLOAD = "[workload]\nseeds = 0\n"
             "measure: unknown key 'warm_up': did you mean warmup? known are instant_tolerance, warmup, cooldown",
         ),
         ("[workload]\nseeds = 0 1", "is not TOML: "),
-        ("[workload]\nseeds = '0:1000000000000'", "workload.seeds must be a range of at most 100,000 seeds, not"),
+        ("[workload]\nseeds = '0:1000000000000'", "workload.seeds must be a range of at most 100,000 seeds up to"),
+        (
+            "[workload]\nseeds = " + "1" * 30,
+            "workload.seeds must be a whole number of at most 9,223,372,036,854,775,807, not",
+        ),
+        (
+            "[workload]\nseeds = 0\njobs = 1000001",
+            "workload.jobs must be a whole number of at most 1,000,000, not 1000001",
+        ),
         ("[workload]\nseeds = " + "[" * 900 + "]" * 900, "is nested more than 32 levels deep"),
         ("[workload]\nseeds = " + "[" * 90 + "]" * 90, "is nested more than 32 levels deep"),
         ("[workload]\nseeds = " + "9" * 5000, "holds a whole number of more than 4,300 digits"),

@@ -12,10 +12,10 @@ from dataclasses import dataclass, fields
 
 from workloads.errors import ParameterError
 
-__all__ = ["FAVOURITE_SIZES", "OTHER_SIZES", "REQUESTS", "ThetaYear"]
+__all__ = ["FAVOURITE_SIZES", "LARGEST", "OTHER_SIZES", "REQUESTS", "ThetaYear"]
 
 #: Jobs, nodes and projects at most: 27 years of Theta, which take about a gigabyte.
-_LARGEST = 1_000_000
+LARGEST = 1_000_000
 
 #: Sizes that users like: (nodes, weight).
 FAVOURITE_SIZES: tuple[tuple[int, float], ...] = (
@@ -185,8 +185,8 @@ class ThetaYear:
             if not all(isinstance(number, int | float) and 0 <= number < math.inf for number in numbers):
                 raise ParameterError(field.name, "finite and not negative", value)
         for name in ("jobs", "jobs_per_year", "nodes", "projects", "batch_limit"):
-            if not isinstance(getattr(self, name), int) or not 1 <= getattr(self, name) <= _LARGEST:
-                raise ParameterError(name, f"a whole number from 1 to {_LARGEST:,}", getattr(self, name))
+            if not isinstance(getattr(self, name), int) or not 1 <= getattr(self, name) <= LARGEST:
+                raise ParameterError(name, f"a whole number from 1 to {LARGEST:,}", getattr(self, name))
         for name in (
             "year",
             "work_per_job",

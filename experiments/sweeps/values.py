@@ -16,6 +16,7 @@ from simulator.options import Options
 from workloads.assignment import Assignment
 from workloads.errors import ParameterError, UnknownNameError
 from workloads.readers import READERS
+from workloads.theta import LARGEST
 from workloads.units import parse_duration
 
 __all__ = [
@@ -42,6 +43,9 @@ DURATIONS = frozenset({"notice_lead", "lateness", "node_mtbf", "warning", "timeo
 #: Seeds that a range may have.
 _MOST_SEEDS = 100_000
 
+#: The largest whole number: those of the tables have 64 bits.
+_LARGEST = 2**63 - 1
+
 #: Makes a value of what was written, or says why not.
 Hook = Callable[[Any, Any], Any]
 
@@ -63,14 +67,18 @@ def flag(raw: Any, _: Any = None) -> bool:
 
 
 def positive(raw: Any, _: Any = None) -> int:
-    if isinstance(raw, bool) or not isinstance(raw, int) or raw < 1:
-        raise wrong("a whole number of at least 1", raw)
-    return raw
+    return _whole(raw, 1)
 
 
 def whole(raw: Any, _: Any = None) -> int:
-    if isinstance(raw, bool) or not isinstance(raw, int) or raw < 0:
-        raise wrong("a whole number of at least 0", raw)
+    return _whole(raw, 0)
+
+
+def _whole(raw: Any, least: int, most: int = _LARGEST) -> int:
+    if isinstance(raw, bool) or not isinstance(raw, int) or raw < least:
+        raise wrong(f"a whole number of at least {least}", raw)
+    if raw > most:
+        raise wrong(f"a whole number of at most {most:,}", raw)
     return raw
 
 
@@ -105,13 +113,13 @@ def seeds(raw: Any, _: Any = None) -> tuple[int, ...]:
         first, colon, end = raw.partition(":")
         if not (colon and _is_seed(first) and _is_seed(end) and int(first) < int(end)):
             raise wrong(legal, raw)
-        if int(end) - int(first) > _MOST_SEEDS:
-            raise wrong(f"a range of at most {_MOST_SEEDS:,} seeds", raw)
+        if int(end) - int(first) > _MOST_SEEDS or int(end) > _LARGEST:
+            raise wrong(f"a range of at most {_MOST_SEEDS:,} seeds up to {_LARGEST:,}", raw)
         return tuple(range(int(first), int(end)))
     given = several(raw)
     if any(isinstance(seed, bool) or not isinstance(seed, int) or seed < 0 for seed in given):
         raise wrong(legal, raw)
-    return tuple(given)
+    return tuple(_whole(seed, 0) for seed in given)
 
 
 def _is_seed(text: str) -> bool:
@@ -120,7 +128,7 @@ def _is_seed(text: str) -> bool:
 
 
 def lengths(raw: Any, _: Any) -> tuple[int, ...]:
-    return tuple(positive(length) for length in several(raw))
+    return tuple(_whole(length, 1, LARGEST) for length in several(raw))
 
 
 def mechanisms(raw: Any, _: Any) -> tuple[str, ...]:
