@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from experiments.papers.incomplete_estimators import Setting, measure_losses
 from workloads import laws
 from workloads.errors import ParameterError, UnknownNameError
 from workloads.fits import (
@@ -33,7 +34,7 @@ from workloads.fits import (
     selection,
     usual,
 )
-from workloads.fits.fit import checked
+from workloads.fits.fit import checked, quiet
 from workloads.laws import Array, Law
 
 SMOOTH = [fit_polynomial, fit_interpolated, fit_kernel]
@@ -83,16 +84,37 @@ def test_the_27_of_the_paper() -> None:
     assert set(USUAL) == set(MEMBERS) | {"alpha"}
 
 
-@pytest.mark.parametrize("name", sorted(MEMBERS))
-def test_a_family_finds_its_own_law(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "estimator"),
+    [*((name, "likelihood") for name in sorted(MEMBERS)), ("truncnorm", "least-squares"), ("lomax", "least-squares")],
+)
+def test_a_family_finds_its_own_law(name: str, estimator: str) -> None:
     law = MEMBERS[name]
     samples = Samples.of(drawn(law, 300))
-    (fit,) = fit_usual(samples, [name])
+    (fit,) = fit_usual(samples, [name], estimator)
     assert fit.reason_refused is None
     levels = np.linspace(0.02, 0.98, 49)
-    assert np.max(np.abs(fit.good().cdf(law.ppf(levels)) - levels)) < 0.01
-    assert fit.error < 1e-5
+    # Likelihood looks at the tails, least squares at the CDF.
+    assert np.max(np.abs(fit.good().cdf(law.ppf(levels)) - levels)) < (0.02 if estimator == "likelihood" else 0.01)
+    assert fit.error < (2e-4 if estimator == "likelihood" else 1e-5)
     assert fit.error == pytest.approx(np.mean((fit.good().cdf(samples.values) - (np.arange(300) + 0.5) / 300) ** 2))
+    if estimator == "likelihood":
+        runs, dist = samples.values, law.dist
+        with quiet():
+            points = (fit.parameters.values(), dist.fit(runs))
+            likelihoods = [float(np.sum(dist.logpdf(runs, *point))) for point in points]
+        # Hardly less likely than what scipy finds from its own start.
+        assert likelihoods[0] >= likelihoods[1] - 0.5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("size", "most"), [(110, 0.009), (510, 0.001)])
+def test_plans_from_usual_distributions_lose_little(size: int, most: float) -> None:
+    # Expected cost of plans from samples of the normal law (8, 2) on [0, 20], over that of the best plan.
+    setting = Setting(sizes=(size,), repetitions=40, chosen_repetitions=0)
+    losses = [row["loss"] for row in measure_losses(("normal",), setting, 0, ("usual",))]
+    assert len(losses) == 40
+    assert np.mean(losses) <= most
 
 
 def test_alpha_has_no_mean_unless_a_limit_is_known() -> None:
@@ -137,6 +159,8 @@ def test_a_law_whose_density_disagrees_with_its_cdf_is_refused(monkeypatch: pyte
 def test_unknown_names() -> None:
     with pytest.raises(UnknownNameError, match="did you mean weibull"):
         fit_usual(Samples.of([1.0, 2.0]), ["weibul"])
+    with pytest.raises(UnknownNameError, match="unknown estimator 'moments': known are likelihood, least-squares"):
+        fit_usual(Samples.of([1.0, 2.0]), ["weibull"], "moments")
     with pytest.raises(UnknownNameError, match="did you mean polynomial"):
         fits_of("polynom", [1.0, 2.0])
 
@@ -227,7 +251,7 @@ def test_usual_laws_are_laws(values: list[float]) -> None:
             assert fit.reason_refused
 
 
-@pytest.mark.parametrize("method", list(METHODS))
+@pytest.mark.parametrize("method", [name for name in METHODS if name != "usual-least-squares"])
 def test_a_known_limit_is_where_every_law_ends(method: str) -> None:
     report = fits_of(method, drawn(stats.uniform(2.0, 5.0), 30), upper=12.0)
     good = [candidate.fit.good() for candidate in report.candidates if candidate.fit.reason_refused is None]
@@ -238,7 +262,7 @@ def test_a_known_limit_is_where_every_law_ends(method: str) -> None:
         assert law.sf(12.0) == 0.0
 
 
-@pytest.mark.parametrize("method", list(METHODS))
+@pytest.mark.parametrize("method", [name for name in METHODS if name != "usual-least-squares"])
 def test_means_are_those_of_the_samples_roughly(method: str) -> None:
     values = drawn(stats.gamma(4.0, 0.0, 2.0), 60)
     assert fits_of(method, values).chosen.good().mean() == pytest.approx(8.0, rel=0.03)

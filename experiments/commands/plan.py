@@ -46,7 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("law", metavar="LAW", nargs="?", help=", ".join(LAWS))
     parser.add_argument("--runs", metavar="FILE", help="runtimes of past runs, one a line, instead of a law")
     parser.add_argument("--column", metavar="NAME", help="FILE is CSV, and the runtimes are in this column")
-    parser.add_argument("--fit", metavar="HOW", help="discrete, usual, polynomial, auto (default auto)")
+    kinds = "discrete, usual, usual-least-squares, polynomial, interpolated, kernel"
+    parser.add_argument("--fit", metavar="HOW", help=f"{kinds}, auto (default auto)")
     group = parser.add_argument_group("the law")
     for name in OPTIONS:
         group.add_argument(f"--{name}", metavar="TIME" if OPTIONS[name].duration else "X")

@@ -36,7 +36,7 @@ class Fit:
     reason_refused
         Why the law must not be planned with, as one phrase; None for a good one.
     method
-        The kind of fit: ``"discrete"``, ``"usual"``, ``"polynomial"``, ``"interpolated"`` or ``"kernel"``.
+        The kind of fit, one of :data:`~workloads.fits.selection.METHODS`.
     """
 
     name: str
@@ -131,6 +131,14 @@ class Samples:
         wanted = np.linspace(self.levels[0], self.levels[-1], most)
         places = np.unique(np.clip(np.searchsorted(self.levels, wanted), 0, self.values.size - 1))
         return self.values[places], self.levels[places]
+
+    def evenly(self, most: int) -> Array:
+        """The samples ascending, equal ones too; of more than that many the even ranks, the extremes among them."""
+        runs = np.repeat(self.values, self.counts)
+        if runs.size <= most:
+            return runs
+        picked: Array = runs[np.round(np.linspace(0, runs.size - 1, most)).astype(np.intp)]
+        return picked
 
     def error(self, law: Law) -> float:
         """Mean squared difference between the CDF of a law and the empirical one, over the samples."""

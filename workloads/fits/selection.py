@@ -25,6 +25,7 @@ __all__ = ["METHODS", "Candidate", "FitReport", "Priced", "choose", "fit_all", "
 FINALISTS = 5
 #: Up to that many samples the folds are drawn more than once: a few runs held out say little.
 _FEW, _REPEATS = 30, 2
+_LEAST_SQUARES = "usual-least-squares"
 
 CostsT = TypeVar("CostsT", contravariant=True)
 
@@ -105,11 +106,13 @@ def fit_discrete(samples: Samples) -> Fit:
     return Fit("discrete", law, 0.0, parameters, method="discrete")
 
 
-#: Every method gives its fits, the one to take first.
+#: Every method gives its fits, the one to take first. The usual distributions have their parameters by maximum
+#: likelihood, those of ``usual-least-squares`` by least squares on the CDF.
 METHODS: Mapping[str, Callable[[Samples], list[Fit]]] = MappingProxyType(
     {
         "discrete": lambda samples: [fit_discrete(samples)],
         "usual": fit_usual,
+        _LEAST_SQUARES: lambda samples: fit_usual(samples, estimator="least-squares"),
         "polynomial": lambda samples: [fit_polynomial(samples)],
         "interpolated": lambda samples: [fit_interpolated(samples)],
         "kernel": lambda samples: [fit_kernel(samples)],
@@ -158,8 +161,8 @@ def fits_of(method: str, samples: npt.ArrayLike, upper: float | None = None) -> 
 
 
 def fit_all(samples: Samples) -> list[Fit]:
-    """The fits of all methods, the refused ones too."""
-    return [fit for method in METHODS.values() for fit in method(samples)]
+    """The fits of all methods, the refused ones too; each usual distribution once, by maximum likelihood."""
+    return [fit for name, method in METHODS.items() if name != _LEAST_SQUARES for fit in method(samples)]
 
 
 def choose(
@@ -261,7 +264,7 @@ def _splits(size: int, folds: int, rng: np.random.Generator) -> list[npt.NDArray
 
 def _refitted(fit: Fit, samples: Samples) -> Fit:
     if fit.method == "usual":
-        return fit_usual(samples, [fit.name], refined=1)[0]
+        return fit_usual(samples, [fit.name])[0]
     return METHODS[fit.method](samples)[0]
 
 
