@@ -54,6 +54,7 @@ def document(plan: ReservationPlan, law: Law) -> dict[str, Any]:
         "costs": plan.costs.to_dict(plan.milestones),
         "extension": plan.extension,
         "extension_checkpointed": plan.extension_checkpointed,
+        **({"growth": plan.growth.to_dict()} if plan.growth is not None else {}),
         "reservations": [dict(zip(values, row, strict=True)) for row in zip(*values.values(), strict=True)],
     }
 

@@ -110,6 +110,8 @@ def main(arguments: argparse.Namespace) -> None:
     if prices is not None:
         print(prices.told())
     print(outcome(told, float(plan.expected_reservations(law))))
+    if plan.growth is not None:
+        print(plan.growth.told())
     print(f"\n{plan_table(told)}")
     doubt = prices.doubt(told["reservations"]) if prices is not None else ""
     if doubt:

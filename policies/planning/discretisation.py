@@ -11,13 +11,16 @@ from numpy.typing import ArrayLike, NDArray
 from policies.planning.costs import CostModel
 from workloads.errors import ParameterError
 from workloads.laws import DiscreteLaw, Law, algorithm_1_size, bounded, discretise, from_samples
+from workloads.laws.grids import MOST_CELLS
 
-__all__ = ["GRID", "SIZE", "as_discrete", "as_law", "last_runs"]
+__all__ = ["GRID", "MOST_OPTIMAL", "SIZE", "as_discrete", "as_law", "last_runs"]
 
 #: Default grid and number of its cells: within 0.1 % of the converged cost on the nine laws of [R], see the table that
 #: ``python -m tests.benchmarks.planner`` prints.
 GRID = "cubic"
 SIZE = 500
+#: Cells that take some seconds where the time grows with their square.
+MOST_OPTIMAL = 20_000
 
 
 def as_law(law_or_runs: Law | ArrayLike) -> Law:
@@ -39,6 +42,7 @@ def as_discrete(
     n: int | None = None,
     grid: str | None = None,
     epsilon: float | None = None,
+    most: int = MOST_CELLS,
 ) -> DiscreteLaw:
     """A discrete law to plan for.
 
@@ -54,29 +58,40 @@ def as_discrete(
     epsilon
         Take Algorithm 1 of [R] instead: equal-time cells, as many as keep the cost below 1 + epsilon times the
         optimum (Theorem 3).
+    most
+        Number of cells that n and epsilon may ask for, 1 to 100,000; a discrete law may have 50 values for 20 cells.
 
     Raises
     ------
     ParameterError
-        If epsilon is given together with n or another grid, or asks for infinitely many cells.
+        If epsilon is given together with n or another grid, or more cells are asked for.
     """
     law = as_law(law_or_runs)
     if isinstance(law, DiscreteLaw):
+        if len(law) > most * 5 // 2:
+            legal = f"at most {most * 5 // 2:,} for this strategy: fit a continuous law, or take all-ckpt or no-ckpt"
+            raise ParameterError("the number of different runtimes", legal, len(law))
         return law
+    if n is not None and n > most:
+        raise ParameterError("n", f"a whole number of cells from 1 to {most:,} for this strategy", n)
     if epsilon is None:
         return discretise(law, SIZE if n is None else n, GRID if grid is None else grid)
     if n is not None or grid not in {None, "equal-time"}:
         raise ParameterError("epsilon", "given without n, and with no other grid than 'equal-time'", epsilon)
-    size = algorithm_1_size(
-        law,
-        epsilon,
-        alpha=costs.alpha,
-        beta=costs.beta,
-        gamma=costs.gamma,
-        checkpoint=_least(costs.checkpoint_at, law),
-        restart=_least(costs.restart_at, law),
-    )
-    return discretise(law, size, "equal-time")
+    checkpoint, restart = _least(costs.checkpoint_at, law), _least(costs.restart_at, law)
+
+    def size(error: float) -> int:
+        prices = {"alpha": costs.alpha, "beta": costs.beta, "gamma": costs.gamma}
+        return algorithm_1_size(law, error, **prices, checkpoint=checkpoint, restart=restart)
+
+    cells = size(epsilon)
+    if cells > most:
+        # Cells fall with epsilon: the least that is legal, to a twentieth.
+        least = epsilon
+        while least < 1e300 and size(least) > most:
+            least *= 1.05
+        raise ParameterError("epsilon", f"at least {least:.3g} here, which takes {most:,} cells", epsilon)
+    return discretise(law, cells, "equal-time")
 
 
 def _least(duration: Callable[[NDArray[np.float64]], NDArray[np.float64]], law: Law) -> float:

@@ -186,6 +186,7 @@ def fit_of(runs: np.ndarray, how: str, costs: CostModel, strategy: str, grid: Ma
     UnknownNameError
         If there is no such kind of fit.
     """
+    from policies.planning.discretisation import SIZE
     from policies.planning.strategies import STRATEGIES
     from workloads.fits import METHODS, choose, fits_of
     from workloads.streams import stream
@@ -197,7 +198,10 @@ def fit_of(runs: np.ndarray, how: str, costs: CostModel, strategy: str, grid: Ma
     known = inspect.signature(STRATEGIES[strategy]).parameters
     name = "optimal" if "k" in known or _needed_beside(STRATEGIES[strategy]) else strategy
 
+    # One grid for all candidates, which does not grow: it is coarse enough to be tried some hundred times.
+    cells = grid or {"n": SIZE}
+
     def planner(law: Law, costs: CostModel) -> ReservationPlan:
-        return Planning(law, costs, grid=grid).plan(name)
+        return Planning(law, costs, grid=cells).plan(name)
 
     return choose(runs, costs, planner, rng=stream(0, "plan", "folds"))

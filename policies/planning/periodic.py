@@ -10,10 +10,13 @@ from policies.planning.discretisation import as_law
 from policies.planning.plan import ReservationPlan
 from workloads.errors import ParameterError
 from workloads.laws import Law
+from workloads.laws.grids import MOST_CELLS
 
 __all__ = ["all_checkpoint_periodic", "no_checkpoint_periodic", "periodic_costs"]
 
 Floats = NDArray[np.float64]
+#: The plans of a search have together half the square of this number of reservations.
+_MOST_SEARCHED = 2000
 
 
 def all_checkpoint_periodic(
@@ -28,9 +31,9 @@ def all_checkpoint_periodic(
     costs
         Prices and durations.
     tau
-        Number of reservations, >= 1; by default the cheapest of 1, ..., ``most``.
+        Number of reservations, 1 to 100,000; by default the cheapest of 1, ..., ``most``.
     most
-        Where the search ends, >= 1.
+        Where the search ends, 1 to 2,000.
 
     Returns
     -------
@@ -55,9 +58,10 @@ def _periodic(
     law_or_runs: Law | ArrayLike, costs: CostModel, tau: int | None, most: int, *, checkpointed: bool
 ) -> ReservationPlan:
     law = as_law(law_or_runs)
-    for name, value in (("tau", tau), ("most", most)):
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1):
-            raise ParameterError(name, "a whole number >= 1", value)
+    for name, value, limit in (("tau", tau, MOST_CELLS), ("most", most, _MOST_SEARCHED)):
+        whole = value is None or (isinstance(value, int | np.integer) and not isinstance(value, bool))
+        if not whole or not (value is None or 1 <= value <= limit):
+            raise ParameterError(name, f"a whole number >= 1 and <= {limit:,}", value)
     if law.lower >= law.upper:
         tau = 1  # one runtime only: there is nothing to divide
     if tau is None:

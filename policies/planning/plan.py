@@ -189,6 +189,8 @@ class ReservationPlan(ReservationSequence):
             }
         shown["costs"] = self.costs.to_dict(self.milestones)
         shown |= {"extension": self.extension, "extension_checkpointed": self.extension_checkpointed}
+        if self.growth is not None:
+            shown["growth"] = self.growth.to_dict()
         shown["reservations"] = self.rows(law)
         return shown
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from policies.planning.costs import CostModel
+from policies.planning.growth import Growth
 from workloads.errors import ParameterError
 
 __all__ = ["HORIZON", "ReservationSequence"]
@@ -18,6 +19,8 @@ __all__ = ["HORIZON", "ReservationSequence"]
 Floats = NDArray[np.float64]
 #: No reservation of an extended sequence is longer.
 HORIZON = 1e250
+#: No sequence is extended by more reservations.
+MOST_FURTHER = 100_000
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -44,6 +47,8 @@ class ReservationSequence:
         A job that outlives the last milestone gets further ones, each this many times the one before; > 1.
     extension_checkpointed
         Whether those reservations are checkpointed; where None, they are if any reservation of the plan is.
+    growth
+        How the grid of the law grew until the cost settled; None where it did not need to.
 
     Attributes
     ----------
@@ -68,6 +73,7 @@ class ReservationSequence:
     memory: Floats | None = None
     extension: float = 1.5
     extension_checkpointed: bool | None = None
+    growth: Growth | None = None
 
     def __init__(
         self,
@@ -78,6 +84,7 @@ class ReservationSequence:
         memory: ArrayLike | None = None,
         extension: float = 1.5,
         extension_checkpointed: bool | None = None,
+        growth: Growth | None = None,
     ) -> None:
         ends = np.array(milestones, float)
         if ends.ndim != 1 or not ends.size or not np.all(np.isfinite(ends)) or not np.all(np.diff(ends, prepend=0) > 0):
@@ -107,6 +114,7 @@ class ReservationSequence:
             "memory": asked,
             "extension": float(extension),
             "extension_checkpointed": bool(flags.any()) if extension_checkpointed is None else extension_checkpointed,
+            "growth": growth,
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
@@ -159,6 +167,15 @@ class ReservationSequence:
         if math.isnan(runtime) or runtime > HORIZON:
             raise ParameterError("runtime", f"a number <= {HORIZON:g}", runtime)
         ends = [float(self.milestones[-1])]
+        if ends[-1] < runtime:
+            # Not the quotient, which may be infinite.
+            further = (math.log(runtime) - math.log(ends[-1])) / math.log(self.extension)
+            if further > MOST_FURTHER:
+                raise ParameterError(
+                    "extension",
+                    f"large enough to reach {runtime:g} from {ends[-1]:g} in {MOST_FURTHER:,} reservations",
+                    self.extension,
+                )
         while ends[-1] < runtime:
             ends.append(ends[-1] * self.extension)
         more = len(ends) - 1

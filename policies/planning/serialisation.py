@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 from policies.planning.costs import CostModel, Duration, Table
+from policies.planning.growth import Growth
 from workloads.documents import parse_json
 from workloads.errors import InputError, ParameterError, UnknownNameError
 
@@ -49,7 +50,16 @@ def arguments(text: str) -> dict[str, Any]:
         "memory": column("memory", _number) if any("memory" in row for row in reservations) else None,
         "extension": _number(_of(shown, "extension", ""), "extension"),
         "extension_checkpointed": _flag(_of(shown, "extension_checkpointed", ""), "extension_checkpointed"),
+        "growth": _growth(_object(shown["growth"], "growth")) if "growth" in shown else None,
     }
+
+
+def _growth(shown: dict[str, Any]) -> Growth:
+    def read(name: str, reader: Any) -> Any:
+        return reader(_of(shown, name, "growth."), f"growth.{name}")
+
+    first, cells = int(read("first", _number)), int(read("cells", _number))
+    return Growth(first, cells, read("gain", _number), read("settled", _flag))
 
 
 def _costs(shown: dict[str, Any]) -> CostModel:

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any, Literal
 
 from numpy.typing import ArrayLike
 
 from policies.planning.costs import CostModel
-from policies.planning.discretisation import as_discrete
+from policies.planning.discretisation import MOST_OPTIMAL, SIZE, as_discrete, as_law
+from policies.planning.growth import grown
 from policies.planning.heuristics import masi, maximum, neuro, neuro_average
 from policies.planning.memory import mem_all_ckpt, mem_all_ckpt_v2
 from policies.planning.optimal import cheapest
 from policies.planning.periodic import all_checkpoint_periodic, no_checkpoint_periodic
 from policies.planning.plan import ReservationPlan
 from workloads.errors import ParameterError
-from workloads.laws import Law
+from workloads.laws import DiscreteLaw, Law
+from workloads.laws.grids import MOST_CELLS
 from workloads.registry import Registry, function_of
 
 __all__ = ["STRATEGIES", "Strategy", "all_checkpoint", "no_checkpoint", "optimal", "plans"]
@@ -43,7 +46,9 @@ def optimal(
     costs
         Prices and durations.
     n, grid, epsilon
-        How a continuous law is discretised: :func:`policies.planning.discretisation.as_discrete`.
+        How a continuous law is discretised: :func:`policies.planning.discretisation.as_discrete`. Where none is given
+        and nearly all cells become milestones, the grid grows until the cost settles
+        (:mod:`policies.planning.growth`), and the plan's ``growth`` says so.
 
     Returns
     -------
@@ -96,11 +101,22 @@ def _cheapest(
     grid: str | None,
     epsilon: float | None,
 ) -> ReservationPlan:
-    law = as_discrete(law_or_runs, costs, n, grid, epsilon)
-    found = cheapest(law.values, law.probabilities, costs, checkpoints, law.survival)
-    return ReservationPlan(
-        found.milestones, found.checkpointed, costs, strategy, extension_checkpointed=extension_checkpointed
-    )
+    # The time of the best plan grows with the square of the cells.
+    most = MOST_OPTIMAL if checkpoints == "best" else MOST_CELLS
+
+    def planned(cells: int | None) -> tuple[ReservationPlan, int]:
+        law = as_discrete(whole, costs, cells, grid, epsilon, most)
+        found = cheapest(law.values, law.probabilities, costs, checkpoints, law.survival)
+        plan = ReservationPlan(
+            found.milestones, found.checkpointed, costs, strategy, extension_checkpointed=extension_checkpointed
+        )
+        return plan, len(law)
+
+    whole = as_law(law_or_runs)
+    if isinstance(whole, DiscreteLaw) or not n is grid is epsilon is None:
+        return planned(n)[0]
+    plan, growth = grown(planned, whole, costs, SIZE)
+    return plan if growth is None else replace(plan, growth=growth)
 
 
 STRATEGIES: Registry[Strategy] = Registry(

@@ -13,7 +13,8 @@ import numpy.typing as npt
 
 from workloads.errors import ParameterError
 from workloads.fits.fit import Fit, Samples, checked, quiet
-from workloads.laws import Array, ContinuousLaw, truncate
+from workloads.laws import Array, truncate
+from workloads.laws.law import SmoothLaw
 
 __all__ = [
     "MAX_DEGREE",
@@ -33,7 +34,7 @@ _CENTRES = 500
 _HALVINGS = 60
 
 
-class _Inverted(ContinuousLaw):
+class _Inverted(SmoothLaw):
     """A law with a CDF and a survival, whose quantiles are found by halving."""
 
     def _inverse(self, reached: Callable[[Array], npt.NDArray[np.bool_]], q: Array, low: float, high: float) -> Array:

@@ -10,11 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from workloads.errors import ParameterError, UnknownNameError
+from workloads.laws.atoms import atoms_of
 from workloads.laws.checks import nonnegative, positive, runtimes
 from workloads.laws.law import Array, DiscreteLaw, Law
 from workloads.laws.truncated import bounded
 
-__all__ = ["GRIDS", "algorithm_1_size", "discretise", "from_samples"]
+__all__ = ["GRIDS", "MOST_CELLS", "algorithm_1_size", "discretise", "from_samples"]
+
+#: More cells than these make no plan visibly better, and take memory and time.
+MOST_CELLS = 100_000
 
 
 def _equal_time(law: Law, steps: Array) -> Array:
@@ -45,10 +49,11 @@ def discretise(law: Law, n: int, grid: str = "cubic") -> DiscreteLaw:
         A law; an infinite support is bounded first (:func:`workloads.laws.truncated.bounded`). A discrete law is its
         own grid and comes back as it is.
     n
-        Number of cells, >= 1.
+        Number of cells, 1 to 100,000.
     grid
         ``"equal-time"``: v_i = a + (b - a) i/n, the one that Theorem 3 of [R] covers; ``"equal-probability"``:
-        v_i = Q(i/n); ``"cubic"``: v_i = a + (b - a) (i/n)^3.
+        v_i = Q(i/n); ``"cubic"``: v_i = a + (b - a) (i/n)^3. Atoms of the law
+        (:func:`workloads.laws.atoms.atoms_of`) are values of every grid.
 
     Returns
     -------
@@ -58,7 +63,7 @@ def discretise(law: Law, n: int, grid: str = "cubic") -> DiscreteLaw:
     Raises
     ------
     ParameterError
-        If n is no number >= 1, or the law gives no probabilities.
+        If n is no whole number from 1 to 100,000, or the law gives no probabilities.
     UnknownNameError
         If there is no such grid.
 
@@ -70,8 +75,8 @@ def discretise(law: Law, n: int, grid: str = "cubic") -> DiscreteLaw:
     """
     if grid not in GRIDS:
         raise UnknownNameError("grid", grid, GRIDS)
-    if isinstance(n, bool) or not (1 <= n < math.inf) or n != int(n):
-        raise ParameterError("n", "a whole number of cells, 1 or more", n)
+    if isinstance(n, bool) or not (1 <= n <= MOST_CELLS) or n != int(n):
+        raise ParameterError("n", f"a whole number of cells from 1 to {MOST_CELLS:,}", n)
     if isinstance(law, DiscreteLaw):
         return law
     law = bounded(law)
@@ -81,7 +86,11 @@ def discretise(law: Law, n: int, grid: str = "cubic") -> DiscreteLaw:
         raise ParameterError("law", "one with finite quantiles", law.name)
     # A law with atoms has equal quantiles; the last end is b whatever rounding did before it.
     ends = np.unique(np.minimum(ends, law.upper))
-    if not (law.lower > 0.0 and law.cdf(law.lower) > 0.0):
+    atoms = atoms_of(law)
+    if atoms.size:
+        ends = np.union1d(ends, atoms[(atoms > law.lower) & (atoms < law.upper)])
+    # A support without a width is one runtime.
+    if ends.size > 1 and not (law.lower > 0.0 and law.cdf(law.lower) > 0.0):
         # An atom at a > 0 is a value of its own; one at 0, which is no reservation, belongs to the first cell.
         ends = ends[1:]
     probabilities = _cell_probabilities(law, ends)

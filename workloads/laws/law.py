@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ import numpy.typing as npt
 from workloads.errors import ParameterError
 from workloads.laws.checks import runtimes
 
-__all__ = ["Array", "ContinuousLaw", "DiscreteLaw", "Law", "mean_of"]
+__all__ = ["Array", "ContinuousLaw", "DiscreteLaw", "Law", "SmoothLaw", "mean_of"]
 
 #: Runtimes, probabilities: numbers in double precision.
 Array: TypeAlias = npt.NDArray[np.float64]
@@ -68,7 +68,7 @@ class ContinuousLaw(ABC):
     """Base of continuous laws: a subclass says what holds inside its support, this class what holds outside.
 
     A subclass gives ``name``, ``lower``, ``upper`` and ``_cdf``, ``_sf``, ``_ppf``, ``_isf``; ``mean`` where a formula
-    exists.
+    exists; ``atoms`` where its distribution function jumps (they are looked for where it does not say).
     """
 
     name: str
@@ -134,6 +134,12 @@ class ContinuousLaw(ABC):
     def sample(self, rng: np.random.Generator, size: int | tuple[int, ...]) -> Array:
         """Independent runtimes, by inversion: equal seeds make comparable samples of different laws."""
         return self.ppf(rng.random(size))
+
+
+class SmoothLaw(ContinuousLaw):
+    """Base of continuous laws whose distribution function does not jump."""
+
+    atoms: ClassVar[tuple[float, ...]] = ()
 
 
 def mean_of(law: Law, deepest: int = 60) -> float:
@@ -233,6 +239,11 @@ class DiscreteLaw:
     def upper(self) -> float:
         """The largest value."""
         return float(self.values[-1])
+
+    @property
+    def atoms(self) -> Array:
+        """The values that have a probability."""
+        return self.values[self.probabilities > 0.0]
 
     @cached_property
     def survival(self) -> Array:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workloads.errors import ParameterError
+from workloads.laws.atoms import atoms_of
 from workloads.laws.law import Array, ContinuousLaw, Law
 
 __all__ = ["Mixture", "mixture"]
@@ -27,6 +28,11 @@ class Mixture(ContinuousLaw):
     name: str
     lower: float
     upper: float
+
+    @property
+    def atoms(self) -> Array:
+        """Those of all parts."""
+        return np.unique(np.concatenate([atoms_of(part) for part in self.parts]))
 
     def _cdf(self, x: Array) -> Array:
         return self._averaged("cdf", x)

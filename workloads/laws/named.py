@@ -10,8 +10,9 @@ from types import MappingProxyType
 import numpy as np
 from scipy import special
 
+from workloads.errors import ParameterError
 from workloads.laws.checks import above, finite, nonnegative, positive
-from workloads.laws.law import Array, ContinuousLaw, Law
+from workloads.laws.law import Array, Law, SmoothLaw
 from workloads.laws.truncated import truncate
 
 __all__ = [
@@ -31,7 +32,7 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class _Weibull(ContinuousLaw):
+class _Weibull(SmoothLaw):
     scale: float
     shape: float
     name: str
@@ -55,7 +56,7 @@ class _Weibull(ContinuousLaw):
 
 
 @dataclass(frozen=True)
-class _Gamma(ContinuousLaw):
+class _Gamma(SmoothLaw):
     shape: float
     scale: float
     name: str = "gamma"
@@ -79,7 +80,7 @@ class _Gamma(ContinuousLaw):
 
 
 @dataclass(frozen=True)
-class _LogNormal(ContinuousLaw):
+class _LogNormal(SmoothLaw):
     mu: float
     sigma: float
     name: str = "lognormal"
@@ -99,11 +100,13 @@ class _LogNormal(ContinuousLaw):
         return np.asarray(np.exp(self.mu - self.sigma * special.ndtri(q)))
 
     def mean(self) -> float:
-        return math.exp(self.mu + self.sigma**2 / 2.0)
+        exponent = self.mu + self.sigma**2 / 2.0
+        # Above 709 no double holds it.
+        return math.exp(exponent) if exponent < 709.0 else math.inf
 
 
 @dataclass(frozen=True)
-class _Pareto(ContinuousLaw):
+class _Pareto(SmoothLaw):
     lower: float
     shape: float
     name: str = "pareto"
@@ -126,7 +129,7 @@ class _Pareto(ContinuousLaw):
 
 
 @dataclass(frozen=True)
-class _Normal(ContinuousLaw):
+class _Normal(SmoothLaw):
     location: float
     scale: float
     name: str = "normal"
@@ -150,7 +153,7 @@ class _Normal(ContinuousLaw):
 
 
 @dataclass(frozen=True)
-class _Uniform(ContinuousLaw):
+class _Uniform(SmoothLaw):
     lower: float
     upper: float
     name: str = "uniform"
@@ -172,7 +175,7 @@ class _Uniform(ContinuousLaw):
 
 
 @dataclass(frozen=True)
-class _Beta(ContinuousLaw):
+class _Beta(SmoothLaw):
     shape: float
     shape2: float
     upper: float
@@ -228,7 +231,10 @@ def lognormal_of(mean: float, std: float) -> Law:
     (2.7217, 0.8035)
     """
     mean, std = positive("mean", mean), positive("std", std)
-    variance = math.log1p((std / mean) ** 2)
+    ratio = std / mean
+    if not 0.0 < ratio < 1e100:
+        raise ParameterError("std", "within a factor of 1e100 of the mean", std)
+    variance = math.log1p(ratio**2)
     return lognormal(math.log(mean) - variance / 2.0, math.sqrt(variance))
 
 

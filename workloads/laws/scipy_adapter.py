@@ -23,21 +23,33 @@ class ScipyLaw:
     upper: float
     name: str
 
+    @property
+    def atoms(self) -> tuple[float, ...] | None:
+        """None of a continuous distribution; those of another one are looked for."""
+        return () if hasattr(getattr(self.frozen, "dist", None), "pdf") else None
+
     def cdf(self, x: npt.ArrayLike, /) -> Array:
         """P(X <= x)."""
-        return np.asarray(self.frozen.cdf(x), dtype=float)[()]
+        return self._quietly(self.frozen.cdf, x)
 
     def sf(self, x: npt.ArrayLike, /) -> Array:
         """P(X > x)."""
-        return np.asarray(self.frozen.sf(x), dtype=float)[()]
+        return self._quietly(self.frozen.sf, x)
 
     def ppf(self, q: npt.ArrayLike, /) -> Array:
         """The quantile of q."""
-        return np.asarray(self.frozen.ppf(q), dtype=float)[()]
+        return self._quietly(self.frozen.ppf, q)
 
     def isf(self, q: npt.ArrayLike, /) -> Array:
         """The x with P(X > x) = q."""
-        return np.asarray(self.frozen.isf(q), dtype=float)[()]
+        return self._quietly(self.frozen.isf, q)
+
+    @staticmethod
+    def _quietly(method: Any, at: npt.ArrayLike) -> Array:
+        # Far from where a distribution lives scipy's formulas overflow, and give the right limit.
+        with np.errstate(all="ignore"):
+            value: Array = np.asarray(method(at), dtype=float)[()]
+        return value
 
     def mean(self) -> float:
         """E[X], as scipy has it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from workloads.errors import ParameterError
+from workloads.laws.atoms import atoms_of
 from workloads.laws.checks import nonnegative
 from workloads.laws.law import Array, ContinuousLaw, DiscreteLaw, Law
 
@@ -20,6 +21,11 @@ class Shifted(ContinuousLaw):
     name: str
     lower: float
     upper: float
+
+    @property
+    def atoms(self) -> Array:
+        """Those of the law, shifted."""
+        return atoms_of(self.law) + self.location
 
     def _cdf(self, x: Array) -> Array:
         return self.law.cdf(x - self.location)

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from workloads.errors import ParameterError
+from workloads.laws.atoms import atoms_of
 from workloads.laws.law import Array, ContinuousLaw, DiscreteLaw, Law, mean_of
 
 __all__ = ["TAIL", "Truncated", "bounded", "truncate"]
@@ -53,6 +54,12 @@ class Truncated(ContinuousLaw):
         below_lower, above_lower, below_upper, above_upper = self._ends_of_law
         # Of two differences the one of smaller numbers has the smaller error.
         return below_upper - below_lower if below_upper < above_lower else above_lower - above_upper
+
+    @property
+    def atoms(self) -> Array:
+        """Those of the law within the bounds."""
+        found = atoms_of(self.law)
+        return found[(found > self.lower) & (found <= self.upper)]
 
     def _cdf(self, x: Array) -> Array:
         below_lower, above_lower, _, _ = self._ends_of_law
