@@ -17,6 +17,8 @@ from experiments import cli
 from experiments.figures.plans import plot_plan
 from experiments.planning import LAWS, law_of, read_runs, unit_of
 from experiments.planreport import clock, plan_table
+from policies.planning.costs import CostModel
+from tests.plan_fuzz import command_line, fault
 from workloads.errors import InputError
 from workloads.fits import selection
 
@@ -317,3 +319,29 @@ def test_wrong_runs_are_one_sentence(runs: Path, tmp_path: Path, capsys: pytest.
     empty.write_text("")
     assert "is empty" in refused(capsys, "--runs", str(empty), "--json", str(tmp_path / "x.json"))
     assert not (tmp_path / "x.json").exists()
+
+
+def test_random_command_lines_give_a_plan_or_a_sentence(tmp_path: Path) -> None:
+    found = {}
+    for number in range(150):
+        words = command_line(np.random.default_rng([0, number]), tmp_path)
+        found[" ".join(words)] = fault(words)
+    assert not {words: why for words, why in found.items() if why}
+
+
+def test_a_fault_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert fault(["exponential", "--mean", "1h", "--n", "9"]) is None
+    assert fault(["exponential", "--mean", "nan"]) is None
+    monkeypatch.setattr(CostModel, "price", lambda *_: 1 / 0)
+    assert "ZeroDivisionError" in str(
+        fault(["exponential", "--mean", "1h", "--n", "9", "--strategy", "masi", "--compare"])
+    )
+
+
+def test_a_grid_that_grew_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    words = "pareto --min 1h --shape 1.3 --checkpoint 6m --restart 6m --strategy all-ckpt"
+    told = plan(capsys, words)
+    assert told["growth"]["settled"] is True
+    assert cli.main(["plan", *words.split()]) == 0
+    assert f"The grid of 500 cells was used up and grew to {told['growth']['cells']:,}" in capsys.readouterr().out
+    assert "growth" not in plan(capsys, f"{words} --n 500")

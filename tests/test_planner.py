@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from policies.planning import kernel
 from policies.planning.costs import CostModel, Table
@@ -23,14 +24,21 @@ from workloads.errors import InputError, ParameterError, UnknownNameError
 from workloads.laws import (
     TABLE_1,
     DiscreteLaw,
+    Law,
     bounded,
     discretise,
     exponential,
+    from_scipy,
     lognormal,
+    lognormal_of,
     pareto,
     truncate,
     uniform,
+    weibull,
 )
+from workloads.laws.atoms import atoms_of
+from workloads.laws.mixture import mixture
+from workloads.laws.shifted import shifted
 from workloads.streams import stream
 
 ROOT = Path(__file__).parent.parent
@@ -408,3 +416,90 @@ def test_a_million_jobs_pay_what_is_expected(strategy: str, name: str) -> None:
     paid = _runs(plan, law.sample(rng, 1_000_000))
     error = paid.std() / 1000
     assert abs(paid.mean() - plan.expected_cost(law)) <= 3 * error
+
+
+# -- grids that grow, atoms, and bounds ------------------------------------------------------------------------
+
+
+def test_a_grid_that_is_used_up_grows_until_the_cost_settles() -> None:
+    costs = CostModel(checkpoint=0.1, restart=0.1)
+    law = bounded(pareto(1.0, 1.1))
+    plan, cut = all_checkpoint(law, costs), all_checkpoint(law, costs, n=500)
+    assert len(cut) > 450
+    assert cut.growth is None
+    assert plan.growth is not None
+    assert (plan.growth.first, plan.growth.settled) == (500, True)
+    assert f"grew to {plan.growth.cells:,}" in plan.growth.told()
+    # Converged: many more cells, of which the default says nothing.
+    best = all_checkpoint(law, costs, n=32_000).expected_cost(law)
+    assert cut.expected_cost(law) > 1.02 * best
+    assert plan.expected_cost(law) < 1.001 * best
+    assert ReservationPlan.from_json(plan.to_json()) == plan
+    # A usual law leaves cells over; where neither a reservation nor a checkpoint costs anything none is ever enough.
+    for other, prices in ((exponential(1.0), costs), (uniform(1.0, 2.0), CostModel())):
+        assert optimal(other, prices).growth is None
+        assert optimal(other, prices) == optimal(other, prices, n=500)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("law", [pareto(1.0, 1.1), pareto(1.0, 1.05), lognormal(0.0, 3.0), weibull(1.0, 0.2)])
+def test_heavy_tails_are_within_a_thousandth_of_converged(law: Law) -> None:
+    costs = CostModel(checkpoint=0.1, restart=0.1)
+    cut = bounded(law)
+    assert optimal(cut, costs).expected_cost(cut) < 1.001 * optimal(cut, costs, n=16_000).expected_cost(cut)
+
+
+class Undeclared:
+    """A mixed law of a stranger, which says nothing of its atoms."""
+
+    name, lower, upper = "mixed", 1.0, 21.0
+
+    def __init__(self) -> None:
+        self.law = mixture([uniform(1.0, 21.0), DiscreteLaw([5.03], [1.0])])
+        self.cdf, self.sf, self.ppf, self.isf = self.law.cdf, self.law.sf, self.law.ppf, self.law.isf
+        self.mean, self.sample = self.law.mean, self.law.sample
+
+
+@pytest.mark.parametrize("grid", ["cubic", "equal-time", "equal-probability"])
+def test_atoms_are_on_every_grid(grid: str) -> None:
+    mixed = mixture([uniform(1.0, 21.0), DiscreteLaw([3.0, 7.77, 21.0], [0.5, 0.25, 0.25])], [0.4, 0.6])
+    for law, atoms in (
+        (mixed, [3.0, 7.77, 21.0]),
+        (truncate(mixed, upper=9.0), [3.0, 7.77]),
+        (shifted(mixed, 2.0), [5.0, 9.77, 23.0]),
+        (Undeclared(), [5.03]),
+        (from_scipy(stats.randint(1, 4)), [1.0, 2.0, 3.0]),
+    ):
+        np.testing.assert_allclose(atoms_of(law), atoms, rtol=1e-12)
+        cut = discretise(law, 13, grid)
+        for atom in atoms:
+            near = cut.values[np.argmin(np.abs(cut.values - atom))]
+            assert atom <= near <= atom * (1 + 1e-12)
+            assert cut.sf(near) == pytest.approx(float(law.sf(near)), abs=1e-12)
+    assert not atoms_of(from_scipy(stats.expon())).size
+
+
+def test_a_support_without_a_width_is_one_runtime() -> None:
+    for law in (uniform(1.0, np.nextafter(1.0, 2.0)), uniform(5e-324, 1e-323)):
+        assert len(discretise(law, 500)) <= 2
+        assert optimal(law, CostModel()).milestones[-1] == law.upper
+
+
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        (lambda: optimal(exponential(1.0), CostModel(), n=10**8), "n must be a whole number of cells from 1 to 20,000"),
+        (lambda: no_checkpoint(exponential(1.0), CostModel(), n=10**8), "n must be a whole number .* to 100,000"),
+        (lambda: optimal(uniform(1.0, 9.0), CostModel(gamma=1.0), epsilon=1e-9), "epsilon must be at least 0.0012"),
+        (lambda: optimal(np.arange(1.0, 60_002.0), CostModel()), "different runtimes must be at most 50,000"),
+        (lambda: STRATEGIES["masi"]([1.0, 9.0], CostModel(), factor=1.0 + 1e-9), "extension must be large enough"),
+        (
+            lambda: STRATEGIES["no-ckpt-periodic"](uniform(1.0, 9.0), CostModel(), tau=10**30),
+            "tau must be .* <= 100,000",
+        ),
+        (lambda: lognormal_of(1e-300, 1e300), "std must be within a factor of 1e"),
+    ],
+)
+def test_what_is_too_much_is_said(make: Callable[[], object], told: str) -> None:
+    with pytest.raises(ParameterError, match=told):
+        make()

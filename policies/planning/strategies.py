@@ -113,7 +113,7 @@ def _cheapest(
         return plan, len(law)
 
     whole = as_law(law_or_runs)
-    if isinstance(whole, DiscreteLaw) or not n is grid is epsilon is None:
+    if isinstance(whole, DiscreteLaw) or (n, grid, epsilon) != (None, None, None):
         return planned(n)[0]
     plan, growth = grown(planned, whole, costs, SIZE)
     return plan if growth is None else replace(plan, growth=growth)
