@@ -164,6 +164,9 @@ def test_algorithm_1_is_offered_where_it_ends(capsys: pytest.CaptureFixture[str]
         ("exponential --mean 1h --restart soon", "--restart must be"),
         ("exponential --mean 1h --alpha 0", "--alpha must be"),
         ("exponential --mean 1h --alpha 1e308", "--alpha must be"),
+        ("uniform --min 0 --max 1e-200 --alpha 1e-200", "too small for a number"),
+        ("exponential --mean 1h --n 100000000", "n must be a whole number of cells from 1 to 20,000"),
+        ("uniform --min 1h --max 9h --gamma 1m --epsilon 1e-9", "epsilon must be at least"),
         ("exponential --mean 1h --beta -1", "--beta must be"),
         ("exponential --mean 1h --gamma inf", "--gamma must be"),
         ("expo --mean 1h", "unknown law 'expo': did you mean exponential"),
@@ -323,7 +326,7 @@ def test_wrong_runs_are_one_sentence(runs: Path, tmp_path: Path, capsys: pytest.
 
 def test_random_command_lines_give_a_plan_or_a_sentence(tmp_path: Path) -> None:
     found = {}
-    for number in range(150):
+    for number in range(100):
         words = command_line(np.random.default_rng([0, number]), tmp_path)
         found[" ".join(words)] = fault(words)
     assert not {words: why for words, why in found.items() if why}

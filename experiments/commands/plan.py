@@ -92,6 +92,10 @@ def main(arguments: argparse.Namespace) -> None:
     told = document(plan, law)
     if not math.isfinite(told["expected_cost"]):
         raise InputError("the expected cost of this plan is too large for a number: the costs must be smaller")
+    if not told["omniscient_cost"] > 0:
+        raise InputError(
+            "the expected cost of a known runtime is too small for a number: runtimes or costs must be larger"
+        )
     compared = [comparison_row(other, law, runs) for other in planning.compare(plan)] if arguments.compare else []
     if arguments.plot:
         # Drawn before anything is written, so that a failure leaves nothing behind.
