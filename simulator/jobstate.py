@@ -134,7 +134,8 @@ class FixedJob(JobState):
         self.walltime = to_ticks(walltime)
         self.interval = self.cost = self.period = self.dumps = 0
         if not baseline and kind is JobType.RIGID:
-            self.setup = to_ticks(job.setup)
+            # The two are rounded apart.
+            self.setup = min(to_ticks(job.setup), total)
             if job.checkpoint_interval is not None:
                 self.interval = to_ticks(job.checkpoint_interval)
                 self.cost = to_ticks(job.checkpoint_cost)
@@ -165,7 +166,7 @@ class MalleableJob(JobState):
         total = to_ticks(job.runtime)
         super().__init__(job, JobType.MALLEABLE, row, rank, origin, total)
         self.min_nodes = job.min_nodes if job.min_nodes is not None else job.nodes
-        self.setup = to_ticks(job.setup)
+        self.setup = min(to_ticks(job.setup), total)
         self.work = (total - self.setup) * job.nodes
         self.work_limit = (to_ticks(job.walltime) - self.setup) * job.nodes
         self.walltime = self.limit(self.nodes)

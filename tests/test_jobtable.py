@@ -161,8 +161,14 @@ GOOD = "1,rigid,0,4,,10,20,0,,,,,0"
         ("2,rigid,0,0,,10,20,0,,,,,0", "nodes of job 2 must be at least 1, not 0"),
         ("2,rigid,0,65,,10,20,0,,,,,0", "nodes of job 2 must be at most the 64 nodes of the machine, not 65"),
         ("2,rigid,0,4,,,20,0,,,,,0", "runtime must be a finite number, not ''"),
-        ("2,rigid,0,4,,0,20,0,,,,,0", "runtime of job 2 must be a positive finite number of seconds, not 0.0"),
-        ("2,rigid,0,4,,10,0,0,,,,,0", "walltime of job 2 must be a positive finite number of seconds, not 0.0"),
+        (
+            "2,rigid,0,4,,0,20,0,,,,,0",
+            "runtime of job 2 must be a finite number of seconds, at least 0.000001, not 0.0",
+        ),
+        (
+            "2,rigid,0,4,,10,0,0,,,,,0",
+            "walltime of job 2 must be a finite number of seconds, at least 0.000001, not 0.0",
+        ),
         ("2,rigid,0,4,,21,20,0,,,,,0", "runtime of job 2 must be at most its walltime of 20.0 s, not 21.0"),
         ("2,rigid,0,4,,10,20,-1,,,,,0", "setup of job 2 must be a finite number of seconds >= 0, not -1.0"),
         ("2,rigid,0,4,,10,20,11,,,,,0", "setup of job 2 must be at most its runtime of 10.0 s, not 11.0"),
@@ -181,7 +187,7 @@ GOOD = "1,rigid,0,4,,10,20,0,,,,,0"
         ),
         (
             "2,rigid,0,4,,10,20,0,0,,,,0",
-            "checkpoint_interval of job 2 must be a positive finite number of seconds, or missing, not 0.0",
+            "checkpoint_interval of job 2 must be a finite number of seconds, at least 0.000001, or missing, not 0.0",
         ),
         ("2,rigid,,4,,10,20,0,,,,,0", "submit of job 2 must be a finite number of seconds >= 0, not missing"),
         ("2,on-demand,,4,,10,20,0,,,,,0", "submit of job 2 must be a finite number of seconds >= 0, not missing"),
@@ -213,14 +219,18 @@ def test_a_row_that_breaks_a_law_is_one_sentence_with_its_place(row, sentence):
     ("changes", "sentence"),
     [
         ({"checkpoint_cost": -1.0}, "checkpoint_cost of job 1 must be a finite number of seconds >= 0, not -1.0"),
-        ({"runtime": float("nan")}, "runtime of job 1 must be a positive finite number of seconds, not nan"),
+        (
+            {"checkpoint_interval": 4e-7},
+            "checkpoint_interval of job 1 must be a finite number of seconds, at least 0.000001",
+        ),
+        ({"runtime": float("nan")}, "runtime of job 1 must be a finite number of seconds, at least 0.000001, not nan"),
         (
             {"trace_walltime": 0.0},
-            "trace_walltime of job 1 must be a positive finite number of seconds, or missing, not 0.0",
+            "trace_walltime of job 1 must be a finite number of seconds, at least 0.000001, or missing, not 0.0",
         ),
         (
             {"trace_runtime": 0.0},
-            "trace_runtime of job 1 must be a positive finite number of seconds, or missing, not 0.0",
+            "trace_runtime of job 1 must be a finite number of seconds, at least 0.000001, or missing, not 0.0",
         ),
         (
             {"trace_runtime": 7201.0},

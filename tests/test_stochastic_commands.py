@@ -102,8 +102,14 @@ WRONG_ROWS: list[tuple[dict[str, str], str]] = [
     ({**GOOD, "restart_cost": "soon"}, "restart_cost must be a"),
     ({**GOOD, "checkpoint_cost": "-2"}, "checkpoint_cost of job 7 must be a finite number of seconds >= 0"),
     ({**GOOD, "checkpoint_interval": "9"}, "checkpoint_interval of job 7 must be missing for a job that is not rigid"),
-    ({**GOOD, "true_runtime": "0"}, "true_runtime of job 7 must be a positive finite number of seconds, or missing"),
-    ({**GOOD, "true_runtime": "-3"}, "true_runtime of job 7 must be a positive finite number of seconds, or missing"),
+    (
+        {**GOOD, "true_runtime": "0"},
+        "true_runtime of job 7 must be a finite number of seconds, at least 0.000001, or missing",
+    ),
+    (
+        {**GOOD, "true_runtime": "-3"},
+        "true_runtime of job 7 must be a finite number of seconds, at least 0.000001, or missing",
+    ),
     ({**GOOD, "true_runtime": "nan"}, "true_runtime must be a finite number, not 'nan'"),
     ({**GOOD, "memory_profile": "10"}, "memory_profile of job 7 must be SECONDS:GB for each task"),
     ({**GOOD, "memory_profile": "10:-1"}, "memory_profile of job 7 must be SECONDS:GB for each task"),

@@ -20,8 +20,12 @@ __all__ = ["Fault", "check_jobs", "first_fault"]
 
 #: Times within a tick of the simulated clock are equal [s]; the margin covers the rounding of large floats.
 _TICK = 1.5e-6
+#: Durations up to here are no time at all on the simulated clock [s].
+_NOTHING = 0.5e-6
 
 #: What only stochastic jobs have.
+#: What such a field must be.
+_DURATION = "a finite number of seconds, at least 0.000001"
 _OF_STOCHASTIC = ("application", "true_runtime", "plan", "restart_cost", "memory_profile")
 
 
@@ -125,10 +129,10 @@ def _broken_law(job: Job, most: float) -> tuple[str, str] | None:
         return "nodes", "at least 1"
     if size > most:
         return "nodes", f"at most the {most:,} nodes of the machine"
-    if not 0 < walltime < math.inf:
-        return "walltime", "a positive finite number of seconds"
-    if not 0 < runtime < math.inf:
-        return "runtime", "a positive finite number of seconds"
+    if not _NOTHING < walltime < math.inf:
+        return "walltime", _DURATION
+    if not _NOTHING < runtime < math.inf:
+        return "runtime", _DURATION
     if runtime > walltime + _TICK:
         return "runtime", f"at most its walltime of {walltime} s"
     if not 0 <= job.setup < math.inf:
@@ -152,8 +156,8 @@ def _broken_law(job: Job, most: float) -> tuple[str, str] | None:
     if job.checkpoint_interval is not None:
         if kind is not JobType.RIGID:
             return "checkpoint_interval", "missing for a job that is not rigid"
-        if not 0 < job.checkpoint_interval < math.inf:
-            return "checkpoint_interval", "a positive finite number of seconds, or missing"
+        if not _NOTHING < job.checkpoint_interval < math.inf:
+            return "checkpoint_interval", f"{_DURATION}, or missing"
     if kind is JobType.STOCHASTIC:
         broken = _broken_stochastic(job)
         if broken is not None:
@@ -178,8 +182,8 @@ def _broken_stochastic(job: Job) -> tuple[str, str] | None:
         return "setup", "0 for a stochastic job, which has restarts instead"
     if not 0 <= job.restart_cost < math.inf:
         return "restart_cost", "a finite number of seconds >= 0"
-    if job.true_runtime is not None and not 0 < job.true_runtime < math.inf:
-        return "true_runtime", "a positive finite number of seconds, or missing"
+    if job.true_runtime is not None and not _NOTHING < job.true_runtime < math.inf:
+        return "true_runtime", f"{_DURATION}, or missing"
     if job.memory_profile:
         try:
             total = sum(seconds for seconds, _ in memory_profile(job.memory_profile))
@@ -194,11 +198,11 @@ def _broken_stochastic(job: Job) -> tuple[str, str] | None:
 
 def _broken_trace_times(job: Job) -> tuple[str, str] | None:
     walltime = job.walltime if job.trace_walltime is None else job.trace_walltime
-    if not 0 < walltime < math.inf:
-        return "trace_walltime", "a positive finite number of seconds, or missing"
+    if not _NOTHING < walltime < math.inf:
+        return "trace_walltime", f"{_DURATION}, or missing"
     runtime = job.runtime if job.trace_runtime is None else job.trace_runtime
-    if not 0 < runtime < math.inf:
-        return "trace_runtime", "a positive finite number of seconds, or missing"
+    if not _NOTHING < runtime < math.inf:
+        return "trace_runtime", f"{_DURATION}, or missing"
     if runtime > walltime + _TICK:
         if job.trace_runtime is None:
             return "trace_walltime", f"at least the trace's runtime of {runtime} s"
