@@ -17,6 +17,7 @@ import numpy.typing as npt
 from experiments.recording import Recording
 from experiments.windows import opened
 from policies.mechanism import BASELINE
+from simulator.integrals import integral
 from simulator.jobstate import FixedJob, JobState, MalleableJob
 from simulator.kinds import job_state
 from simulator.records import Accounting, Records
@@ -195,7 +196,7 @@ class UseOfTime(NamedTuple):
     def node_ticks(self) -> dict[str, int]:
         """Integrals over all of the time."""
         spans = np.diff(self.times)
-        return {use: int(np.dot(level, spans)) for use, level in self.nodes.items()}
+        return {use: integral(level, spans) for use, level in self.nodes.items()}
 
 
 def use_of_time(result: Recording | Records) -> UseOfTime:

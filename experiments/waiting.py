@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from heapq import heappop, heappush
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from workloads.job import JobType
 __all__ = ["Stay", "heads", "levels", "stays"]
 
 Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 
 
 class Stay(NamedTuple):
@@ -121,26 +123,30 @@ def _compute_done(recording: Recording) -> dict[tuple[int, int], int]:
     return found
 
 
-def levels(found: Sequence[Stay]) -> tuple[Ints, Ints, Ints, Ints]:
+def levels(found: Sequence[Stay]) -> tuple[Ints, Ints, Ints, Floats]:
     """Waiting jobs, nodes, and node-ticks over time.
 
     Returns
     -------
     times, jobs, nodes, node_ticks : ndarray
-        Each value holds from its time to the next; shape (n,), the last values are 0.
+        Each value holds from its time to the next; shape (n,), the last values are 0. Node-ticks, which may need more
+        than 64 bits, are summed exactly and then rounded to floats.
     """
     if not found:
         nothing = np.zeros(1, np.int64)
-        return nothing, nothing, nothing, nothing
+        return nothing, nothing, nothing, nothing.astype(np.float64)
     start, end = (np.array([getattr(stay, name) for stay in found], np.int64) for name in ("start", "end"))
     times = np.unique(np.concatenate((start, end)))
+    places = [np.searchsorted(times, ends).tolist() for ends in (start, end)]
     courses = []
     for weights in ([1] * len(found), [stay.nodes for stay in found], [stay.node_ticks for stay in found]):
-        steps = np.zeros(len(times), np.int64)
-        np.add.at(steps, np.searchsorted(times, start), np.array(weights, np.int64))
-        np.subtract.at(steps, np.searchsorted(times, end), np.array(weights, np.int64))
-        courses.append(np.cumsum(steps))
-    return times, courses[0], courses[1], courses[2]
+        steps = [0] * len(times)
+        for begins, ends, weight in zip(*places, weights, strict=True):
+            steps[begins] += weight
+            steps[ends] -= weight
+        courses.append(list(accumulate(steps)))
+    jobs, nodes, work = courses
+    return times, np.array(jobs, np.int64), np.array(nodes, np.int64), np.array(work, np.float64)
 
 
 def heads(found: Sequence[Stay]) -> Iterator[tuple[int, int, Stay]]:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from simulator.integrals import integral
 from simulator.records import JobRecord, Records
 from simulator.reservations import summarize_stochastic
 from workloads.errors import InputError, ParameterError
@@ -302,7 +303,7 @@ def _availability(result: Records, window: Window, utilization: float) -> dict[s
         return dict.fromkeys(OUTAGE_COLUMNS, math.nan)
     times = [*(time for time, _ in result.down), closes]
     spans = np.diff(np.clip(np.array(times, dtype=np.int64), opens, closes))
-    down = int(np.dot(np.array([nodes for _, nodes in result.down], dtype=np.int64), spans))
+    down = integral(np.array([nodes for _, nodes in result.down], dtype=np.int64), spans)
     total = result.nodes * (closes - opens)
     return {
         "down_node_hours": down / _HOUR,
@@ -319,6 +320,6 @@ def _machine(result: Records, window: Window) -> tuple[float, int, int]:
     times = np.array([sample[0] for sample in result.samples], dtype=np.int64)
     busy = np.array([sample[1] for sample in result.samples[:-1]], dtype=np.int64)
     spans = np.diff(np.clip(times, opens, closes))
-    occupied = int(np.dot(busy, spans))
+    occupied = integral(busy, spans)
     lost = sum(node_ticks for time, node_ticks in result.losses if opens <= time <= closes)
     return (occupied - lost) / (result.nodes * (closes - opens)), lost, elapsed

@@ -160,6 +160,8 @@ class Records:
         When a replay with a starting state began, in ticks of the table's clock; None: at the first submit.
     withdrawn
         Node-ticks of the runs that their users ended; None: the table withdraws no job.
+    malleable_setup
+        Node-ticks of the setups of malleable jobs that completed, at the sizes that they had then.
     """
 
     mechanism: str
@@ -188,6 +190,7 @@ class Records:
     decisions: Sequence[Decision] | None = None
     begin: int | None = None
     withdrawn: int | None = None
+    malleable_setup: int = 0
 
     @property
     def opened(self) -> int | None:

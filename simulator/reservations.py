@@ -10,10 +10,12 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from policies.mechanism import BASELINE
 from simulator.records import JobRecord, Records, StochasticRecord
 from simulator.stochastic import ReservationRecord
 from simulator.truth import CANCELLED, COMPLETED, OVER_MEMORY, PREEMPTED, SAVED
-from workloads.units import SECOND
+from workloads.job import JobType
+from workloads.units import SECOND, to_ticks
 
 __all__ = [
     "JOB_COLUMNS",
@@ -170,7 +172,8 @@ def _price(course: StochasticRecord, item: ReservationRecord) -> float:
 
 def _memory(items: Sequence[ReservationRecord]) -> float | None:
     """Memory asked for, weighted by the length of the reservations ("Profiles of upcoming HPC Applications", 4.2.2)."""
-    asked = [(item.memory, item.length) for item in items if item.memory is not None]
+    # A plan in fractions of a tick may ask for no time at all.
+    asked = [(item.memory, max(1, item.length)) for item in items if item.memory is not None]
     return sum(memory * length for memory, length in asked) / sum(length for _, length in asked) if asked else None
 
 
@@ -191,14 +194,18 @@ def _planned_costs(courses: Sequence[StochasticRecord]) -> list[float]:
 def work_utilization(result: Records) -> float:
     """True runtimes times nodes of all jobs, over N times the time from the first submit to the last completion.
 
-    Of a job that was withdrawn nothing counts, of one that ran already what was left to do.
+    The setup of a malleable job takes its time at any size, and counts with the nodes that the job had in it. Of a job
+    that was withdrawn nothing counts, of one that ran already what was left to do.
     """
     came = [record for record in result.records if record.end is not None and record.submit is not None]
     opened = result.opened or 0
+    malleable = result.table if result.mechanism != BASELINE else ()
+    setups = {job.job_id: to_ticks(job.setup) for job in malleable if job.type is JobType.MALLEABLE}
     elapsed = max(record.end or 0 for record in came) - opened
-    work = sum(
-        record.nodes * (record.runtime - max(0, opened - (opened if record.start is None else record.start)))
-        for record in came
-        if record.status != "cancelled"
-    )
+    work = result.malleable_setup
+    for record in came:
+        if record.status != "cancelled":
+            setup = setups.get(record.job_id, 0)
+            before = max(0, opened - record.start - setup) if record.start is not None else 0
+            work += record.nodes * (record.runtime - setup - before)
     return work / (result.nodes * elapsed) if elapsed else math.nan

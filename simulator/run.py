@@ -129,6 +129,7 @@ class MalleableRun(Run):
     def complete(self, usage: Usage) -> bool:
         self.settle(self.end)
         usage.setup += self._in_setup
+        usage.malleable_setup += self._in_setup
         usage.compute += self._in_work
         return True
 

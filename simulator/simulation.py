@@ -173,6 +173,7 @@ def _simulated(
         decisions=decisions.entries if decisions.enabled else None,
         begin=None if state is None else state.begin + origin,
         withdrawn=engine.withdrawn,
+        malleable_setup=engine.system.usage.malleable_setup,
     )
 
 

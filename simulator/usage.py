@@ -16,12 +16,15 @@ class Usage:
         (time, node-ticks) of each loss, warnings included.
     withdrawn
         Node-ticks of the runs that their users ended, which the others count as what they were.
+    malleable_setup
+        That part of ``setup`` which completed runs of malleable jobs took, at whatever size.
     """
 
-    __slots__ = ("checkpoint", "compute", "losses", "lost", "setup", "warning", "withdrawn")
+    __slots__ = ("checkpoint", "compute", "losses", "lost", "malleable_setup", "setup", "warning", "withdrawn")
 
     def __init__(self) -> None:
         self.compute = self.setup = self.checkpoint = self.lost = self.warning = self.withdrawn = 0
+        self.malleable_setup = 0
         self.losses: list[tuple[int, int]] = []
 
     def lose(self, job: JobState, node_ticks: int, now: int) -> None:

@@ -19,6 +19,7 @@ from experiments.figures.timeaxis import TimeAxis
 from experiments.phases import use_of_time
 from experiments.recording import Recording
 from experiments.windows import Window, opened
+from simulator.integrals import integral
 from simulator.records import Records
 
 if TYPE_CHECKING:
@@ -66,8 +67,8 @@ def plot_use(result: Recording | Records, window: Window | None = None) -> Figur
         for name, level in use.nodes.items()
     }
     spans = np.diff(np.clip(times, axis.opens, axis.closes))
-    whole = float(recording.nodes * spans.sum())
-    shares = {name: 100.0 * float(np.dot(level, spans)) / whole if whole else 0.0 for name, level in use.nodes.items()}
+    whole = recording.nodes * int(spans.sum())
+    shares = {name: 100.0 * integral(level, spans) / whole if whole else 0.0 for name, level in use.nodes.items()}
     shown = [name for name in use.nodes if shares[name] > 0]
 
     figure = new_figure(PAGE, 4.0)

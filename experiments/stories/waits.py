@@ -13,6 +13,7 @@ import numpy as np
 
 from experiments.stories.chronicle import Chronicle
 from experiments.stories.lives import Spell
+from simulator.integrals import integral
 
 __all__ = ["Occupants", "Part", "Waits"]
 
@@ -108,16 +109,17 @@ class Waits:
         elapsed = np.concatenate([[0], np.cumsum(full)])
         begins, ends, nodes, places = self._segments
         chosen = np.flatnonzero((begins < last) & (ends > first))
-        share = elapsed[np.clip(ends[chosen], first, last) - first]
-        share -= elapsed[np.clip(begins[chosen], first, last) - first]
-        share *= nodes[chosen]
+        spans = elapsed[np.clip(ends[chosen], first, last) - first]
+        spans -= elapsed[np.clip(begins[chosen], first, last) - first]
         passing = set(spell.passed_by)
         totals: dict[str, dict[int, int]] = {kind: defaultdict(int) for kind in OCCUPANTS}
-        for place, amount in zip(places[chosen].tolist(), share.tolist(), strict=True):
+        # Node-ticks as Python's integers: a year of a large machine is more than 64 bits hold.
+        for place, span, count in zip(places[chosen].tolist(), spans.tolist(), nodes[chosen].tolist(), strict=True):
+            amount = span * count
             if amount:
                 stint = self._chronicle.stints[place]
                 totals[self._kind(spell, place, stint.job_id, place in passing)][stint.job_id] += amount
-        down = int((full * self._down[first:last]).sum())
+        down = integral(self._down[first:last], full)
         idle = self._chronicle.machine * int(full.sum()) - sum(sum(jobs.values()) for jobs in totals.values()) - down
         found = [
             Occupants(kind, sum(jobs.values()), tuple(sorted(jobs, key=lambda job_id: (-jobs[job_id], job_id))))
