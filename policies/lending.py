@@ -32,6 +32,8 @@ def give_back(view: SystemView, loans: Iterable[Loan], nodes: int) -> list[Expan
         resumes at once if what it lent and the free nodes suffice; otherwise it gets nothing.
     """
     actions: list[Expand | Start] = []
+    # What each run has got back already: it may have lent more than once.
+    regained: dict[int, int] = {}
     # (end of the walltime, nodes) of what has been given back: windows count it.
     given: list[tuple[int, int]] = []
     free = view.free
@@ -39,13 +41,14 @@ def give_back(view: SystemView, loans: Iterable[Loan], nodes: int) -> list[Expan
         lent = min(loan.nodes, nodes)
         run, job = loan.shrunk, loan.preempted
         if run is not None:
-            grown = min(lent, run.max_nodes - run.nodes)
+            grown = min(lent, run.max_nodes - run.nodes - regained.get(run.job_id, 0))
             if view.windows:
                 # It will end earlier with them.
                 grown = min(grown, spare(view, run.expected_end, given))
             if grown > 0:
                 given.append((run.expected_end, grown))
                 actions.append(Expand(run.job_id, grown))
+                regained[run.job_id] = regained.get(run.job_id, 0) + grown
                 nodes -= grown
         elif job is not None and lent + free >= job.min_nodes:
             size = min(job.nodes, lent + free)

@@ -7,7 +7,7 @@ is so hit with a probability that is proportional to its nodes, and what was dra
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from operator import attrgetter
 
 from simulator.closures import Booking, Closure
@@ -21,7 +21,7 @@ from workloads.job import JobType
 __all__ = ["gatherings_of", "strike"]
 
 
-def strike(system: System, closure: Closure, set_aside: Sequence[Account]) -> tuple[int, list[Gathering]]:
+def strike(system: System, closure: Closure, booked: Iterable[Booking]) -> tuple[int, list[Gathering]]:
     """Let nodes fail.
 
     Parameters
@@ -30,22 +30,19 @@ def strike(system: System, closure: Closure, set_aside: Sequence[Account]) -> tu
         The machine.
     closure
         The failure; its account gets the nodes. Those that are down already do not fail again.
-    set_aside
-        The accounts of all other outages that go on.
+    booked
+        The advance reservations that go on.
 
     Returns
     -------
     int, list of Gathering
         How many nodes have failed, and the arrived on-demand jobs that now miss some.
     """
-    hits = _hits(system, closure, set_aside)
     short: dict[Gathering, None] = {}
     failed = 0
-    for holder, count in hits:
+    for holder, count in _hits(system, closure, booked):
         if isinstance(holder, Run):
             short.update(dict.fromkeys(_strike_run(system, closure, holder, count)))
-        elif holder.kind == Kind.DOWN:
-            continue
         else:
             before = holder.nodes
             system.cluster.move(holder, closure.account, count, system.now)
@@ -64,30 +61,41 @@ def gatherings_of(system: System) -> list[Gathering]:
     return sorted(found, key=lambda gathering: gathering.job.rank)
 
 
-def _hits(system: System, closure: Closure, set_aside: Sequence[Account]) -> list[tuple[Account, int]]:
-    """Who loses how many nodes."""
-    order: list[Account] = [
-        system.cluster.pool,
-        *system.reservations,
-        *(account for account in set_aside if isinstance(account, Booking)),
-        *gatherings_of(system),
-        *sorted([*system.runs.values(), *system.leaving.values()], key=attrgetter("job.rank")),
-        *(account for account in set_aside if account.kind == Kind.DOWN),
-    ]
-    if sum(account.nodes for account in order) != system.nodes:
-        raise InvariantError(f"{closure.name} finds {sum(account.nodes for account in order)} of {system.nodes} nodes")
-    first = int((closure.outage.place or 0.0) * system.nodes)
+def _hits(system: System, closure: Closure, booked: Iterable[Booking]) -> list[tuple[Account, int]]:
+    """Who loses how many nodes; those that are down already stand last, and lose none."""
+    nodes = system.nodes
+    first = int((closure.outage.place or 0.0) * nodes)
     last = first + closure.outage.nodes
     hits: list[tuple[Account, int]] = []
     at = 0
-    for account in order:
+    for account in _in_order(system, booked):
         end = at + account.nodes
-        # After the last node comes the first.
-        count = sum(max(0, min(end + turn, last) - max(at + turn, first)) for turn in (0, system.nodes))
-        if count:
+        count = min(end, last) - max(at, first)
+        if count > 0:
             hits.append((account, count))
+        # After the last node comes the first.
+        if at < last - nodes:
+            again = min(end, last - nodes) - at
+            if count > 0:
+                hits[-1] = account, count + again
+            else:
+                hits.append((account, again))
         at = end
+        if at >= last:
+            return hits
+    down = system.cluster.totals[Kind.DOWN]
+    if at + down != nodes:
+        raise InvariantError(f"{closure.name} finds {at + down} of {nodes} nodes")
     return hits
+
+
+def _in_order(system: System, booked: Iterable[Booking]) -> Iterator[Account]:
+    """All that have nodes which are not down. Most failures find theirs before the jobs have to be sorted."""
+    yield system.cluster.pool
+    yield from system.reservations
+    yield from booked
+    yield from gatherings_of(system)
+    yield from sorted([*system.runs.values(), *system.leaving.values()], key=attrgetter("job.rank"))
 
 
 def _strike_run(system: System, closure: Closure, run: Run, count: int) -> list[Gathering]:
@@ -131,8 +139,12 @@ def _strike_leaving(system: System, run: Run, count: int, account: Account, caus
     # Those that fail have been under warning until now.
     warned = system.now - (run.end - system.warning)
     system.usage.lose_to_warning(run.job, count * warned, system.now)
-    system.expected.expect(run)
     system.log(system.now, "shrink", run.job_id, before, run.nodes, cause)
+    if run.nodes:
+        system.expected.expect(run)
+    else:
+        # There is nothing left to give up: it need not wait for the end of its warning.
+        system.end_warning(run)
     return short
 
 

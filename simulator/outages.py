@@ -8,7 +8,6 @@ strikes is told by :mod:`simulator.failures`.
 from __future__ import annotations
 
 from bisect import insort
-from itertools import chain
 
 from policies.port import TOLERANCE, Window
 from simulator.closures import Booking, Closure, Closures
@@ -48,9 +47,8 @@ class OutageService:
         self._system = system
         self._on_demand = on_demand
         self._announced: list[Closure] = []
-        # Windows and failures that go on.
+        # Windows that go on.
         self._windows: list[Closure] = []
-        self._failures: list[Closure] = []
         for closure in closures.windows:
             if closure.announced <= closures.begin:
                 self._announced.append(closure)
@@ -82,7 +80,8 @@ class OutageService:
     def end(self, closure: Closure) -> bool:
         """An outage is over, and its nodes are there again."""
         system, account = self._system, closure.account
-        (self._windows if closure.is_window else self._failures).remove(closure)
+        if closure.is_window:
+            self._windows.remove(closure)
         system.expected.forget(closure.release)
         nodes = closure.nodes
         if isinstance(account, Booking):
@@ -118,10 +117,9 @@ class OutageService:
     def _strike(self, closure: Closure) -> None:
         """Nodes fail."""
         system = self._system
-        holders = chain(self._windows, self._failures)
-        closure.wanted, waiting = strike(system, closure, [other.account for other in holders])
+        booked = [other.account for other in self._windows if isinstance(other.account, Booking)]
+        closure.wanted, waiting = strike(system, closure, booked)
         if closure.wanted:
-            self._failures.append(closure)
             self._log(closure, 0)
             # Advance reservations may have lost nodes.
             for other in self._windows:

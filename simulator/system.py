@@ -236,6 +236,11 @@ class System:
         self._timing.vacated(run.job)
         return complete
 
+    def end_warning(self, run: Run) -> None:
+        """A run under warning has no nodes any more, so that its warning is over before its time."""
+        self.vacate(run)
+        self._timing.changed(run)
+
     def lose_to_warning(self, run: Run) -> None:
         """Book the time that a run has been under warning."""
         self.usage.lose_to_warning(run.job, run.nodes * (self.warning - run.end + self.now), self.now)

@@ -312,15 +312,26 @@ def test_the_only_promised_node_fails_and_another_comes_at_once() -> None:
     jobs = [malleable(1, 0, 1, 1000, min_nodes=1), rigid(3, 0, 1, 1000), on_demand(2, 50, 2, 10)]
     # In order: one held node, that of job 1, that of job 3.
     result = simulate(jobs, 3, "N-PAA", outages=[Outage(FAILURE, 100, 5000, 1, place=0.5)])
-    assert told(result, "gather", "shrink", "preempt", "start", "complete")[2:9] == [
+    assert told(result, "gather", "shrink", "preempt", "start", "complete")[2:10] == [
         (50, "gather", 2, 0, 1),
         (100, "shrink", 1, 1, 0),
+        (100, "preempt", 1, 0, 0),
         (100, "preempt", 3, 1, 0),
         (100, "start", 2, 0, 2),
         (110, "complete", 2, 2, 0),
+        (110, "start", 1, 0, 1),
         (110, "start", 3, 0, 1),
-        (170, "preempt", 1, 0, 0),
     ]
+
+
+def test_who_has_no_node_left_under_warning_is_queued_again() -> None:
+    """Job 2 takes one of two nodes under warning until 220; at 150 both fail, and are there again at 160."""
+    jobs = [malleable(1, 0, 2, 1000, min_nodes=2), on_demand(2, 100, 1, 30)]
+    result = simulate(jobs, 2, "N-PAA", outages=[Outage(FAILURE, 150, 160, 2, place=0.0)])
+    assert told(result, "preempt", "requeue", "start")[1:] == [
+        (150, "preempt", 1, 0, 0), (150, "requeue", 1, 0, 0), (160, "start", 2, 0, 1), (190, "start", 1, 0, 2),
+    ]  # fmt: skip
+    assert result.accounting.warning == 2 * 50 * SECOND
 
 
 def test_a_borrowed_node_fails_under_warning() -> None:

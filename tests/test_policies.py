@@ -280,6 +280,11 @@ class TestLending:
             Start(2, 6, "nodes returned", returned=5),
         ]
 
+    def test_who_lent_twice_gets_back_no_more_than_it_can_use(self) -> None:
+        run = Running(1, 4, max_nodes=6)
+        loans = [Loaned(1, 1, shrunk=run), Loaned(1, 3, shrunk=run)]
+        assert give_back(View(0), loans, 4) == [Expand(1, 1), Expand(1, 1)]  # type: ignore[arg-type]
+
     def test_a_malleable_lender_resumes_smaller(self) -> None:
         loans = [Loaned(1, 3, preempted=Waiting(1, 8, type=JobType.MALLEABLE, least=2))]
         assert give_back(View(1), loans, 3) == [Start(1, 4, "nodes returned", returned=3)]  # type: ignore[arg-type]
