@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from workloads.job import Job
 from workloads.outages import Outage, OutageKind, first_outage_fault
 
-__all__ = ["outages_for", "random_outages"]
+__all__ = ["build_outages", "outages_for", "random_outages"]
 
 Pick = Callable[[int, int], int]
 
 
-def _build(pick: Pick, jobs: Sequence[Job], nodes: int, kinds: Sequence[OutageKind]) -> list[Outage]:
+def build_outages(pick: Pick, jobs: Sequence[Job], nodes: int, kinds: Sequence[OutageKind]) -> list[Outage]:
     times = sorted({time for job in jobs for time in (job.submit, job.notice, job.estimated_arrival) if time})
     # Beside the grid of the table also the ends of jobs that run undisturbed, as long as they are.
     times += [job.submit + job.runtime for job in jobs if job.submit is not None]
@@ -56,7 +56,7 @@ def outages_for(
     kinds
         What outages there are, equally likely.
     """
-    return _build(lambda low, high: draw(st.integers(low, high)), jobs, nodes, kinds)
+    return build_outages(lambda low, high: draw(st.integers(low, high)), jobs, nodes, kinds)
 
 
 def random_outages(
@@ -64,4 +64,4 @@ def random_outages(
 ) -> list[Outage]:
     """The same from a seed, for bulk runs."""
     rng = np.random.default_rng([seed, 2])
-    return _build(lambda low, high: int(rng.integers(low, high + 1)), jobs, nodes, kinds)
+    return build_outages(lambda low, high: int(rng.integers(low, high + 1)), jobs, nodes, kinds)

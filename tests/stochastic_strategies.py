@@ -15,7 +15,7 @@ from tests.strategies import HYBRID, Table, job_tables, random_job_table
 from tests.support import stochastic
 from workloads.job import Job, JobType
 
-__all__ = ["ONLY_RIGID", "Mix", "mixes", "plan_of", "random_mix"]
+__all__ = ["ONLY_RIGID", "Mix", "build_mix", "mixes", "plan_of", "random_mix"]
 
 Pick = Callable[[int, int], int]
 
@@ -66,7 +66,7 @@ def plan_of(numbers: Numbers, prices: tuple[float, float, float] = (1.0, 0.0, 0.
     )
 
 
-def _mix(pick: Pick, table: Table) -> Mix:
+def build_mix(pick: Pick, table: Table) -> Mix:
     unit = _UNITS[pick(0, len(_UNITS) - 1)]
     numbers = {f"plan {number}": _numbers(pick, unit) for number in range(pick(1, 3))}
     names = list(numbers)
@@ -100,11 +100,11 @@ def _numbers(pick: Pick, unit: float) -> Numbers:
 def mixes(draw: st.DrawFn, *, max_jobs: int = 12, max_nodes: int = 30, types: tuple[JobType, ...] = HYBRID) -> Mix:
     """Small random tables, some rigid jobs of which are stochastic; parameters as for :func:`job_tables`."""
     table = draw(job_tables(max_jobs=max_jobs, max_nodes=max_nodes, types=types))
-    return _mix(lambda low, high: draw(st.integers(low, high)), table)
+    return build_mix(lambda low, high: draw(st.integers(low, high)), table)
 
 
 def random_mix(seed: int, *, max_jobs: int = 12, max_nodes: int = 30, types: tuple[JobType, ...] = HYBRID) -> Mix:
     """The same from a seed, for bulk runs."""
     rng = np.random.default_rng([seed, 1])
     table = random_job_table(seed, max_jobs=max_jobs, max_nodes=max_nodes, types=types)
-    return _mix(lambda low, high: int(rng.integers(low, high + 1)), table)
+    return build_mix(lambda low, high: int(rng.integers(low, high + 1)), table)

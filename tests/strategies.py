@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from workloads.job import Job, JobType
 
-__all__ = ["HYBRID", "Table", "job_tables", "random_job_table"]
+__all__ = ["HYBRID", "Table", "build_table", "job_tables", "random_job_table"]
 
 #: The types of hybrid-workloads.md.
 HYBRID = (JobType.RIGID, JobType.ON_DEMAND, JobType.MALLEABLE)
@@ -34,7 +34,7 @@ class Table(NamedTuple):
     nodes: int
 
 
-def _build(pick: Pick, max_jobs: int, max_nodes: int, types: tuple[JobType, ...]) -> Table:
+def build_table(pick: Pick, max_jobs: int, max_nodes: int, types: tuple[JobType, ...]) -> Table:
     nodes = pick(2, max_nodes)
     count = pick(1, max_jobs)
     unit = _UNITS[pick(0, len(_UNITS) - 1)]
@@ -137,7 +137,7 @@ def job_tables(
     types
         What types there are, equally likely.
     """
-    return _build(lambda low, high: draw(st.integers(low, high)), max_jobs, max_nodes, types)
+    return build_table(lambda low, high: draw(st.integers(low, high)), max_jobs, max_nodes, types)
 
 
 def random_job_table(
@@ -153,4 +153,4 @@ def random_job_table(
         As for :func:`job_tables`.
     """
     rng = np.random.default_rng(seed)
-    return _build(lambda low, high: int(rng.integers(low, high + 1)), max_jobs, max_nodes, types)
+    return build_table(lambda low, high: int(rng.integers(low, high + 1)), max_jobs, max_nodes, types)

@@ -1,0 +1,96 @@
+"""The random search over all options: a few cases each time, and that its checker sees what is wrong."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simulator import Result
+from tests.search import __main__ as search
+from tests.search.cases import Case, seeded_case
+from tests.search.checker import broken_laws
+from tests.search.smaller import smallest
+from tests.support import malleable, on_demand, rigid
+from workloads.outages import Outage, OutageKind
+
+
+@settings(max_examples=150)
+@given(st.integers(0, 10**9))
+def test_no_law_is_broken_whatever_is_drawn(seed: int) -> None:
+    case = seeded_case(seed, 0)
+    assert not search.faults(case, measured=seed % 4 == 0), case.told()
+
+
+CASE = Case(
+    jobs=(
+        rigid(1, 0, 4, 100, 200, setup=10, interval=20, cost=5),
+        malleable(2, 0, 4, 100, 200, min_nodes=2, setup=20),
+        on_demand(3, 50, 4, 30),
+        rigid(4, 60, 2, 50, preceding=1),
+    ),
+    nodes=8,
+    mechanism="N-PAA",
+    outages=(Outage(OutageKind.FAILURE, 100, 150, 1, place=0.99),),
+)
+
+
+def _cut(result: Result, event: str) -> Result:
+    return replace(result, entries=[entry for entry in result.entries if entry.event != event])
+
+
+def _later(result: Result, event: str, nodes: int = 0, ticks: int = 0) -> Result:
+    def changed(entry: object) -> object:
+        if entry.event != event:  # type: ignore[attr-defined]
+            return entry
+        return entry._replace(time=entry.time + ticks, after=entry.after + nodes)  # type: ignore[attr-defined]
+
+    return replace(result, entries=[changed(entry) for entry in result.entries])  # type: ignore[misc]
+
+
+def _record(result: Result, **changes: object) -> Result:
+    first, *others = result.records
+    return replace(result, records=[first._replace(**changes), *others])  # type: ignore[arg-type]
+
+
+ALTERED = {
+    "start missing": lambda result: _cut(result, "start"),
+    "end missing": lambda result: _cut(result, "complete"),
+    "preemption missing": lambda result: _cut(result, "preempt"),
+    "failure missing": lambda result: _cut(result, "down"),
+    "larger": lambda result: _later(result, "start", nodes=1),
+    "smaller": lambda result: _later(result, "start", nodes=-1),
+    "earlier": lambda result: _later(result, "start", ticks=-1),
+    "later": lambda result: _later(result, "complete", ticks=1),
+    "status": lambda result: _record(result, status="cancelled"),
+    "loss": lambda result: _record(result, lost=result.records[0].lost + 1),
+    "preemptions": lambda result: _record(result, preemptions=3),
+    "submit": lambda result: _record(result, submit=1),
+    "record": lambda result: replace(result, records=result.records[1:]),
+    "accounting": lambda result: replace(result, accounting=result.accounting._replace(idle=0)),
+    "samples": lambda result: replace(
+        result, samples=[(now, busy, held + 9, *rest) for now, busy, held, *rest in result.samples]
+    ),
+    "losses": lambda result: replace(result, losses=[(time, 10**12) for time, _ in result.losses]),
+}
+
+
+@pytest.mark.parametrize("name", ALTERED)
+def test_an_altered_result_is_seen(name: str) -> None:
+    result = CASE.simulate()
+    assert not broken_laws(CASE, result)
+    assert broken_laws(CASE, ALTERED[name](result))
+
+
+def test_a_case_is_made_small_and_told(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def faults(case: Case, *, measured: bool = True) -> list[str]:
+        return ["two jobs that are wide"] if sum(job.nodes > 3 for job in case.jobs) >= 2 else []
+
+    assert [job.job_id for job in smallest(CASE, lambda case: bool(faults(case))).jobs] == [2, 3]
+    monkeypatch.setattr(search, "faults", faults)
+    assert search.main(["--count", "40", "--seed", "4", "--shown", "1"]) == 1
+    told = capsys.readouterr().out
+    assert "40 simulations of " in told
+    assert told.count("# case") == 1
