@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, make_dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -154,6 +155,7 @@ def _at(path: str, error: InputError) -> str:
     return f"{path}: {error}" if path else str(error)
 
 
+@cache
 def _converter() -> Converter:
     """Structures the tables; cattrs knows unknown and missing keys and the place of a fault."""
     from cattrs import Converter

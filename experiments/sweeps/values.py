@@ -138,7 +138,7 @@ def mechanisms(raw: Any, _: Any) -> tuple[str, ...]:
 def format_name(raw: Any, _: Any) -> str:
     name = text(raw)
     logs = [known for known in READERS if known != "job-table"]
-    if name == "job-table" or (":" not in name and name not in READERS.listing()):
+    if name == "job-table" or (":" not in name and name not in READERS and name not in READERS.listing()):
         raise UnknownNameError("format", name, logs)
     _ = READERS[name]
     return name

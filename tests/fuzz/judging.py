@@ -13,8 +13,10 @@ import traceback
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
+from unittest import mock
 
 from experiments import cli
 from tests.fuzz.cases import Case
@@ -62,6 +64,10 @@ class Judgement(NamedTuple):
     status: int
     finding: str = ""
     details: str = ""
+
+
+#: To make the parsers of all commands takes longer than most cases, and they are the same each time.
+_parser = cache(cli._parser)
 
 
 class _Hang(BaseException):
@@ -128,7 +134,13 @@ def judged(case: Case, place: Path) -> Judgement:
 def _called(words: tuple[str, ...], case: Case) -> Judgement:
     out, err = io.StringIO(), io.StringIO()
     try:
-        with _alarm(), warnings.catch_warnings(record=True) as warned, redirect_stdout(out), redirect_stderr(err):
+        with (
+            mock.patch.object(cli, "_parser", _parser),
+            _alarm(),
+            warnings.catch_warnings(record=True) as warned,
+            redirect_stdout(out),
+            redirect_stderr(err),
+        ):
             warnings.simplefilter("always")
             try:
                 status = cli.main(words)
