@@ -120,7 +120,8 @@ def command_line(rng: np.random.Generator, folder: Path) -> list[str]:
         words += ["--grid", str(rng.choice(["equal-time", "equal-probability", "cubic"]))]
     if rng.random() < 0.1:
         words += ["--unit", str(rng.choice(_UNITS))]
-    if rng.random() < 0.2:
+    # All strategies, two of which try a thousand plans.
+    if rng.random() < 0.04:
         words.append("--compare")
     if rng.random() < 0.3:
         words += ["--json", "-"]
@@ -187,6 +188,8 @@ def main() -> None:
                 faults[kind] += 1
                 if faults[kind] <= 2:
                     print(f"{number}: {found}\n    {' '.join(words)[:400]}", flush=True)
+            if number % 1000 == 999:
+                print(f"{number + 1} done", flush=True)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(f"{asked.count} command lines, {sum(faults.values())} faults of {len(faults)} kinds")
     print(f"slowest {slowest[0]:.1f} s: {' '.join(slowest[1])[:300]}; {memory:.2f} GB at most")
