@@ -54,7 +54,7 @@ def test_is_refused_in_one_sentence(
 
 def test_names_in_figures_are_plain_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    runs = Path("$\\frac{$ \N{PILE OF POO}.txt")
+    runs = Path("$\\frac{$ \N{PILE OF POO}" + "x" * 200 + ".txt")
     runs.write_text("10\n20\n30\n")
     assert cli.main(["plan", "--runs", str(runs), "--n", "4", "--fit", "discrete", "--plot", "p"]) == 0
     assert Path("p.png").stat().st_size > 1000

@@ -11,10 +11,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["lay_out", "without_glyph_warnings"]
+__all__ = ["lay_out", "without_warnings_of_names"]
 
 #: The formulas of our own figures: a letter, perhaps with an index, and a square.
 _FORMULA = re.compile(r"\$(?:\w(?:_\{\d+\})?|\^2)\$")
+
+
+#: Letters of a line; no line of our own is as long.
+_LONGEST = 160
 
 
 def lay_out(figure: Figure) -> None:
@@ -27,6 +31,8 @@ def lay_out(figure: Figure) -> None:
     texts = figure.findobj(Text)
     for text in texts:
         text.set_parse_math(False)
+        if len(text.get_text()) > _LONGEST:
+            text.set_text("\n".join(_cut(line) for line in text.get_text().split("\n")))
     figure.draw_without_rendering()
     # Those of ticks are known only now.
     formulas = [text for text in texts if "$" in text.get_text() and "$" not in _FORMULA.sub("", text.get_text())]
@@ -38,9 +44,14 @@ def lay_out(figure: Figure) -> None:
     figure.set_layout_engine("none")
 
 
+def _cut(line: str) -> str:
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 3]}..."
+
+
 @contextmanager
-def without_glyph_warnings() -> Iterator[None]:
-    """Draw a box for a letter that the font has not, without a word on standard error."""
+def without_warnings_of_names() -> Iterator[None]:
+    """Draw a box for a letter that the font has not, and a name that leaves no room, without a word about it."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", r"Glyph .* missing from")
+        warnings.filterwarnings("ignore", r"constrained_layout not applied")
         yield

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from experiments.figures.plaintext import lay_out, without_glyph_warnings
+from experiments.figures.plaintext import lay_out, without_warnings_of_names
 from policies.mechanism import BASELINE
 from workloads.files import atomic_open
 from workloads.job import JobType
@@ -209,7 +209,7 @@ def save(figure: Figure, path: str | Path, *, dpi: int = 150) -> tuple[Path, Pat
     import matplotlib as mpl
 
     png, pdf = Path(f"{path}.png"), Path(f"{path}.pdf")
-    with _writing, without_glyph_warnings():
+    with _writing, without_warnings_of_names():
         lay_out(figure)
         with atomic_open(png, "wb") as file:
             figure.savefig(file, format="png", dpi=dpi, metadata={"Software": None})
