@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -46,14 +46,18 @@ class Measurement:
     Attributes
     ----------
     instant_tolerance
-        How late an on-demand job may start and still count as started instantly [s].
+        How late an on-demand job may start and still count as started instantly [s]; None: the warning of the run.
     warmup, cooldown
         Left out after the first and before the last submit [s].
     """
 
-    instant_tolerance: float = 120.0
+    instant_tolerance: float | None = None
     warmup: float = 0.0
     cooldown: float = 0.0
+
+    def under(self, warning: float) -> Measurement:
+        """The same with a tolerance: its own, else a warning [s]."""
+        return self if self.instant_tolerance is not None else replace(self, instant_tolerance=warning)
 
     @property
     def window(self) -> Window:

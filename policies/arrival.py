@@ -14,7 +14,6 @@ from policies.port import Preempt, Request, RunningJob, Shrink, SystemView
 from workloads.errors import InputError
 from workloads.job import JobType
 from workloads.registry import Registry
-from workloads.units import SECOND
 
 __all__ = [
     "ARRIVALS",
@@ -92,25 +91,24 @@ class LeastLossAtArrival:
         Whether malleable jobs give up nodes first, which loses nothing. Whoever is not preempted then gives what it
         can, so that a preemption brings only what shrinking would not: with these numbers of nodes it is again a
         covering knapsack, and its optimum is that of both together.
-    warning
-        How long a preempted malleable job stays on its nodes without progress [s]: it counts as lost, as in the
-        accounting (docs/model.md, Metrics), beside the job's setup.
+
+    Notes
+    -----
+    A malleable job loses its setup and, as in the accounting (docs/model.md, Metrics), the time under warning.
     """
 
     shrink: bool = False
-    warning: float = 120.0
 
     def room(self, view: SystemView, request: Request) -> int:
         return PreemptAtArrival().room(view, request)
 
     def make_room(self, view: SystemView, request: Request, missing: int) -> list[Preempt | Shrink]:
         spare = _shrinkable(view) if self.shrink else {}
-        warning = round(self.warning * SECOND)
         items = []
         for run in view.running:
             nodes = _available(run) - spare.get(run.job_id, 0)
             if nodes:
-                loss = run.loss(view.now) + (run.nodes * warning if run.type is JobType.MALLEABLE else 0)
+                loss = run.loss(view.now) + (run.nodes * view.warning if run.type is JobType.MALLEABLE else 0)
                 items.append(Item(loss, run.job_id, nodes))
         victims = cheapest_cover(items, missing - sum(spare.values()))
         actions: list[Preempt | Shrink] = []

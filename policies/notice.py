@@ -33,57 +33,46 @@ def collect(view: SystemView, request: Request) -> list[Action]:
     return [Hold(_holdable(view, request))]
 
 
-@dataclass(frozen=True)
-class _Plan:
-    """CUP, collect until predicted arrival: what free nodes do not cover is planned from walltimes, once.
-
-    Attributes
-    ----------
-    warning
-        How long before the estimated arrival a malleable job is warned [s].
-    """
-
-    warning: float = 120.0
-
-    def __call__(self, view: SystemView, request: Request) -> list[Action]:
-        held = _holdable(view, request)
-        actions: list[Action] = [Hold(held)]
-        gap = request.nodes - held
+def plan(view: SystemView, request: Request) -> list[Action]:
+    """CUP, collect until predicted arrival: what free nodes do not cover is planned from walltimes, once."""
+    held = _holdable(view, request)
+    actions: list[Action] = [Hold(held)]
+    gap = request.nodes - held
+    if gap <= 0:
+        return actions
+    eligible = [run for run in view.running if not run.planned and not run.borrowed]
+    due = request.estimated_arrival + TOLERANCE
+    expected = sorted((run.expected_end, run.job_id, run.nodes) for run in eligible if run.expected_end <= due)
+    for _, job_id, nodes in expected:
         if gap <= 0:
             return actions
-        eligible = [run for run in view.running if not run.planned and not run.borrowed]
-        due = request.estimated_arrival + TOLERANCE
-        expected = sorted((run.expected_end, run.job_id, run.nodes) for run in eligible if run.expected_end <= due)
-        for _, job_id, nodes in expected:
-            if gap <= 0:
-                return actions
-            actions.append(Expect(job_id))
-            gap -= nodes
-        victims = []
-        for run in eligible:
-            if run.expected_end > due and run.type is not JobType.ON_DEMAND:
-                overhead, at, reason = self.preemption(view.now, request.estimated_arrival, run)
-                victims.append((overhead, run.job_id, run.nodes, at, reason))
-        for _, job_id, nodes, at, reason in sorted(victims):
-            if gap <= 0:
-                break
-            actions.append(Preempt(job_id, at, reason=reason))
-            gap -= nodes
-        return actions
+        actions.append(Expect(job_id))
+        gap -= nodes
+    victims = []
+    for run in eligible:
+        if run.expected_end > due and run.type is not JobType.ON_DEMAND:
+            overhead, at, reason = _preemption(view, request.estimated_arrival, run)
+            victims.append((overhead, run.job_id, run.nodes, at, reason))
+    for _, job_id, nodes, at, reason in sorted(victims):
+        if gap <= 0:
+            break
+        actions.append(Preempt(job_id, at, reason=reason))
+        gap -= nodes
+    return actions
 
-    def preemption(self, now: int, arrival: int, run: RunningJob) -> tuple[int, int, str]:
-        """The planned overhead of a run [node-ticks], when it would be preempted, and why then."""
-        if run.type is JobType.MALLEABLE:
-            at = max(now, arrival - round(self.warning * SECOND))
-            return run.nodes * run.setup, at, "in time for its warning"
-        if run.period is not None:
-            ready = run.start + run.setup
-            cycles = (arrival - ready) // run.period
-            # By its period alone: how many dumps it really takes follows from its runtime, which is not known.
-            checkpointed = ready + cycles * run.period
-            if cycles >= 1 and checkpointed >= now:
-                return run.nodes * run.setup, checkpointed, "right after a checkpoint"
-        return run.loss(arrival), arrival, "no checkpoint comes before"
+
+def _preemption(view: SystemView, arrival: int, run: RunningJob) -> tuple[int, int, str]:
+    """The planned overhead of a run [node-ticks], when it would be preempted, and why then."""
+    if run.type is JobType.MALLEABLE:
+        return run.nodes * run.setup, max(view.now, arrival - view.warning), "in time for its warning"
+    if run.period is not None:
+        ready = run.start + run.setup
+        cycles = (arrival - ready) // run.period
+        # By its period alone: how many dumps it really takes follows from its runtime, which is not known.
+        checkpointed = ready + cycles * run.period
+        if cycles >= 1 and checkpointed >= view.now:
+            return run.nodes * run.setup, checkpointed, "right after a checkpoint"
+    return run.loss(arrival), arrival, "no checkpoint comes before"
 
 
 @dataclass(frozen=True)
@@ -111,12 +100,9 @@ class Weigh:
     price
         Lost node-seconds that a node-second of holding is worth. 1: one is as bad as the other. More is for those who
         fear that the job comes late, less for those whose tenants make good use of what is held.
-    warning
-        How long a preempted malleable job stays on its nodes [s].
     """
 
     price: float = 1.0
-    warning: float = 120.0
 
     def __post_init__(self) -> None:
         if not (isinstance(self.price, int | float) and math.isfinite(self.price) and self.price >= 0):
@@ -141,8 +127,8 @@ class Weigh:
             expected.append(Expect(job_id))
             reserving += min(nodes, left) * round(price * max(0, arrival - end))
             left -= nodes
-        late = [Item(self._late(arrival, run), run.job_id, run.nodes) for run in staying]
-        early = {run.job_id: self._early(now, arrival, run, price) for run in staying}
+        late = [Item(_late(view, arrival, run), run.job_id, run.nodes) for run in staying]
+        early = {run.job_id: _early(view, arrival, run, price) for run in staying}
         choice = [Item(min(item.cost, early[item.key][0]), item.key, item.weight) for item in late]
         chosen = _cheapest(choice + _pieces(holdable - unwanted, round(price * max(0, arrival - now))), left)
         reserving += sum(item.cost for item in chosen)
@@ -166,18 +152,21 @@ class Weigh:
         reason = f"worth {reserving / hour:.1f} lost node-hours, preempting at the arrival {ignoring / hour:.1f}"
         return [Hold(held, reason=reason), *expected, *plans]
 
-    def _late(self, arrival: int, run: RunningJob) -> int:
-        if run.type is JobType.MALLEABLE:
-            return run.nodes * (run.setup + round(self.warning * SECOND))
-        return run.loss(arrival)
 
-    def _early(self, now: int, arrival: int, run: RunningJob, price: float) -> tuple[int, int]:
-        """What a rigid run costs if it is preempted after its last checkpoint before the arrival, and when that is."""
-        if run.type is not JobType.MALLEABLE:
-            overhead, at, _ = plan.preemption(now, arrival, run)
-            if at < arrival:
-                return overhead + run.nodes * round(price * (arrival - at)), at
-        return _NEVER, arrival
+def _late(view: SystemView, arrival: int, run: RunningJob) -> int:
+    """What a run loses if it is preempted at the arrival."""
+    if run.type is JobType.MALLEABLE:
+        return run.nodes * (run.setup + view.warning)
+    return run.loss(arrival)
+
+
+def _early(view: SystemView, arrival: int, run: RunningJob, price: float) -> tuple[int, int]:
+    """What a rigid run costs if it is preempted after its last checkpoint before the arrival, and when that is."""
+    if run.type is not JobType.MALLEABLE:
+        overhead, at, _ = _preemption(view, arrival, run)
+        if at < arrival:
+            return overhead + run.nodes * round(price * (arrival - at)), at
+    return _NEVER, arrival
 
 
 #: More than anything costs.
@@ -214,9 +203,6 @@ def _holdable(view: SystemView, request: Request) -> int:
     """Free nodes that the reservation may begin with: none while an on-demand job waits for them."""
     return 0 if view.on_demand_waits else min(view.free, request.nodes)
 
-
-#: CUP with the model's two-minute warning.
-plan = _Plan()
 
 NOTICES: Registry[NoticeStrategy] = Registry(
     "notice strategy", "holdfast.notices", function_of("the view and the on-demand job")

@@ -195,6 +195,10 @@ class SystemView(Protocol):
         """Size of the machine."""
 
     @property
+    def warning(self) -> int:
+        """How long a malleable job that is preempted stays on its nodes without progress."""
+
+    @property
     def free(self) -> int:
         """Nodes that are neither occupied nor reserved."""
 

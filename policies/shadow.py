@@ -69,9 +69,9 @@ def arriving(
 ) -> Sequence[tuple[int, int, int]]:
     """The releases as they reach the queue: what open reservations leave of them, and what these release themselves.
 
-    A reservation releases all that it asked for when its job's walltime is over; what it still misses is first taken
-    from the nodes that come back before. While an on-demand job waits, reservations collect nothing and count with
-    what they have.
+    A reservation collects what it misses from the nodes that come back before its job's walltime is over, and then
+    releases what it has by then, so that no node is promised twice. While an on-demand job waits, reservations collect
+    nothing and count with what they have.
     """
     if not view.reservations:
         return releases
@@ -88,7 +88,7 @@ def arriving(
     for at, tie, nodes, index in walk:
         left = nodes
         if index >= 0:
-            missing.pop(index, None)
+            left -= missing.pop(index, 0)
         else:
             # Earliest notice first: the order in which the view lists them.
             for waiting in list(missing):

@@ -119,6 +119,11 @@ class Run(Account, ABC):
         """Under warning: nodes promised to arrived jobs."""
         return sum(nodes for _, nodes in self.claims)
 
+    @property
+    def unclaimed(self) -> int:
+        """Nodes that belong to no open reservation and are promised to nobody."""
+        return self.nodes - self.borrowed - self.promised()
+
     @abstractmethod
     def loss(self, at: int) -> int:
         """Preemption overhead at that time [node-ticks]."""
@@ -176,17 +181,20 @@ class Reservation(Lender):
         The runs of its plan.
     coming
         Planned victims under warning for it.
+    loans
+        Nodes that it has taken from planned victims.
     open
         False once the job has started, was sent to the queue, or did not come in time.
     """
 
-    __slots__ = ("coming", "job", "open", "planned")
+    __slots__ = ("coming", "job", "loans", "open", "planned")
 
     def __init__(self, job: FixedJob) -> None:
         super().__init__()
         self.job = job
         self.planned: list[Run] = []
         self.coming: dict[Run, None] = {}
+        self.loans: list[Loan] = []
         self.open = True
 
     @property

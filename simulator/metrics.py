@@ -117,9 +117,18 @@ class Window(NamedTuple):
         return earliest, latest
 
 
-def job_rows(result: Records, instant_tolerance: float = 120.0) -> Iterator[dict[str, object]]:
+def _instant_ticks(result: Records, instant_tolerance: float | None) -> int:
+    """How late an on-demand job may start and still count as started instantly [ticks]; None: by the warning."""
+    if instant_tolerance is None:
+        instant_tolerance = result.options.warning
+    if not (math.isfinite(instant_tolerance) and instant_tolerance >= 0):
+        raise ParameterError("instant_tolerance", "a duration of at least 0", instant_tolerance)
+    return to_ticks(instant_tolerance)
+
+
+def job_rows(result: Records, instant_tolerance: float | None = None) -> Iterator[dict[str, object]]:
     """The rows of the result file (job-table.md): seconds and node-seconds; None where a value is not defined."""
-    tolerance = to_ticks(instant_tolerance)
+    tolerance = _instant_ticks(result, instant_tolerance)
     for record in result.records:
         submit, start, end = record.submit, record.start, record.end
         came = submit is not None and start is not None and end is not None and record.status != "cancelled"
@@ -198,7 +207,7 @@ def _by_type(records: Sequence[JobRecord]) -> dict[JobType, _Measured]:
 
 
 def summarize(
-    result: Records, *, instant_tolerance: float = 120.0, window: Window | None = None
+    result: Records, *, instant_tolerance: float | None = None, window: Window | None = None
 ) -> dict[str, str | int | float]:
     """The summary of one simulation.
 
@@ -207,7 +216,7 @@ def summarize(
     result
         Of :func:`simulator.simulation.simulate`.
     instant_tolerance
-        How late an on-demand job may start and still count as started instantly [s].
+        How late an on-demand job may start and still count as started instantly [s]; None: the warning of the run.
     window
         What is measured; default everything.
 
@@ -218,8 +227,7 @@ def summarize(
         are stochastic jobs those of :data:`simulator.reservations.SUMMARY_COLUMNS`, and where jobs may be withdrawn
         :data:`CANCELLATION_COLUMNS`; a mean or ratio over no jobs is NaN.
     """
-    if not (math.isfinite(instant_tolerance) and instant_tolerance >= 0):
-        raise ParameterError("instant_tolerance", "a duration of at least 0", instant_tolerance)
+    tolerance = _instant_ticks(result, instant_tolerance)
     window = window if window is not None else Window()
     chosen = _chosen(result, window)
     records = _ended(chosen)
@@ -236,7 +244,7 @@ def summarize(
         _of(np.mean, urgent.turnaround) / _HOUR,
         _of(np.mean, everyone.wait) / _HOUR,
         _of(np.mean, everyone.slowdown),
-        _ratio(urgent.wait <= to_ticks(instant_tolerance)),
+        _ratio(urgent.wait <= tolerance),
         _ratio(urgent.wait <= 0),
         _ratio(kinds[JobType.RIGID].preempted),
         _ratio(kinds[JobType.MALLEABLE].preempted),

@@ -73,7 +73,6 @@ class OnDemandService:
         if problem:
             raise refused(self._noticing, Hold(count), problem)
         self._reservations[job.job_id] = reservation
-        self._loans[job.job_id] = []
         system.log(system.now, "notice", job.job_id, 0, 0)
         system.open(reservation, count)
         for action in actions:
@@ -98,10 +97,8 @@ class OnDemandService:
         if missing <= 0:
             run.plan = None
             self._system.decisions.dropped(self._system.now, run.job_id, reservation.job_id)
-            return False
-        self._lend(
-            self._loans[reservation.job_id], reservation.job_id, Loan(run, min(run.nodes, missing), was_shrunk=False)
-        )
+            # Dropped is not void: reservation and run are there, so that a pass follows.
+            return True
         self._system.preempt(run, f"planned for {reservation.job_id}", beneficiary=reservation)
         return True
 
@@ -118,7 +115,10 @@ class OnDemandService:
         """An on-demand job arrives: it gets its nodes, or waits at the front of the queue."""
         system = self._system
         reservation = self._reservations.get(job.job_id)
-        own = reservation.nodes + reservation.lent + reservation.on_their_way if reservation else 0
+        own = 0
+        if reservation is not None:
+            own = reservation.nodes + reservation.lent + reservation.on_their_way
+            own += sum(tenant.unclaimed for tenant in reservation.tenants)
         # First the sum, before anything moves; the strategy is only asked where it is needed.
         lacking = job.nodes - system.free - own
         room = self._on_arrival.room(system, job) if lacking > 0 else 0
@@ -133,19 +133,25 @@ class OnDemandService:
                 system.close(reservation)
             return
         gathering = Gathering(job, system.now)
-        owing: list[tuple[Run, int]] = []
+        coming: dict[Run, int] = {}
+        lenders: list[Run] = []
         if reservation is not None:
-            owing = self._dismiss_tenants(reservation)
+            lenders = list(reservation.coming)
+            coming = self._dismiss_tenants(reservation, gathering)
             system.cluster.move(reservation, gathering, reservation.nodes, system.now)
             del self._reservations[job.job_id]
+            self._loans[job.job_id] = reservation.loans
             system.close(reservation)
         missing = job.nodes - gathering.nodes
         if missing > system.free:
-            for run, count in owing:
-                promised = min(count, missing)
+            for run in sorted(coming, key=lambda run: (run.end, run.job_id)):
+                promised = min(coming[run], missing)
                 if promised:
                     system.promise(run, gathering, promised)
                     missing -= promised
+                    # A victim of its plan lends what is really taken of it; a tenant is no lender.
+                    if run in lenders:
+                        self._lend(self._loans[job.job_id], job.job_id, Loan(run, promised, was_shrunk=False))
         taken = min(missing, system.free)
         system.cluster.move(system.cluster.pool, gathering, taken, system.now)
         missing -= taken
@@ -256,15 +262,28 @@ class OnDemandService:
                 system.decisions.returned(system.now, action.job_id, job_id, back)
         system.release(account)
 
-    def _dismiss_tenants(self, reservation: Reservation) -> list[tuple[Run, int]]:
-        """Preempt the tenants; returns the nodes under warning for the job, those that come first before."""
+    def _dismiss_tenants(self, reservation: Reservation, gathering: Gathering) -> dict[Run, int]:
+        """Preempt the tenants; returns the nodes under warning that are the arrived job's own.
+
+        What tenants give up and belongs to no other reservation is the job's own first: those of its reservation, and
+        those of lenders that are gone.
+        """
         system = self._system
         system.stop_collecting(reservation)
+        staying = [tenant for tenant in reservation.tenants if isinstance(tenant, MalleableRun)]
+        missing = reservation.missing + sum(reservation.tenants[tenant] for tenant in staying)
         for tenant in sorted(reservation.tenants, key=lambda run: run.job_id):
-            if not tenant.warned:
-                system.preempt(tenant, f"{reservation.job_id} arrived")
-        owing = [*reservation.tenants.items(), *((run, run.nodes) for run in reservation.coming)]
-        return sorted(owing, key=lambda item: (item[0].end, item[0].job_id))
+            cause = f"{reservation.job_id} arrived"
+            if isinstance(tenant, MalleableRun):
+                if not tenant.warned:
+                    system.preempt(tenant, cause)
+            else:
+                count = min(tenant.unclaimed, missing)
+                system.preempt(tenant, cause, claim=(gathering, count))
+                missing -= count
+        coming: dict[Run, int] = {tenant: reservation.tenants[tenant] + tenant.unclaimed for tenant in staying}
+        coming.update((run, run.nodes) for run in reservation.coming)
+        return coming
 
     def _make_room(self, job: FixedJob, gathering: Gathering, missing: int) -> None:
         """Let the arrival strategy find what is missing; those who give it up become lenders."""
@@ -302,6 +321,5 @@ class OnDemandService:
         self._system.decisions.lent(self._system.now, loan.job_id, borrower, loan.nodes)
 
     def _forget(self, reservation: Reservation) -> None:
-        """No reservation any more, and the loans made for it are void."""
+        """No reservation any more; with it go the loans that were made for it."""
         del self._reservations[reservation.job_id]
-        del self._loans[reservation.job_id]

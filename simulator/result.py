@@ -58,14 +58,14 @@ class Result(Records):
         return frame
 
     def summary(
-        self, *, instant_tolerance: float = 120.0, warmup: float = 0.0, cooldown: float = 0.0
+        self, *, instant_tolerance: float | None = None, warmup: float = 0.0, cooldown: float = 0.0
     ) -> Mapping[str, str | int | float]:
         """The metrics of hybrid-workloads.md, section 7, as a pandas Series.
 
         Parameters
         ----------
         instant_tolerance
-            How late an on-demand job may start and still count as started instantly [s].
+            How late an on-demand job may start and still count as started instantly [s]; None: the warning.
         warmup, cooldown
             Time after the first submit and before the last that is left out [s].
         """

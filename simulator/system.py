@@ -18,7 +18,7 @@ from simulator.cluster import Account, Cluster
 from simulator.decisions import Decisions
 from simulator.eventlog import EventLog
 from simulator.fairshare import UsageLedger
-from simulator.holders import Gathering, Lender, Reservation, Run
+from simulator.holders import Gathering, Lender, Loan, Reservation, Run
 from simulator.jobstate import JobState
 from simulator.kinds import begin_run
 from simulator.options import Options
@@ -281,7 +281,11 @@ class System:
         beneficiary = run.beneficiary
         if beneficiary is not None:
             beneficiary.coming.pop(run, None)
-            self.reserve(beneficiary, run, min(run.nodes, beneficiary.missing))
+            taken = min(run.nodes, beneficiary.missing)
+            if taken:
+                self.reserve(beneficiary, run, taken)
+                beneficiary.loans.append(Loan(run, taken, was_shrunk=False))
+                self.decisions.lent(self.now, run.job_id, beneficiary.job_id, taken)
         self.release(run)
 
     def release(self, source: Account) -> None:

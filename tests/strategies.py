@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from workloads.job import Job, JobType
 
-__all__ = ["HYBRID", "Table", "build_table", "job_tables", "random_job_table"]
+__all__ = ["HYBRID", "Table", "build_table", "crowded_job_table", "job_tables", "random_job_table"]
 
 #: The types of hybrid-workloads.md.
 HYBRID = (JobType.RIGID, JobType.ON_DEMAND, JobType.MALLEABLE)
@@ -37,8 +37,12 @@ class Table(NamedTuple):
 def build_table(pick: Pick, max_jobs: int, max_nodes: int, types: tuple[JobType, ...]) -> Table:
     nodes = pick(2, max_nodes)
     count = pick(1, max_jobs)
+    return Table(_jobs(pick, count, nodes, types, (1, 40)), nodes)
+
+
+def _jobs(pick: Pick, count: int, nodes: int, types: tuple[JobType, ...], spreads: tuple[int, int]) -> list[Job]:
     unit = _UNITS[pick(0, len(_UNITS) - 1)]
-    spread = pick(1, 40)  # submits within so many units: few make a crowded machine
+    spread = pick(*spreads)  # submits within so many units: few make a crowded machine
     longest = pick(2, 40)
     wide = pick(1, 4)  # 1: jobs up to the whole machine; n: most up to an n-th of it
     ids = list(range(1, count + 1))
@@ -49,7 +53,7 @@ def build_table(pick: Pick, max_jobs: int, max_nodes: int, types: tuple[JobType,
     noticed = pick(0, 3) > 0  # in most tables most on-demand jobs give notice
     if pick(0, 2):  # in most tables on-demand jobs are the exception, so that there is something to preempt
         types = (*types, *(kind for kind in types * pick(1, 3) if kind != JobType.ON_DEMAND))
-    return Table([_job(pick, job_id, nodes, unit, spread, longest, wide, noticed, types) for job_id in ids], nodes)
+    return [_job(pick, job_id, nodes, unit, spread, longest, wide, noticed, types) for job_id in ids]
 
 
 def _job(
@@ -154,3 +158,13 @@ def random_job_table(
     """
     rng = np.random.default_rng(seed)
     return build_table(lambda low, high: int(rng.integers(low, high + 1)), max_jobs, max_nodes, types)
+
+
+def crowded_job_table(seed: int) -> Table:
+    """120 such jobs on 64 nodes, from a seed: many reservations, tenants, victims and waiting jobs at a time."""
+    rng = np.random.default_rng([seed, 120])
+
+    def pick(low: int, high: int) -> int:
+        return int(rng.integers(low, high + 1))
+
+    return Table(_jobs(pick, 120, 64, HYBRID, (40, 600)), 64)

@@ -128,7 +128,7 @@ def outcomes(
     engine
         One of :data:`ENGINES`.
     **options
-        ``tenants``, ``backfill_length``, ``passes``.
+        ``tenants``, ``backfill_length``, ``passes``, ``warning``, ``timeout``.
     """
     seen: dict[int, Seen] = {}
     for job, (start, end, preemptions, shrinks, _) in _rows(jobs, nodes, mechanism, engine, options).items():

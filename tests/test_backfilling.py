@@ -398,3 +398,18 @@ def test_an_on_demand_job_that_waits_stands_first_under_every_rule() -> None:
     for name in ("none", "easy", "easy depth=2", "conservative"):
         result = simulate(jobs, 10, "N-PAA", backfilling=name)
         assert result.summary()["instant_start_ratio"] == 1.0
+
+
+@pytest.mark.parametrize("name", ["easy depth=2", "conservative"])
+def test_open_reservations_release_what_they_have_by_then(name: str) -> None:
+    """Job 4's reservation gets nothing before 200: it must not release six nodes then, on which job 6 could go on."""
+    jobs = [
+        on_demand(1, 0, 6, 100),
+        rigid(2, 0, 2, 5000),
+        on_demand(3, 10, 7, 1900),
+        on_demand(4, None, 6, 50, notice=20, estimated=150),
+        rigid(5, 30, 8, 100),
+        rigid(6, 110, 1, 2500, 3000),
+    ]
+    times = seen(Table(jobs, 10), "CUA&PAA", backfilling=name)
+    assert times[4:] == [(2000 * SECOND, 2100 * SECOND, 0), (2100 * SECOND, 4600 * SECOND, 0)]

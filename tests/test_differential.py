@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulator import simulate
-from tests.reference.hybrid import MECHANISMS, replay
-from tests.strategies import Table, job_tables, random_job_table
+from tests.reference.hybrid import LEAST_LOSS, MECHANISMS, replay
+from tests.strategies import Table, crowded_job_table, job_tables, random_job_table
 from workloads.units import to_ticks
 
 options = st.fixed_dictionaries(
@@ -18,6 +18,8 @@ options = st.fixed_dictionaries(
         "tenants": st.sampled_from(["any", "any", "fits", "none"]),
         "backfill_length": st.sampled_from(["walltime", "walltime", "runtime"]),
         "passes": st.sampled_from(["instant", "instant", "event"]),
+        "warning": st.sampled_from([120.0, 120.0, 0.0, 30.0, 600.0]),
+        "timeout": st.sampled_from([600.0, 600.0, 0.0, 3600.0]),
     }
 )
 
@@ -50,17 +52,33 @@ def assert_equals_reference(table: Table, mechanism: str, **chosen: Any) -> None
         )
 
 
-@pytest.mark.parametrize("mechanism", ["baseline", *MECHANISMS])
+@pytest.mark.parametrize("mechanism", ["baseline", *MECHANISMS, "CUP&KNAPSACK", "CUA&SKNAPSACK"])
 @settings(max_examples=30)
 @given(table=job_tables(), chosen=options)
-def test_equals_an_independent_reading_of_the_spec(mechanism: str, table: Table, chosen: dict[str, str]) -> None:
+def test_equals_an_independent_reading_of_the_spec(mechanism: str, table: Table, chosen: dict[str, Any]) -> None:
     assert_equals_reference(table, mechanism, **chosen)
 
 
 @pytest.mark.parametrize("mechanism", ["baseline", *MECHANISMS])
 def test_equals_an_independent_reading_of_the_spec_on_many_tables(mechanism: str) -> None:
-    for seed in range(200):
+    for seed in range(150):
         assert_equals_reference(random_job_table(seed), mechanism)
+
+
+@pytest.mark.parametrize("warning", [120, 600])
+def test_equals_an_independent_reading_of_the_spec_on_a_crowded_machine(warning: float) -> None:
+    for seed, mechanism in enumerate([*MECHANISMS, *(f"CUP&{arrival}" for arrival in LEAST_LOSS)]):
+        assert_equals_reference(crowded_job_table(seed), mechanism, warning=warning)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tenants", ["any", "fits", "none"])
+@pytest.mark.parametrize("mechanism", ["baseline", *MECHANISMS, *(f"CUP&{arrival}" for arrival in LEAST_LOSS)])
+def test_equals_an_independent_reading_of_the_spec_on_crowded_machines(mechanism: str, tenants: str) -> None:
+    """With 120 jobs and more open reservations than one the rarest rules meet often."""
+    for seed in range(40):
+        chosen: dict[str, Any] = {"warning": (120, 0, 600)[seed % 3], "passes": ("instant", "event")[seed % 2]}
+        assert_equals_reference(crowded_job_table(seed), mechanism, tenants=tenants, **chosen)
 
 
 @pytest.mark.slow

@@ -19,6 +19,7 @@ from simulator import simulate
 from tests.support import malleable, on_demand, rigid
 from tests.test_policies import Running, View, Waiting
 from workloads.assignment import assign
+from workloads.errors import InputError
 from workloads.generator import generate
 from workloads.job import JobType
 from workloads.theta import ThetaYear
@@ -152,7 +153,7 @@ class TestStrategies:
         assert not shrunk or freed(view, actions) == missing
 
     def test_a_warning_counts(self) -> None:
-        """Both set up for ten node-seconds; the malleable one also stays for two minutes on its two nodes."""
+        """Ten node-seconds of setup against eleven lost; the malleable one also stays under warning on its nodes."""
         running = [
             Running(1, 2, JobType.MALLEABLE, lost=10 * SECOND, min_nodes=2),
             Running(2, 2, lost=11 * SECOND),
@@ -160,13 +161,15 @@ class TestStrategies:
         view: Any = View(0, running=running)
         assert PreemptAtArrival().make_room(view, REQUEST, 2) == [Preempt(1)]
         assert LeastLossAtArrival().make_room(view, REQUEST, 2) == [Preempt(2)]
-        assert LeastLossAtArrival(warning=0).make_room(view, REQUEST, 2) == [Preempt(1)]
+        view.warning = 0
+        assert LeastLossAtArrival().make_room(view, REQUEST, 2) == [Preempt(1)]
 
     def test_by_name(self) -> None:
         mechanism = parse_mechanism("cua-sknapsack")
         assert mechanism is not None
         assert mechanism.on_arrival == LeastLossAtArrival(shrink=True)
-        assert ARRIVALS["KNAPSACK warning=60"] == LeastLossAtArrival(warning=60)
+        with pytest.raises(InputError, match="warning"):
+            ARRIVALS["KNAPSACK warning=60"]
 
 
 class Both:

@@ -102,6 +102,7 @@ class View:
     now: int = 0
     nodes: int = 100
     releases: Sequence[tuple[int, int, int]] = field(default_factory=list)
+    warning: int = 120 * SECOND
     windows: Sequence[Window] = ()
 
 
@@ -155,11 +156,11 @@ class TestEasy:
         assert starts(Easy()(View(5, queue, releases=[(20, 9, 5)]))) == [(2, 2)]
 
     def test_no_on_demand_job_waits_any_more_once_it_has_started(self) -> None:
-        """The open reservation then counts with all that it asked for, although the view still shows the job."""
-        queue = [Waiting(1, 2, type=JobType.ON_DEMAND), Waiting(2, 6), Waiting(3, 2, 100)]
+        """The open reservation collects again, although the view still shows the job."""
+        queue = [Waiting(1, 2, type=JobType.ON_DEMAND), Waiting(2, 4), Waiting(3, 2, 100)]
         reserved = Reserved(9, requested=4, idle=0, estimated_arrival=10, walltime=10)
         view = View(4, queue, reservations=[reserved], on_demand_waits=True, releases=[(50, 8, 96)])
-        # Released at 20: 4 asked for, with 2 free and 2 of job 1 (released at 10, first taken by the reservation).
+        # It takes the two nodes of job 1 at 10 and releases them at 20; two are free.
         assert shadow_of(view, queue[1], 2, [(10, 1, 2)]) == (20, 0)  # type: ignore[arg-type]
 
 
@@ -171,12 +172,24 @@ class TestShadow:
     def test_never(self) -> None:
         assert shadow_of(View(1), Waiting(9, 4), 1, []) == (NEVER, 0)  # type: ignore[arg-type]
 
+    def test_tests_find_nodes_that_are_promised_twice(self) -> None:
+        """The check of conftest.py: one node is free and two come back, of two."""
+        with pytest.raises(AssertionError, match="3 of 2 nodes"):
+            shadow_of(View(1, nodes=2, releases=[(5, 1, 2)]), Waiting(9, 4), 1, [])  # type: ignore[arg-type]
+
     def test_reservations_fill_up_first(self) -> None:
         reserved = Reserved(8, requested=3, idle=1, estimated_arrival=10, walltime=100)
         view = View(0, reservations=[reserved], releases=[(5, 1, 4), (8, 2, 2)])
         assert shadow_of(view, Waiting(9, 2), 0, []) == (5, 0)  # type: ignore[arg-type]
         assert shadow_of(view, Waiting(9, 4), 0, []) == (8, 0)  # type: ignore[arg-type]
         assert shadow_of(view, Waiting(9, 5), 0, []) == (110, 2)  # type: ignore[arg-type]
+
+    def test_reservations_release_what_they_have_by_then(self) -> None:
+        """Of the four nodes that it misses it collects the one that comes back before 20; at 110 all nine are free."""
+        reserved = Reserved(8, requested=5, idle=1, estimated_arrival=10, walltime=10)
+        view = View(0, nodes=9, reservations=[reserved], releases=[(5, 1, 1), (30, 2, 7)])
+        assert shadow_of(view, Waiting(9, 2), 0, []) == (20, 0)  # type: ignore[arg-type]
+        assert shadow_of(view, Waiting(9, 3), 0, []) == (30, 6)  # type: ignore[arg-type]
 
     def test_while_an_on_demand_job_waits_they_count_with_what_they_have(self) -> None:
         reserved = Reserved(8, requested=3, idle=1, estimated_arrival=10, walltime=100)

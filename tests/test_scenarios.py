@@ -185,6 +185,48 @@ def test_warned_in_the_setup(play: Play, lose: Lose) -> None:
     assert lose(jobs, 10, "N&PAA")[1] == 1300
 
 
+@pytest.mark.parametrize(
+    ("warning", "expected"),
+    [
+        pytest.param(600, {1: (0, 11100, 1, 0), 2: (2000, 2500, 0, 0)}, id="ten minutes"),
+        pytest.param(0, {1: (0, 10500, 1, 0), 2: (2000, 2500, 0, 0)}, id="none"),
+    ],
+)
+def test_plans_know_the_warning(play: Play, lose: Lose, warning: int, expected: dict[int, Seen]) -> None:
+    """Warned at 2000 - warning, vacated at 2000, in time; after 2500 ten nodes do what is left of 100,000 node-s.
+
+    ::
+
+        1 10 nodes 0..1400 |w 600 s w| 2500..11100           0..2000 |w 0 s| 2500..10500
+        2 10 nodes notice 1000         2000..2500
+    """
+    jobs = [malleable(1, 0, 10, 10000, min_nodes=2), on_demand(2, 2000, 10, 500, notice=1000)]
+    assert play(jobs, 10, "CUP&PAA", warning=warning) == expected
+    assert lose(jobs, 10, "CUP&PAA", warning=warning)[1] == 10 * warning
+
+
+@pytest.mark.parametrize(
+    ("warning", "expected"),
+    [
+        pytest.param(120, {1: (0, 1000, 0, 0), 2: (0, 1280, 1, 0), 3: (420, 520, 0, 0)}, id="two minutes"),
+        pytest.param(600, {1: (0, 1400, 1, 0), 2: (0, 1000, 0, 0), 3: (300, 400, 0, 0)}, id="ten minutes"),
+    ],
+)
+def test_least_loss_knows_the_warning(play: Play, warning: int, expected: dict[int, Seen]) -> None:
+    """At 300 job 1 would lose 5 x 300 node-seconds, job 2 its setup of 5 x 60 and the warning, 5 x 120 or 5 x 600.
+
+    ::
+
+        1 5 nodes 0......................1000     or  0..300x  400.......1400
+        2 5 nodes 0..300 |w 420  520.....1280         0..............1000
+        3 5 nodes            420..520                    300..400
+
+    Job 2 has done 5 x 240 of 5 x 940 node-seconds: 60 + 700 from 520 on.
+    """
+    jobs = [rigid(1, 0, 5, 1000), malleable(2, 0, 5, 1000, min_nodes=1, setup=60), on_demand(3, 300, 5, 100)]
+    assert play(jobs, 10, "N&KNAPSACK", warning=warning) == expected
+
+
 # --- Section 3: scheduler ---------------------------------------------------------------------------------------------
 
 
@@ -297,6 +339,23 @@ def test_passes(play: Play, passes: str, head: Seen, candidate: Seen) -> None:
     jobs = [rigid(1, 0, 5, 100), rigid(2, 0, 5, 100, 200), rigid(3, 0, 10, 50), rigid(4, 0, 5, 50)]
     seen = play(jobs, 10, "N&PAA", passes=passes)
     assert (seen[3], seen[4]) == (head, candidate)
+
+
+def test_victim_is_queued_before_the_pass_of_its_event(play: Play) -> None:
+    """With a pass after each event, too, job 1 is the head when job 2 has come; else job 3 would start at 100.
+
+    ::
+
+        1 10 nodes 0..100x    150 (four lent, six free)......1150
+        2 4 nodes     100..150
+        3 6 nodes 50 ........................................1150..1650
+    """
+    jobs = [rigid(1, 0, 10, 1000), on_demand(2, 100, 4, 50), rigid(3, 50, 6, 500)]
+    assert play(jobs, 10, "N&PAA", passes="event") == {
+        1: (0, 1150, 1, 0),
+        2: (100, 150, 0, 0),
+        3: (1150, 1650, 0, 0),
+    }
 
 
 # --- Section 4: advance notice ----------------------------------------------------------------------------------------
@@ -599,6 +658,34 @@ def test_victim_that_has_ended_is_void_and_the_other_lends_what_is_missing(play:
     """
     jobs = [malleable(1, 0, 5, 170, 1000, min_nodes=5), rigid(2, 0, 5, 1000), on_demand(3, 300, 6, 100, notice=50)]
     assert play(jobs, 10, "CUP&PAA") == {1: (0, 170, 0, 0), 2: (0, 1400, 1, 0), 3: (300, 400, 0, 0)}
+
+
+def test_victim_whose_nodes_are_not_taken_lends_nothing(play: Play) -> None:
+    """Job 2 ends before its walltime, and its two nodes are what job 4 needs: job 1, under warning, leaves in vain.
+
+    ::
+
+        1 8 nodes  5............1880 wwww 2000 ..............3500......7625
+        2 2 nodes 0................1950
+        3 9 nodes  1 ..............................3000..3500
+        4 2 nodes    notice 1000           2000....3000
+
+    Job 1 backfills at 5 before job 3, which would have to wait for job 2's walltime, 20000. At 3000 it would resume on
+    two nodes that it had lent and eight that are free; but it has lent none, and job 3 is the head. It has run for
+    1875 of 6000 s.
+    """
+    jobs = [
+        malleable(1, 5, 8, 6000, 10000, min_nodes=8),
+        rigid(2, 0, 2, 1950, 20000),
+        rigid(3, 1, 9, 500),
+        on_demand(4, 2000, 2, 1000, notice=1000),
+    ]
+    assert play(jobs, 10, "CUP&PAA") == {
+        1: (5, 7625, 1, 0),
+        2: (0, 1950, 0, 0),
+        3: (3000, 3500, 0, 0),
+        4: (2000, 3000, 0, 0),
+    }
 
 
 def test_drop_counts_nodes_under_warning(play: Play) -> None:
@@ -1084,6 +1171,39 @@ def test_reservations_count_with_what_they_have(play: Play) -> None:
     }
 
 
+def test_reservation_releases_no_more_than_it_has_by_then(play: Play) -> None:
+    """Job 4's reservation gets nothing before 200, so that it has nothing to release then: job 5 starts at 2000.
+
+    ::
+
+        1 6 nodes on demand 0..100
+        2 2 nodes 0................................................5000
+        3 7 nodes on demand 10 100...............2000
+        4 6 nodes notice 20, for 150, walltime 50, times out at 750
+        5 8 nodes 30 ............................2000..2100
+        6 1 node  110 .................................2100............4600
+
+    One node is free from 100 on. With six more at 200 there would be six extra nodes at 2000, and job 6, whose walltime
+    is 3000, would start at 110.
+    """
+    jobs = [
+        on_demand(1, 0, 6, 100),
+        rigid(2, 0, 2, 5000),
+        on_demand(3, 10, 7, 1900),
+        on_demand(4, None, 6, 50, notice=20, estimated=150),
+        rigid(5, 30, 8, 100),
+        rigid(6, 110, 1, 2500, 3000),
+    ]
+    assert play(jobs, 10, "CUA&PAA") == {
+        1: (0, 100, 0, 0),
+        2: (0, 5000, 0, 0),
+        3: (100, 2000, 0, 0),
+        4: (None, None, 0, 0),
+        5: (2000, 2100, 0, 0),
+        6: (2100, 4600, 0, 0),
+    }
+
+
 # --- Section 5: arrival -----------------------------------------------------------------------------------------------
 
 
@@ -1232,6 +1352,44 @@ def test_nodes_under_warning_are_taken_before_others_are_preempted(play: Play) -
         on_demand(3, 150, 8, 50, notice=50, estimated=200),
     ]
     assert play(jobs, 10, "CUP&PAA") == {1: (0, 100, 0, 0), 2: (0, 2960, 1, 0), 3: (200, 250, 0, 0)}
+
+
+@pytest.mark.parametrize("other", [rigid, on_demand])
+@pytest.mark.parametrize(
+    ("tenant", "expected"),
+    [
+        pytest.param(rigid(2, 15, 5, 3000), {2: (15, 4100, 1, 0), 12: (1000, 1100, 0, 0)}, id="rigid"),
+        pytest.param(
+            malleable(2, 15, 5, 3000, min_nodes=5), {2: (15, 3235, 1, 0), 12: (1120, 1220, 0, 0)}, id="malleable"
+        ),
+    ],
+)
+def test_what_tenants_give_up_is_the_jobs_own_first(
+    play: Play, other: Callable[..., Job], tenant: Job, expected: dict[int, Seen]
+) -> None:
+    """Job 2 has three nodes of job 11, which has timed out, and two of job 12, which comes and misses two.
+
+    ::
+
+        1  2 nodes 0.........................................5000
+        2  5 nodes  15...........1000x     1100......4100      or  ..1000 wwww 1120  1220..3235
+        11 3 nodes notice 10, for 20, times out at 620
+        12 7 nodes notice 10 (five) 1000..1100                     (three held)     1120..1220
+        13 2 nodes notice 700 (none), for 1500, times out at 2100
+
+    Job 12 has five nodes, three of them idle, and takes two of the three that job 2 gives up and that belong to no
+    reservation any more; only the third is for job 13. So nothing is asked of job 1, and where it cannot be preempted,
+    the sum suffices all the same. When it ends, job 13 gets its second node, and job 2 starts on five of six.
+    """
+    jobs = [
+        other(1, 0, 2, 5000),
+        tenant,
+        on_demand(11, None, 3, 50, notice=10, estimated=20),
+        on_demand(12, 1000, 7, 100, notice=10),
+        on_demand(13, None, 2, 50, notice=700, estimated=1500),
+    ]
+    nobody = (None, None, 0, 0)
+    assert play(jobs, 10, "CUA&PAA") == {1: (0, 5000, 0, 0), 11: nobody, 13: nobody, **expected}
 
 
 def test_reserved_nodes_of_others_are_not_available(play: Play) -> None:

@@ -11,8 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulator import Result, simulate
+from simulator.metrics import job_rows
 from tests.reference.hybrid import MECHANISMS
 from tests.strategies import Table, job_tables
+from tests.support import malleable, on_demand
 from workloads.job import Job, JobType
 from workloads.units import to_ticks
 
@@ -195,3 +197,13 @@ def test_exact_walltimes_start_each_blocked_head_at_its_first_shadow_time(table:
             free += other.nodes
             promise = other.end or 0
         assert abs(head.start - promise) <= 1
+
+
+def test_an_instant_start_is_one_within_the_warning() -> None:
+    """Job 2 comes at 100 and starts when job 1 has left its nodes, ten minutes later."""
+    jobs = [malleable(1, 0, 10, 10000, min_nodes=2), on_demand(2, 100, 10, 500)]
+    result = simulate(jobs, 10, "N&PAA", warning=600)
+    assert result.summary()["instant_start_ratio"] == 1
+    assert result.summary(instant_tolerance=120)["instant_start_ratio"] == 0
+    assert [row["instant"] for row in job_rows(result)] == [None, 1]
+    assert [row["instant"] for row in job_rows(result, 599)] == [None, 0]

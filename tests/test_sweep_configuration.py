@@ -314,6 +314,14 @@ def test_one_at_a_time_leaves_the_first_values_by_one_parameter() -> None:
     assert {run.assignment_seed for run in runs} == {3}
 
 
+@pytest.mark.parametrize(("measure", "expected"), [({}, [60.0, 600.0]), ({"instant_tolerance": 30}, [30.0, 30.0])])
+def test_instant_is_within_the_warning_of_the_run_unless_said(measure: dict[str, int], expected: list[float]) -> None:
+    runs = expand(
+        make_sweep(workload={"seeds": 0}, mechanisms="N-PAA", options={"warning": [60, "10min"]}, measure=measure)
+    )
+    assert [run.measurement.instant_tolerance for run in runs] == expected
+
+
 def test_a_run_is_there_once() -> None:
     runs = expand(
         make_sweep(workload={"seeds": [0, 0]}, mechanisms="all,CUA-SPAA", assignment={"node_mtbf": ["1y", "365d"]})

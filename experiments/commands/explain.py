@@ -61,13 +61,13 @@ def _stories(arguments: argparse.Namespace) -> Stories:
 
     recording = read_recording(arguments.directory, arguments.mechanism)
     run = read_run(Path(arguments.directory))
-    measurement = run.get("measurement", {})
+    tolerance = run.get("measurement", {}).get("instant_tolerance")
     epoch = run.get(EPOCH)
     return Stories(
         recording,
         read_decisions(arguments.directory, recording),
         epoch=None if epoch is None else float(epoch),
-        instant_tolerance=float(measurement.get("instant_tolerance", 120.0)),
+        instant_tolerance=None if tolerance is None else float(tolerance),
     )
 
 

@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_outages(parser)
     measuring = parser.add_argument_group("measuring")
     measuring.add_argument(
-        "--instant-tolerance", metavar="TIME", default="120", help="delay that is still an instant start (default 120)"
+        "--instant-tolerance", metavar="TIME", help="delay that is still an instant start (default: the warning, 120 s)"
     )
     measuring.add_argument("--warmup", metavar="TIME", default="0", help="left out after the first submit")
     measuring.add_argument("--cooldown", metavar="TIME", default="0", help="left out before the last submit")
@@ -47,11 +47,14 @@ def main(arguments: argparse.Namespace) -> None:
 
     mechanisms = parse_mechanisms(arguments.mechanism)
     measurement = Measurement(
-        instant_tolerance=duration(arguments.instant_tolerance, "--instant-tolerance"),
+        instant_tolerance=None
+        if arguments.instant_tolerance is None
+        else duration(arguments.instant_tolerance, "--instant-tolerance"),
         warmup=duration(arguments.warmup, "--warmup"),
         cooldown=duration(arguments.cooldown, "--cooldown"),
     )
     simulation = simulation_of(arguments, mechanisms)
+    measurement = measurement.under(simulation.options.warning)
     asked = outages_of(arguments, simulation.nodes)
     check_outages(asked.outages, simulation.nodes, simulation.jobs)
     if simulation.about:

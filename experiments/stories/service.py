@@ -66,7 +66,8 @@ def _closed(booking: Booking | None, ending: str, origin: int) -> int | None:
 
 def _helpers(chronicle: Chronicle, ledger: Ledger, job_id: int) -> Iterator[facts.Helper]:
     """Who gave up nodes for it, in order; nodes are those of its loan, of a tenant those it had borrowed."""
-    loans = {(item.time, item.job_id): item.nodes for item in ledger.lenders.get(job_id, ())}
+    lent = ledger.lenders.get(job_id, ())
+    loans = {(item.time, item.job_id): item.nodes for item in lent}
     returned: dict[int, int] = {}
     for item in ledger.returns.get(job_id, ()):
         if item.job_id is not None:
@@ -76,7 +77,12 @@ def _helpers(chronicle: Chronicle, ledger: Ledger, job_id: int) -> Iterator[fact
         kind = cause_of(entry.cause).kind
         how = "shrunk" if entry.event == "shrink" else _HOW.get(kind, "preempted")
         nodes = loans.get((entry.time, entry.job_id))
-        if how == "tenant":
+        if how == "planned":
+            # It lends when its nodes are taken, at the latest when its warning is over.
+            last = max(entry.time, _vacated(chronicle, place))
+            taken = [item for item in lent if item.job_id == entry.job_id and entry.time <= item.time <= last]
+            nodes = taken[0].nodes if taken else None
+        elif how == "tenant":
             nodes = chronicle.borrowed(entry.job_id, job_id, entry.time)
         elif how == "shrunk" and nodes is None:
             nodes = entry.before - entry.after

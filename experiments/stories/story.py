@@ -74,7 +74,7 @@ class Stories:
     epoch
         Seconds since 1970 at which the job table's clock stands at 0; None: not known.
     instant_tolerance
-        How late an on-demand job may start and still count as started instantly [s].
+        How late an on-demand job may start and still count as started instantly [s]; None: the warning.
 
     Raises
     ------
@@ -88,16 +88,17 @@ class Stories:
         decisions: Sequence[Decision] | None = None,
         *,
         epoch: float | None = None,
-        instant_tolerance: float = 120.0,
+        instant_tolerance: float | None = None,
     ) -> None:
-        self._biographer = Biographer(recording, decisions, to_ticks(instant_tolerance))
+        tolerance = recording.options.warning if instant_tolerance is None else instant_tolerance
+        self._biographer = Biographer(recording, decisions, to_ticks(tolerance))
         self._known = recording.record
         submits = [record.submit for record in recording.records if record.submit is not None]
         self._first = min(submits, default=recording.origin)
         self._epoch = epoch
 
     @classmethod
-    def of(cls, result: Records, *, epoch: float | None = None, instant_tolerance: float = 120.0) -> Stories:
+    def of(cls, result: Records, *, epoch: float | None = None, instant_tolerance: float | None = None) -> Stories:
         """Those of a result in memory, best one that was simulated with ``decisions=True``."""
         recording = Recording.of(result, result.table)
         first = min((record.submit for record in result.records if record.submit is not None), default=0)
@@ -118,7 +119,7 @@ class Stories:
         return Story(self._biographer.of(job_id), self._first, self._epoch)
 
 
-def explain(result: Records, job_id: int, *, instant_tolerance: float = 120.0) -> Story:
+def explain(result: Records, job_id: int, *, instant_tolerance: float | None = None) -> Story:
     """The story of one job of a result; for several, :class:`Stories` reads the event log only once.
 
     Parameters
@@ -129,7 +130,7 @@ def explain(result: Records, job_id: int, *, instant_tolerance: float = 120.0) -
     job_id
         The job.
     instant_tolerance
-        How late an on-demand job may start and still count as started instantly [s].
+        How late an on-demand job may start and still count as started instantly [s]; None: the warning.
 
     Returns
     -------

@@ -157,7 +157,7 @@ def expand(sweep: Sweep) -> list[RunConfiguration]:
         for seed, (assignment, options, varied), mechanism in product(seeds, points, sweep.mechanisms):
             reader = workload.format if isinstance(workload, Log) else None
             run = RunConfiguration(
-                workload, assignment, seed, mechanism, options, sweep.measure, model=model,
+                workload, assignment, seed, mechanism, options, sweep.measure.under(options.warning), model=model,
                 plugins=sources_of(mechanism, options, assignment, reader), varied=varied,
             )  # fmt: skip
             runs.setdefault(run.key, run)

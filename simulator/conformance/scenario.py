@@ -135,6 +135,8 @@ class Scenario:
         The on-demand job that gives notice or arrives; None where nobody is asked about one.
     windows
         Nodes that will be taken away.
+    warning
+        How long a preempted malleable job stays on its nodes.
     """
 
     nodes: int
@@ -144,6 +146,7 @@ class Scenario:
     reservations: tuple[Reserved, ...] = ()
     request: Queued | None = None
     windows: tuple[Window, ...] = ()
+    warning: int = 120 * SECOND
 
     @property
     def free(self) -> int:
@@ -197,6 +200,7 @@ class View:
         self.releases = sorted((run.expected_end, run.job_id, run.nodes - run.borrowed) for run in scenario.running)
         self.windows: Sequence[Window] = list(scenario.windows)
         self.nodes, self.now, self.free = scenario.nodes, scenario.now, scenario.free
+        self.warning = scenario.warning
         self.on_demand_waits = any(job.type is JobType.ON_DEMAND for job in scenario.queue)
         self._before = self._state()
 

@@ -15,17 +15,16 @@ from fractions import Fraction
 from functools import partial
 from itertools import pairwise
 
+from tests.reference.knapsack import Offer, least_loss
 from workloads.job import Job, JobType
-from workloads.units import SECOND, to_seconds, to_ticks
+from workloads.units import to_seconds, to_ticks
 
-__all__ = ["MECHANISMS", "Outcome", "Replay", "Totals", "replay"]
+__all__ = ["LEAST_LOSS", "MECHANISMS", "Outcome", "Replay", "Totals", "replay"]
 
 MECHANISMS = ("N&PAA", "N&SPAA", "CUA&PAA", "CUA&SPAA", "CUP&PAA", "CUP&SPAA")
 
-#: "Preemption gives it a two-minute warning (120 s)"
-WARNING = 120 * SECOND
-#: "the reservation times out 10 min after the estimated arrival"
-TIME_OUT = 600 * SECOND
+#: Beyond the page: docs/model.md, "The six mechanisms".
+LEAST_LOSS = ("KNAPSACK", "SKNAPSACK")
 
 #: "Times within 1 microsecond are one instant [...], and walltime comparisons have that tolerance."
 TOLERANCE = 1
@@ -203,6 +202,11 @@ class Run:
         """Those of its nodes that belong to no open reservation."""
         return self.size - sum(self.borrowed.values())
 
+    @property
+    def unpromised(self) -> int:
+        """Those of its ordinary nodes that no arrived job waits for."""
+        return self.ordinary - sum(self.promised.values())
+
     def cycles(self, now: int) -> int:
         """Complete cycles of a rigid run after the time elapsed."""
         # "c = min(floor((e - setup) / (tau + delta)), dumps left) cycles are complete (0 before the setup ends)"
@@ -265,8 +269,23 @@ def rounded(work: int, size: int) -> int:
 class Model:
     """The whole state, and one method for each kind of event."""
 
-    def __init__(self, jobs: list[Job], nodes: int, mechanism: str, tenants: str, length: str, passes: str) -> None:
+    def __init__(
+        self,
+        jobs: list[Job],
+        nodes: int,
+        mechanism: str,
+        tenants: str,
+        length: str,
+        passes: str,
+        warning: float,
+        timeout: float,
+    ) -> None:
         baseline = mechanism == "baseline"
+        # "two-minute warning (120 s; **one** parameter `warning` that the machine, CUP's plan, the overheads of
+        # KNAPSACK and WEIGH and the metrics share)"
+        self.warning = to_ticks(warning)
+        # "the reservation times out 10 min after the estimated arrival"
+        self.timeout = to_ticks(timeout)
         self.notice_strategy, _, self.arrival_strategy = mechanism.partition("&")
         self.tenants = tenants
         self.backfill_length = length
@@ -406,11 +425,11 @@ class Model:
         # "it checkpoints, its nodes stay occupied for these 120 s, no progress is made in them; its work is kept
         # exactly, the setup of that run is lost."
         self.progress(run)
-        run.warned_until = self.now + WARNING
+        run.warned_until = self.now + self.warning
         totals.compute += run.work_done
         totals.lost += run.setup_done
-        totals.warning += run.size * WARNING
-        task.lost += run.setup_done + run.size * WARNING
+        totals.warning += run.size * self.warning
+        task.lost += run.setup_done + run.size * self.warning
         # "A preemption counts when it begins (the warning)."
         task.outcome.preemptions += 1
         self.log("warn", task.id, run.size)
@@ -504,11 +523,14 @@ class Model:
         # "Its nodes go back to the lenders in the order of lending (SPAA: by id; PAA: as preempted; ...)"
         for loan in self.loans.pop(ended.id, []):
             task = loan.run.task
+            # reading: no more than those before it have left. The reservation may have taken nodes from a victim and
+            # lent them to a tenant; the arrived job may then have taken others, whose warning ends sooner.
+            lent = min(loan.nodes, pool)
             if loan.shrunk:
                 # "a shrunk job expands by what it lent, up to its maximum, if the same run of it still goes on"
                 # reading: a run under warning does not go on.
                 if loan.run.running:
-                    grow = min(loan.nodes, task.nodes - loan.run.size)
+                    grow = min(lent, task.nodes - loan.run.size)
                     if grow:
                         pool -= grow
                         self.resize(loan.run, loan.run.size + grow)
@@ -516,9 +538,9 @@ class Model:
                 # "a preempted job that has not run since and waits in the queue resumes at once if the nodes it lent
                 # plus free nodes suffice (malleable: at least its minimum, at min(n, lent + free)); otherwise it gets
                 # nothing."
-                size = min(task.nodes, loan.nodes + self.free)
+                size = min(task.nodes, lent + self.free)
                 if size >= task.min_nodes:
-                    from_pool = min(loan.nodes, size)
+                    from_pool = min(lent, size)
                     pool -= from_pool
                     self.free -= size - from_pool
                     self.begin(task, size)
@@ -542,10 +564,7 @@ class Model:
                 ready.append(arrived)
         # "A planned victim's nodes go to its own reservation first."
         if run.for_reservation is not None:
-            reservation = self.reservations[run.for_reservation]
-            filled = min(nodes, self.missing(reservation))
-            reservation.idle += filled
-            nodes -= filled
+            nodes -= self.take(self.reservations[run.for_reservation], run, nodes)
         # "Surplus nodes of the last victim are released like any others."
         self.release(nodes)
         # "It starts [...], when it needs nodes under warning, when the last of these are vacated"
@@ -587,18 +606,24 @@ class Model:
             # reading: dropped is not void: the event took place, and a pass follows.
             self.log("drop", run.id)
             return True
-        # "CUP victims lend min(size, missing)"
-        reservation.loans.append(Loan(run, min(run.size, missing), shrunk=False))
         if run.task.malleable:
             self.warn(run)
             run.for_reservation = reservation.id
         else:
             # "A planned victim's nodes go to its own reservation first."
             nodes = self.stop(run)
-            filled = min(nodes, self.missing(reservation))
-            reservation.idle += filled
-            self.release(nodes - filled)
+            self.release(nodes - self.take(reservation, run, nodes))
         return True
+
+    def take(self, reservation: Reservation, run: Run, nodes: int) -> int:
+        """Give nodes of a planned victim to its reservation; returns how many it takes."""
+        taken = min(nodes, self.missing(reservation))
+        reservation.idle += taken
+        # Section 6: "a CUP victim lends the nodes that its reservation, or the arrived job, takes from it, counted when
+        # it takes them"
+        if taken:
+            reservation.loans.append(Loan(run, taken, shrunk=False))
+        return taken
 
     # --- class 3 -------------------------------------------------------------------------------------------------
 
@@ -616,7 +641,7 @@ class Model:
             self.free -= reservation.idle
         self.log("notice", task.id, reservation.idle)
         # "the reservation times out 10 min after the estimated arrival"
-        self.push(max(self.now, task.estimated + TIME_OUT), REQUEUE, task.id, partial(self.time_out, reservation))
+        self.push(max(self.now, task.estimated + self.timeout), REQUEUE, task.id, partial(self.time_out, reservation))
         if self.notice_strategy == "CUP":
             self.plan(reservation)
         return True
@@ -654,7 +679,7 @@ class Model:
         task = run.task
         if task.malleable:
             # "malleable = warned max(now, estimated arrival - 120 s) (cost size x setup)"
-            return run.size * task.setup, max(self.now, estimated - WARNING)
+            return run.size * task.setup, max(self.now, estimated - self.warning)
         if task.tau is not None:
             # "rigid = right after its last checkpoint that completes in [now, estimated arrival], counted by its period
             # (cost size x setup)"
@@ -682,6 +707,10 @@ class Model:
         total = self.free
         if own is not None:
             total += own.idle + self.lent(own.id) + self.under_warning_for(own.id)
+            # 5.2 "nodes that they give up and that belong to no other open reservation are its own first (the sum of
+            # step 1 counts them)"
+            # reading: a tenant that is under warning already gives up those that are promised to nobody.
+            total += sum(run.unpromised for run in self.live if own.id in run.borrowed)
         total += sum(run.ordinary for run in self.preemptible() if task.id not in run.borrowed)
         if total < task.nodes:
             # "nothing is preempted, its reservation closes (idle nodes become free, tenants ordinary jobs, loans void),
@@ -698,25 +727,27 @@ class Model:
         under_warning: list[tuple[int, int, Run, int]] = []
         if own is not None:
             loans = own.loans
-            mine = {run.id: run.borrowed[own.id] for run in self.live if own.id in run.borrowed}
             victims = [run for run in self.live if run.for_reservation == own.id]
             hosted = sorted((run for run in self.live if own.id in run.borrowed), key=lambda run: run.id)
             held = self.close(own)
             for run in hosted:
                 if run.running and not run.task.malleable:
-                    # Its other borrowed nodes go back, its ordinary ones are released.
-                    held += mine[run.id]
-                    self.release(self.stop(run) - mine[run.id])
+                    # "nodes that they give up and that belong to no other open reservation are its own first"
+                    # reading: as many as it can use; the rest is released.
+                    given = self.stop(run)
+                    taken = min(given, task.nodes - held)
+                    held += taken
+                    self.release(given - taken)
                     continue
                 if run.running:
                     self.warn(run)
                 assert run.warned_until is not None
-                under_warning.append((run.warned_until, run.id, run, mine[run.id]))
+                under_warning.append((run.warned_until, run.id, run, run.unpromised))
             for run in victims:
                 assert run.warned_until is not None
                 under_warning.append((run.warned_until, run.id, run, run.size))
-        # "it takes idle reserved nodes, and if these with the free ones do not suffice, its nodes under warning; then
-        # free nodes."
+        # "it takes idle reserved nodes, and if these with the free ones do not suffice, its nodes under warning, in the
+        # order in which the warnings end, ties by id; then free nodes."
         missing = task.nodes - held
         awaited = 0
         ready = self.now
@@ -728,6 +759,10 @@ class Model:
                     awaited += taken
                     missing -= taken
                     ready = max(ready, until)
+                    # Section 6: "a CUP victim lends the nodes that [...] the arrived job takes from it"; "A tenant
+                    # [...] is no lender".
+                    if run in victims:
+                        loans = [*loans, Loan(run, taken, shrunk=False)]
         taken = min(self.free, missing)
         self.free -= taken
         held += taken
@@ -735,7 +770,7 @@ class Model:
 
         # 5.4 "SPAA: if the malleable jobs' shrinkable nodes (size - minimum, no tenants) cover what is missing, shrink
         # them evenly [...]. Otherwise PAA."
-        if missing and self.arrival_strategy == "SPAA":
+        if missing and self.arrival_strategy == "SPAA" and self.shrinkable() >= missing:
             shrunk = self.shrink_evenly(missing)
             loans = loans + shrunk
             held += sum(loan.nodes for loan in shrunk)
@@ -743,7 +778,10 @@ class Model:
         # 5.3 "PAA, for what is missing: running rigid and malleable jobs in ascending preemption overhead [...], ties
         # by id, are preempted from the front until satisfied."
         if missing:
-            for run in sorted(self.preemptible(), key=lambda run: (run.overhead(self.now), run.id)):
+            victims = sorted(self.preemptible(), key=lambda run: (run.overhead(self.now), run.id))
+            if self.arrival_strategy in LEAST_LOSS:
+                victims = self.least_loss(missing)
+            for run in victims:
                 if not missing:
                     break
                 taken = min(run.ordinary, missing)
@@ -762,6 +800,12 @@ class Model:
                     held += taken
                     # "Surplus nodes of the last victim are released like any others."
                     self.release(self.stop(run) - taken)
+        # docs/model.md, SKNAPSACK: "what is then still missing is shrunk evenly, as under SPAA"
+        if missing:
+            shrunk = self.shrink_evenly(missing)
+            loans = loans + shrunk
+            held += sum(loan.nodes for loan in shrunk)
+            missing -= sum(loan.nodes for loan in shrunk)
         assert not missing and held + awaited == task.nodes
 
         # "It starts at its arrival, or, when it needs nodes under warning, when the last of these are vacated (at most
@@ -780,15 +824,38 @@ class Model:
         # none."
         return [run for run in self.live if run.running and run.task.preemptible and run.ordinary > 0]
 
-    def shrink_evenly(self, missing: int) -> list[Loan]:
-        """Shrink malleable jobs by what is missing in total, or not at all."""
-        can = {
-            run.id: (run, run.size - run.task.min_nodes)
+    def least_loss(self, missing: int) -> list[Run]:
+        """docs/model.md on KNAPSACK and SKNAPSACK: whom to preempt, in the order in which that is done."""
+        # "whoever is not preempted gives what it can above its minimum, so that a preempted job brings only what
+        # shrinking it would not"
+        spare = {run.id: run.size - run.task.min_nodes for run in self.shrinking()}
+        if self.arrival_strategy == "KNAPSACK":
+            spare = {}
+        runs = {run.id: run for run in self.preemptible()}
+        # "What a job loses is what the accounting will book: for a rigid one its overhead as under PAA, for a malleable
+        # one its setup and the [...] warning"
+        offers = [
+            Offer(run.overhead(self.now) + run.task.malleable * run.size * self.warning, run.id, nodes)
+            for run in runs.values()
+            if (nodes := run.ordinary - spare.get(run.id, 0)) > 0
+        ]
+        # reading: preempted in ascending loss, ties by id.
+        return [runs[offer.id] for offer in sorted(least_loss(offers, missing - sum(spare.values())))]
+
+    def shrinking(self) -> list[Run]:
+        """Runs that SPAA may shrink, by id."""
+        return [
+            run
             for run in sorted(self.live, key=lambda run: run.id)
             if run.running and run.task.malleable and not run.borrowed
-        }
-        if sum(cap for _, cap in can.values()) < missing:
-            return []
+        ]
+
+    def shrinkable(self) -> int:
+        return sum(run.size - run.task.min_nodes for run in self.shrinking())
+
+    def shrink_evenly(self, missing: int) -> list[Loan]:
+        """Shrink malleable jobs by what is missing in total."""
+        can = {run.id: (run, run.size - run.task.min_nodes) for run in self.shrinking()}
         # "equal numbers of nodes, capped by what each can give, the remainder by id"
         level = 0
         while sum(min(cap, level + 1) for _, cap in can.values()) <= missing and level < missing:
@@ -849,27 +916,25 @@ class Model:
 
     def shadow(self, needed: int) -> tuple[int, int]:
         """Shadow time and extra nodes of a head that needs so many nodes."""
-        # Releases by (time, reservations first, earliest notice): "taken first from the nodes that running jobs release
-        # before" is strict.
+        # Releases by (time, reservations first, earliest notice): "from the nodes that running jobs release before" is
+        # strict.
         releases: list[tuple[int, int, int, int, int]] = []
         to_fill: dict[int, int] = {}
         collecting = not self.on_demand_waits()
         for reservation in self.by_notice():
-            # "each releases all nodes that it asked for at max(estimated arrival, now) + walltime"
+            # "each collects what it misses from the nodes that running jobs release before max(estimated arrival, now)
+            # + walltime (earliest notice first), and then releases what it has by then, never more"; "While an
+            # on-demand job waits, reservations collect nothing, and count with the nodes that they have."
             time = max(reservation.estimated, self.now) + reservation.walltime
-            if collecting:
-                nodes = reservation.requested
-                to_fill[reservation.id] = self.missing(reservation)
-            else:
-                # "While an on-demand job waits, reservations collect nothing, and count with the nodes that they have."
-                nodes = reservation.idle + self.lent(reservation.id)
+            to_fill[reservation.id] = self.missing(reservation) if collecting else 0
+            nodes = reservation.idle + self.lent(reservation.id)
             releases.append((time, 0, reservation.notice, reservation.id, nodes))
         for run in self.live:
             # "a tenant's borrowed nodes are not counted as released by it; nodes under warning are released when the
             # 120 s end"
             # reading: nodes under warning that an arrived job waits for are released by that job, below.
             time = run.expected_end if run.warned_until is None else run.warned_until
-            releases.append((time, 1, 0, run.id, run.ordinary - sum(run.promised.values())))
+            releases.append((time, 1, 0, run.id, run.unpromised))
         # reading: an arrived job that waits for nodes under warning releases all its nodes a walltime after these are
         # vacated.
         releases += [
@@ -877,19 +942,21 @@ class Model:
             for job, arrived in self.arrived.items()
         ]
 
+        # "at no time are more than N nodes promised"
+        assert self.free + sum(release[-1] for release in releases) == self.nodes
         available = self.free
+        collected = dict.fromkeys(to_fill, 0)
         shadow: int | None = None
         for time, kind, _, job_id, nodes in sorted(releases):
             if shadow is not None and time > shadow + TOLERANCE:
                 break
             if kind == 0:
-                to_fill.pop(job_id, None)
-                available += nodes
+                del to_fill[job_id]
+                available += nodes + collected[job_id]
             else:
-                # "what it still misses is taken first from the nodes that running jobs release before"
                 for reservation_id in to_fill:  # in order of notice
-                    filled = min(nodes, to_fill[reservation_id])
-                    to_fill[reservation_id] -= filled
+                    filled = min(nodes, to_fill[reservation_id] - collected[reservation_id])
+                    collected[reservation_id] += filled
                     nodes -= filled
                 available += nodes
             if available >= needed and shadow is None:
@@ -911,7 +978,8 @@ class Model:
             # starts there"
             # reading: with `fits` a malleable job takes the largest size at which the reservations that admit it at
             # that size have as many idle nodes.
-            for size in range(task.nodes, task.min_nodes - 1, -1):
+            idle = sum(host.idle for host in self.reservations.values())
+            for size in range(min(task.nodes, idle), task.min_nodes - 1, -1):
                 hosts = [host for host in self.reservations.values() if self.admits(host, task, size)]
                 if sum(host.idle for host in hosts) >= size:
                     # "drawing from the reservation with the latest notice first"
@@ -965,6 +1033,8 @@ def replay(
     tenants: str = "any",
     backfill_length: str = "walltime",
     passes: str = "instant",
+    warning: float = 120.0,
+    timeout: float = 600.0,
 ) -> Replay:
     """Simulate a job table.
 
@@ -975,15 +1045,17 @@ def replay(
     nodes
         Nodes of the machine; no job is larger.
     mechanism
-        ``"baseline"`` or one of :data:`MECHANISMS`.
+        ``"baseline"``, one of :data:`MECHANISMS`, or a notice strategy of these with one of :data:`LEAST_LOSS`.
     tenants
         ``"any"``, ``"fits"`` or ``"none"``.
     backfill_length, passes
         As in :func:`tests.reference.easy.replay_easy`.
+    warning, timeout
+        Section 1 and section 4 [s].
 
     Returns
     -------
     Replay
         Outcome by job id, with the totals.
     """
-    return Model(jobs, nodes, mechanism, tenants, backfill_length, passes).replay()
+    return Model(jobs, nodes, mechanism, tenants, backfill_length, passes, warning, timeout).replay()
