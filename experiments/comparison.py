@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from experiments.experiment import Row
+from experiments.rules import Above
 from experiments.statistics import Interval, interval, paired, ratio
-from experiments.verdicts import Verdict
+from experiments.verdicts import Statement, Verdict
 from workloads.errors import InputError
 
 __all__ = ["Metric", "column_of", "everywhere", "gain", "mean_of", "relative_gain"]
@@ -93,13 +94,13 @@ def relative_gain(rows: Sequence[Row], metric: Metric, first: str, second: str, 
     return ratio(a, b) if metric.higher else ratio(b, a)
 
 
-def everywhere(claim: str, printed: str, metric: Metric, gains: Mapping[str, Interval], remark: str = "") -> Verdict:
-    """A verdict that holds if every gain is positive beyond doubt; what is not decided does not hold.
+def everywhere(statement: Statement, metric: Metric, gains: Mapping[str, Interval], remark: str = "") -> Verdict:
+    """The verdict on a gain that is said of several cases: each must be positive, a negative one refutes it.
 
     Parameters
     ----------
-    claim, printed
-        Of the paper.
+    statement
+        What is judged.
     metric
         Whose gains they are.
     gains
@@ -111,5 +112,4 @@ def everywhere(claim: str, printed: str, metric: Metric, gains: Mapping[str, Int
     doubtful = [name for name, found in gains.items() if not found.decided]
     remarks = [f"not decided: {', '.join(doubtful)}"] if doubtful else []
     remarks += [remark] if remark else []
-    holds = all(found.positive for found in gains.values())
-    return Verdict.of(claim, printed, f"better by {told}", holds, "; ".join(remarks))
+    return statement.each(Above(quantity="the paired gain"), gains, f"better by {told}", "; ".join(remarks))

@@ -16,8 +16,9 @@ from experiments.comparison import Metric, column_of, everywhere, gain, relative
 from experiments.experiment import find_experiment, read_tables, run_experiment
 from experiments.papers.checkpoint_batch import STRATEGY_NAMES, Instance, draw_instance, law_named, plan_for, run_batch
 from experiments.papers.checkpoint_printed import APPLICATIONS, TABLE_4
-from experiments.statistics import Interval
-from experiments.verdicts import Outcome, Verdict
+from experiments.statistics import Interval, interval
+from experiments.verdicts import HYPOTHESIS, Outcome, Statement, Verdict
+from tests.altered import never_flips
 from tests.reference.queue import queued, spent
 from workloads.errors import InputError
 
@@ -107,6 +108,7 @@ def test_each_experiment_runs(name: str, tmp_path: Path) -> None:
     verdicts = run_experiment(item, replace(item.parameters, **TINY[name]), 1, tmp_path, "0")
     assert verdicts
     assert all(verdict.measured for verdict in verdicts)
+    assert never_flips(item, read_tables(name, tmp_path)) == []
     assert json.loads((tmp_path / f"{name}.json").read_text())["experiment"] == name
     for kind in ("csv", "png", "pdf"):
         assert (tmp_path / f"{name}.{kind}").stat().st_size > 100
@@ -171,13 +173,13 @@ def test_a_gain_knows_what_is_better() -> None:
         column_of([*rows, rows[0]], "time", rows[0]["strategy"])
 
 
-def test_what_is_not_decided_does_not_hold() -> None:
-    sure, open_, worse = Interval(1.0, 0.5, 1.5), Interval(1.0, -0.5, 2.5), Interval(-1.0, -1.5, -0.5)
-    assert everywhere("c", "p", _TIME, {"x": sure}).outcome == Outcome.HOLDS
-    doubtful = everywhere("c", "p", _TIME, {"x": sure, "y": open_})
-    assert doubtful.outcome == Outcome.FAILS
-    assert doubtful.remark == "not decided: y"
-    failed = everywhere("c", "p", _TIME, {"x": sure, "y": worse}, "why")
+def test_what_is_not_decided_is_undecided() -> None:
+    sure, open_, worse = interval([0.9, 1.0, 1.1]), interval([-2.0, 1.0, 4.0]), interval([-1.0, -1.01, -0.99])
+    claim = Statement("c", "p", HYPOTHESIS)
+    assert everywhere(claim, _TIME, {"x": sure}).outcome == Outcome.HOLDS
+    doubtful = everywhere(claim, _TIME, {"x": sure, "y": open_})
+    assert (doubtful.outcome, doubtful.remark) == (Outcome.UNDECIDED, "not decided: y")
+    failed = everywhere(claim, _TIME, {"x": sure, "y": worse}, "why")
     assert (failed.outcome, failed.remark) == (Outcome.FAILS, "why")
 
 
@@ -218,7 +220,7 @@ def test_the_verdicts_of_figure_8_can_go_either_way() -> None:
 
     verdicts = find_experiment("checkpoint-fig8").judge(_batch_tables(noisy))
     over: list[Verdict] = [verdict for verdict in verdicts if "HPC" in verdict.claim]
-    assert {verdict.outcome for verdict in over} == {Outcome.FAILS}
+    assert {verdict.outcome for verdict in over} == {Outcome.UNDECIDED}
     assert all("not decided: DYN-PROG-COUNT, SD" in verdict.remark for verdict in over)
 
 
@@ -294,16 +296,19 @@ def test_the_printed_table_would_pass() -> None:
         for name in ("execution_stretch", "response_stretch"):
             row |= {name: run.stretch, f"hpc_{name}": run.hpc_stretch, f"{name}_gain": run.stretch_gain / 100}
         rows.append({**row, "utilization_gain": run.utilization_gain / 100})
-    found = _outcomes("checkpoint-table4", {"": rows})
-    assert [claim for claim, outcome in found.items() if outcome != Outcome.HOLDS] == [
-        "DYN-PROG-COUNT improves by up to 20 %, execution stretch",
-        "DYN-PROG-COUNT improves by up to 20 %, response stretch (waits included)",
-    ]
+    assert set(_outcomes("checkpoint-table4", {"": rows}).values()) == {Outcome.HOLDS}
     for row in rows:
-        row["utilization_gain"] -= 0.12
+        row["utilization_gain"] -= 0.25
         row["utilization"] -= 0.2
     found = _outcomes("checkpoint-table4", {"": rows})
-    assert {outcome for claim, outcome in found.items() if "utilisation" in claim} == {Outcome.FAILS}
+    own = {outcome for claim, outcome in found.items() if "utilisation" in claim and "of HPC" not in claim}
+    assert own == {Outcome.FAILS}
+    # From few runs that scatter nothing is known.
+    for place, row in enumerate(rows):
+        row["utilization_gain"] = 0.1 + 0.4 * (-1) ** place
+    found = _outcomes("checkpoint-table4", {"": rows})
+    assert found["DYN-PROG-COUNT improves by 10 % on average, utilisation"] == Outcome.UNDECIDED
+    assert found["DYN-PROG-COUNT is better on average, utilisation"] == Outcome.UNDECIDED
 
 
 def test_the_table_is_ordered_as_the_papers(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.experiment import Experiment, Row, Tables
-from experiments.verdicts import Verdict
+from experiments.verdicts import Statement, Verdict, figure, text
 from policies.planning.costs import CostModel
 from policies.planning.plan import ReservationPlan
 
@@ -110,40 +110,64 @@ def _measure(parameters: AnatomyParameters, seed: int) -> Tables:
     return {"": parts(plan), "reservations": lengths}
 
 
-def _judge(tables: Tables) -> list[Verdict]:
-    rows = tables["reservations"]
-    saved, error = 0.0, 0.0
-    restarts = True
-    any_before = False
-    for row in rows:
-        # Equation (4): t_k = T_k + the sum of the T_i that were checkpointed before.
-        error = max(error, abs(row["milestone"] - (row["work"] + saved)))
-        error = max(error, abs(row["length"] - (row["restart"] + row["work"] + row["checkpoint"])))
-        restarts = restarts and (any_before or row["restart"] == 0)
-        if row["checkpointed"]:
-            saved += row["work"]
-            any_before = True
-    drawn = tables[""]
-    done = [row["to_work"] for row in drawn if row["part"] == "work"]
+_EXACT = 1e-9
+_EQUAL = "holds if the two sides differ by less than 1e-9 in every reservation"
+
+
+def _judge_elapsed(tables: Tables) -> list[Verdict]:
+    """Equation (2): what a reservation is made of."""
+    rows, drawn = tables["reservations"], tables[""]
+    error = max(abs(row["length"] - (row["restart"] + row["work"] + row["checkpoint"])) for row in rows)
+    early = sum(row["restart"] > 0 for row in rows[: 1 + _first_checkpoint(rows)])
     elapsed = sum(row["length"] for row in rows)
+    gaps = [abs(a["end"] - b["start"]) for a, b in pairwise(drawn)]
+    end = drawn[-1]["end"]
     return [
-        Verdict.of("t_k = T_k + sum of the saved T_i, and W_k = R_k + T_k + C_k", "0", f"{error:.2g}", error < 1e-9),
-        Verdict.of("no restart before the first checkpoint", "R_1 = 0", "none" if restarts else "one", restarts),
-        Verdict.of(
-            "work ends at the milestones",
-            ", ".join(f"{row['milestone']:g}" for row in rows),
-            ", ".join(f"{value:g}" for value in done),
-            len(done) == len(rows)
-            and all(abs(value - row["milestone"]) < 1e-9 for value, row in zip(done, rows, strict=True)),
+        Statement("W_k = R_k + T_k + C_k", "equal", text("2.2, equation (2)")).computed(
+            error < _EXACT,
+            "holds if the two sides differ by less than 1e-9 in every reservation",
+            f"at most {error:.2g}",
         ),
-        Verdict.of(
-            "the reservations follow each other without a gap",
-            f"{elapsed:g}",
-            f"{drawn[-1]['end']:g}",
-            abs(drawn[-1]["end"] - elapsed) < 1e-9
-            and all(abs(a["end"] - b["start"]) < 1e-9 for a, b in pairwise(drawn)),
+        Statement("no restart before the first checkpoint", "R_k = 0", text("2.2, equation (4)")).computed(
+            early == 0, "holds if no reservation up to the first checkpointed one has a restart", f"{early} with one"
+        ),
+        Statement(
+            "the reservations follow each other without a gap", "one after the other", figure("3", "its caption")
+        ).computed(
+            abs(end - elapsed) < _EXACT and max(gaps, default=0.0) < _EXACT,
+            "holds if each part begins where the one before ends, and the last ends at the sum of all W_k",
+            f"end at {end:g}, sum {elapsed:g}, largest gap {max(gaps, default=0.0):.2g}",
         ),
     ]
+
+
+def _judge_progress(tables: Tables) -> list[Verdict]:
+    """Equation (4): how far the job is after each reservation."""
+    rows = tables["reservations"]
+    saved, error = 0.0, 0.0
+    for row in rows:
+        error = max(error, abs(row["milestone"] - (row["work"] + saved)))
+        saved += row["work"] if row["checkpointed"] else 0.0
+    done = [row["to_work"] for row in tables[""] if row["part"] == "work"]
+    milestones = [row["milestone"] for row in rows]
+    reached = len(done) == len(rows) and all(abs(a - b) < _EXACT for a, b in zip(done, milestones, strict=True))
+    return [
+        Statement("t_k = T_k + the sum of the saved T_i", "equal", text("2.2, equation (4)")).computed(
+            error < _EXACT,
+            "holds if the two sides differ by less than 1e-9 in every reservation",
+            f"at most {error:.2g}",
+        ),
+        Statement("the work of each reservation ends at its milestone", "t_k", figure("4", "its caption")).computed(
+            reached,
+            "holds if the progress at the end of each reservation is its milestone",
+            f"ends {', '.join(f'{value:g}' for value in done)}; milestones {', '.join(f'{t:g}' for t in milestones)}",
+        ),
+    ]
+
+
+def _first_checkpoint(rows: Sequence[Row]) -> int:
+    """Place of the first checkpointed reservation; the last place if there is none."""
+    return next((place for place, row in enumerate(rows) if row["checkpointed"]), len(rows) - 1)
 
 
 def draw_parts(axes: Axes, rows: Sequence[Row], place: float, *, label_reservations: bool = True) -> None:
@@ -225,7 +249,7 @@ EXPERIMENTS: Sequence[Experiment] = (
         parameters=AnatomyParameters(),
         quick=AnatomyParameters(),
         measure=_measure,
-        judge=_judge,
+        judge=_judge_elapsed,
         draw=_draw_elapsed,
         choices=_CHOICES,
     ),
@@ -236,7 +260,7 @@ EXPERIMENTS: Sequence[Experiment] = (
         parameters=AnatomyParameters(),
         quick=AnatomyParameters(),
         measure=_measure,
-        judge=_judge,
+        judge=_judge_progress,
         draw=_draw_progress,
         choices=_CHOICES,
     ),

@@ -12,7 +12,8 @@ import numpy as np
 from experiments.experiment import Experiment, Tables
 from experiments.papers.checkpoint_plans import NAMES, laws_named
 from experiments.papers.checkpoint_printed import APPLICATIONS, Application
-from experiments.verdicts import Outcome, Verdict
+from experiments.papers.levels import most, reaches
+from experiments.verdicts import Statement, Verdict, table
 from workloads.errors import UnknownNameError
 from workloads.laws import TABLE_1, Array, Law, from_scipy, gamma, truncate, weibull
 
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
 __all__ = ["EXPERIMENTS", "PRINTED_DENSITIES", "application_law"]
 
 _ROOT = math.sqrt(2.0 * math.pi)
+#: Densities that differ by less are the same: ours come from differences of the distribution function.
+_SAME = 1e-4
+#: A law lies in a support that has at least this much of its probability.
+_INSIDE = 0.99
 #: f(t) as printed in Table 1, with the printed parameters [1/h].
 PRINTED_DENSITIES: Mapping[str, Callable[[Array], Array]] = {
     "exponential": lambda t: np.exp(-t),
@@ -92,15 +97,12 @@ def _judge_laws(tables: Tables) -> list[Verdict]:
         own = [point for point in tables["densities"] if point["law"] == row["law"]]
         apart = max(abs(point["density"] / point["printed"] - 1.0) for point in own)
         upper = "inf" if row["upper"] is None else f"{row['upper']:g}"
-        verdicts.append(
-            Verdict.of(
-                f"{NAMES[row['law']]}: the density is the printed one",
-                "f(t) of Table 1",
-                f"at most {apart:.1e} apart; support [{row['lower']:g}, {upper}] h, mean {row['mean']:.4g} h, "
-                f"cut at {row['cut_at']:.5g} h",
-                apart < 1e-4,
-            )
+        statement = Statement(f"{NAMES[row['law']]}: the density is the printed one", "f(t)", table("1"))
+        told = (
+            f"at most {apart:.1e} apart; support [{row['lower']:g}, {upper}] h, mean {row['mean']:.4g} h, "
+            f"cut at {row['cut_at']:.5g} h"
         )
+        verdicts.append(most(statement, apart, _SAME, "the largest relative difference of the densities", told))
     return verdicts
 
 
@@ -203,21 +205,21 @@ def _judge_applications(tables: Tables) -> list[Verdict]:
         inside = row["mass_as_printed"]
         own = [point["survival"] for point in tables["survival"] if point["application"] == row["application"]]
         held = f"mean {row['mean']:.4g} s, median {row['median']:.4g} s with location {row['location']:g} s"
-        verdicts.append(
-            Verdict(
-                f"{row['application']}: the law as printed, without a location, lies in its support",
-                f"[{row['minimum']:g}, {row['maximum']:g}] s",
-                f"{100 * inside:.1f} % of it does; {held}",
-                Outcome.HOLDS if inside > 0.9 else Outcome.NOT_COMPARABLE,
-                "a location is added: the paper prints none" if inside <= 0.9 else "",
-            )
+        support = f"[{row['minimum']:g}, {row['maximum']:g}] s"
+        statement = Statement(
+            f"{row['application']}: the law as printed, without a location, lies in its support", support, table("3")
         )
+        remark = "" if inside >= _INSIDE else "a location is added: the paper prints none"
+        quantity = "the probability of the support under the printed law"
         verdicts.append(
-            Verdict.of(
-                f"{row['application']}: the law that is used ends with its support",
-                "P(X > a) = 1, P(X > b) = 0",
-                f"{own[0]:.3g}, {own[-1]:.3g}",
+            reaches(statement, inside, _INSIDE, quantity, f"{100 * inside:.1f} % of it does; {held}", remark)
+        )
+        statement = Statement(f"{row['application']}: the law that is used ends with its support", support, table("3"))
+        verdicts.append(
+            statement.computed(
                 abs(own[0] - 1.0) < 1e-9 and own[-1] == 0.0,
+                "holds if P(X > a) = 1 and P(X > b) = 0",
+                f"{own[0]:.3g}, {own[-1]:.3g}",
             )
         )
     return verdicts

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from experiments.experiment import Experiment, Tables
 from experiments.papers.checkpoint_plans import FIVE, cells_for, equal_costs, look, planned
-from experiments.verdicts import Verdict
+from experiments.papers.levels import count, most, reaches
+from experiments.verdicts import Statement, Verdict, figure, text
 from workloads.laws import bounded, lognormal_of
 
 if TYPE_CHECKING:
@@ -73,66 +74,69 @@ def _measure(parameters: RobustnessParameters, seed: int) -> Tables:
     return {"": rows}
 
 
+#: Costs that differ by less are the same: the line of a figure is as thick.
+_LINE = 0.01
+#: A margin is wide from here on.
+_WIDE = 1.2
+#: Costs have converged to the omniscient scheduler's within this share of them ...
+_CONVERGED = 0.1
+#: ... where mean / deviation is large: an order of magnitude above the fitted law's.
+_LARGE = 10.0
+
+
 def _judge(tables: Tables) -> list[Verdict]:
-    rows = tables[""]
     points: dict[tuple[str, float], dict[str, float]] = {}
     ratio: dict[tuple[str, float], float] = {}
-    for row in rows:
+    for row in tables[""]:
         at = (row["varied"], row["factor"])
         points.setdefault(at, {})[row["strategy"]] = row["normalised"]
         ratio[at] = row["mean"] / row["std"]
     least = min(min(own.values()) / own["optimal"] for own in points.values())
-    here = points["mean", 1] if ("mean", 1) in points else next(iter(points.values()))
-    farthest = max(points, key=lambda at: points[at]["all-ckpt"] / points[at]["optimal"])
-    apart = points[farthest]["all-ckpt"] / points[farthest]["optimal"] - 1.0
-    periodic = sum(own["all-ckpt-periodic"] <= own["no-ckpt-periodic"] * 1.0001 for own in points.values())
-    steadiest = max(ratio, key=lambda at: ratio[at])
-    calm = points[steadiest]
-    spans = {"DYN-PROG-COUNT": ("optimal",), "all five strategies": tuple(FIVE)}
+    best = Statement("DYN-PROG-COUNT always gives the best performance", "always", text("4.4"))
+    farthest = max(points, key=lambda at: abs(points[at]["all-ckpt"] / points[at]["optimal"] - 1.0))
+    apart = {at: abs(own["all-ckpt"] / own["optimal"] - 1.0) for at, own in points.items()}
+    varied = "mean" if farthest[0] == "mean" else "deviation"
+    told = f"at most {100 * apart[farthest]:.2f} % apart ({varied} x {farthest[1]:g})"
+    if ("mean", 1) in apart:
+        told += f"; {100 * apart['mean', 1]:.2f} % for the fitted law"
+    same = Statement(
+        "DYN-PROG-COUNT and ALL-CKPT perform the same", "lines overlap", figure("7", "its caption, and section 4.4")
+    )
+    periodic = Statement("ALL-CKPT-PER has better performance than NO-CKPT-PER", "better", text("4.4"))
+    cheaper = sum(own["all-ckpt-periodic"] < own["no-ckpt-periodic"] for own in points.values())
     return [
-        Verdict.of(
-            "DYN-PROG-COUNT always gives the best performance",
-            "always",
-            f"another strategy costs {least:.4f} times as much at least",
-            least > 0.995,
-        ),
-        Verdict.of(
-            "DYN-PROG-COUNT and ALL-CKPT are the same for the fitted law",
-            "overlapping lines",
-            f"{100 * (here['all-ckpt'] / here['optimal'] - 1.0):.2f} % apart",
-            here["all-ckpt"] / here["optimal"] < 1.01,
-        ),
-        Verdict.of(
-            "DYN-PROG-COUNT and ALL-CKPT are the same for all the laws",
-            "overlapping lines",
-            f"at most {100 * apart:.2f} % apart (mean x {farthest[1]:g})"
-            if farthest[0] == "mean"
-            else f"at most {100 * apart:.2f} % apart (deviation x {farthest[1]:g})",
-            apart < 0.01,
-        ),
-        Verdict.of(
-            "they outperform NO-CKPT by a wide margin (for the fitted law)",
-            "wide",
-            f"NO-CKPT costs {here['no-ckpt'] / here['optimal']:.2f} times as much",
-            here["no-ckpt"] / here["optimal"] > 1.2,
-        ),
-        Verdict.of(
-            "ALL-CKPT-PER has better performance than NO-CKPT-PER",
-            "always",
-            f"for {periodic} of {len(points)} laws",
-            periodic == len(points),
-        ),
-        *(
-            Verdict.of(
-                f"when mean / deviation is large, the cost of {kind} converges to the omniscient scheduler's",
-                "1",
-                f"at most {max(calm[name] for name in names):.3f} at mean / deviation = {ratio[steadiest]:.1f}; "
-                f"{max(here[name] for name in names):.3f} for the fitted law",
-                all(calm[name] < 1.1 and calm[name] < here[name] for name in names),
-            )
-            for kind, names in spans.items()
-        ),
+        reaches(best, least, 0.995, "the least cost of another strategy over its own", f"{least:.4f} at least"),
+        most(same, apart[farthest], _LINE, "the largest relative difference over all laws", told),
+        _wide(points),
+        count(periodic, cheaper, len(points), "ALL-CKPT-PER costs less", "laws"),
+        _converges(points, ratio),
     ]
+
+
+_Points = Mapping[tuple[str, float], Mapping[str, float]]
+
+
+def _wide(points: _Points) -> Verdict:
+    statement = Statement("for the fitted law DYN-PROG-COUNT outperforms NO-CKPT by a wide margin", "wide", text("4.4"))
+    if ("mean", 1) not in points:
+        return statement.open("the fitted law was not measured")
+    here = points["mean", 1]
+    factor = here["no-ckpt"] / here["optimal"]
+    return reaches(statement, factor, _WIDE, "the cost of NO-CKPT over its own", f"{factor:.2f} times as much")
+
+
+def _converges(points: _Points, ratio: Mapping[tuple[str, float], float]) -> Verdict:
+    statement = Statement(
+        "when mean / deviation is large, the costs of all five strategies converge to the omniscient scheduler's",
+        "1", text("4.4"),
+    )  # fmt: skip
+    rule = f"holds if all are at most {1 + _CONVERGED:g} at the largest mean / deviation, {_LARGE:g} or more"
+    steadiest = max(ratio, key=lambda at: ratio[at])
+    if ratio[steadiest] < _LARGE:
+        return statement.open(f"no mean / deviation of {_LARGE:g} or more was measured", rule=rule)
+    told = ", ".join(f"{FIVE[name]} {cost:.3f}" for name, cost in points[steadiest].items())
+    worst = max(points[steadiest].values())
+    return statement.computed(worst <= 1 + _CONVERGED, rule, f"{told} at {ratio[steadiest]:.1f}")
 
 
 def _draw(tables: Tables) -> Figure:

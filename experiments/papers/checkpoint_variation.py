@@ -20,8 +20,9 @@ from experiments.papers.checkpoint_batch import (
     run_batch,
 )
 from experiments.papers.checkpoint_printed import APPLICATIONS
+from experiments.rules import Above, Below, Decision, Near, together
 from experiments.statistics import Interval, interval, paired, ratio
-from experiments.verdicts import Outcome, Verdict
+from experiments.verdicts import Outcome, Statement, Verdict, text
 from workloads.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPERIMENTS"]
 
-#: A strategy is robust against a variation if no metric changes by more than this, with its whole interval.
+#: A strategy is robust against a variation if no metric changes by more than this, as a share of it.
 TOLERANCE = 0.05
 _METRICS = (UTILIZATION, EXECUTION)
 _MODES = ("absorbed", "strict")
@@ -112,14 +113,18 @@ class _Series:
         hpc = column_of(self.rows, metric.column, "masi", application=name)
         return paired(own, hpc) if metric.higher else paired(hpc, own)
 
+    def robust(self, metric: Metric, name: str, variation: float) -> Decision:
+        """Whether it changes by no more than the tolerance; and stays better than HPC, if it was."""
+        decisions = [Near(0.0, TOLERANCE).decide(self.change(metric, name, variation))]
+        if self.over_hpc(metric, name, 0.0).positive:
+            decisions.append(Above().decide(self.over_hpc(metric, name, variation)))
+        return together(decisions)
+
     def robust_up_to(self, metric: Metric, name: str) -> float:
         """The largest variation up to which it is robust; 0: not even against the smallest."""
-        was_better = self.over_hpc(metric, name, 0.0).positive
         reached = 0.0
         for variation in self.variations:
-            change = self.change(metric, name, variation)
-            stays = not was_better or self.over_hpc(metric, name, variation).positive
-            if max(-change.low, change.high) > TOLERANCE or not stays:
+            if self.robust(metric, name, variation).outcome is not Outcome.HOLDS:
                 break
             reached = variation
         return reached
@@ -148,58 +153,64 @@ def _judge(tables: Tables) -> list[Verdict]:
     return verdicts
 
 
-def _of(series: _Series, claim: str, printed: str, measured: str, holds: bool, *remarks: str) -> Verdict:
-    """A verdict on the applications whose plans have checkpoints; without any there is nothing that could vary."""
+def _without(series: _Series, remark: str) -> str:
+    """The remark, and which applications have no checkpoint in their plans: nothing of them could vary."""
     without = [name for name in series.names if name not in series.varied]
     told = [f"no checkpoint in the plan for {', '.join(without)}, where nothing can vary"] if without else []
-    remark = "; ".join([*told, *remarks])
-    if not series.varied:
-        return Verdict(claim, printed, "no change at all", Outcome.NOT_COMPARABLE, remark)
-    return Verdict.of(claim, printed, measured, holds, remark)
+    return "; ".join([*told, remark] if remark else told)
 
 
 def _robust(series: _Series, who: str) -> Verdict:
-    limits = {
-        f"{name}, {metric.title}": series.robust_up_to(metric, name) for name in series.varied for metric in _METRICS
-    }
-    measured = "; ".join(f"{case} {100 * limit:.0f} %" for case, limit in limits.items())
-    # The smallest variation of the paper's range that was measured.
-    least = min((value for value in series.variations if value >= 0.15), default=max(series.variations))
-    return _of(
-        series, f"{who}: robust up to 15-20 % variability of C and R (absorbed)", "15-20 %",
-        f"robust up to {measured}", all(limit >= least for limit in limits.values()),
-        f"with its whole interval it changes by at most {100 * TOLERANCE:.0f} %, and if better than HPC it stays so",
-    )  # fmt: skip
+    statement = Statement(f"{who}: robust up to 15-20 % variability of C and R (absorbed)", "15-20 %", text("5.2"))
+    # The smallest variation of the printed range that was measured.
+    least = min((value for value in series.variations if value >= 0.15), default=0.0)
+    rule = (
+        f"holds if at {100 * least:.0f} % the 90 % interval of each relative change lies within "
+        f"{100 * TOLERANCE:.0f} % and what is better than HPC stays so, does not hold if one 95 % interval lies beyond"
+    )
+    if not series.varied or not least:
+        reason = "" if least else "no variation of 15 % or more was measured"
+        return statement.open(_without(series, reason), "no change at all" if not series.varied else "-", rule)
+    cases = [(name, metric) for name in series.varied for metric in _METRICS]
+    told = "; ".join(
+        f"{name}, {metric.title} {100 * series.robust_up_to(metric, name):.0f} %" for name, metric in cases
+    )
+    decision = together([series.robust(metric, name, least) for name, metric in cases])
+    return statement.verdict(decision, rule, f"robust up to {told}", _without(series, ""))
 
 
 def _steadier(series: _Series, who: str) -> Verdict:
+    statement = Statement(
+        f"{who}: the stretch is even more stable than the utilisation (absorbed)", "more stable", text("5.2")
+    )
+    rule = Above(quantity="the mean change of utilisation less that of stretch, both without sign,")
+    if not series.varied:
+        return statement.open(_without(series, ""), "no change at all", rule.words)
     found = {name: series.steadier(name) for name in series.varied}
-    doubtful = [name for name, item in found.items() if not item.decided]
-    return _of(
-        series, f"{who}: the stretch is even more stable than the utilisation (absorbed)", "more stable",
-        "utilisation changes more by " + "; ".join(f"{k} {v.text('+.2f', 100)} points" for k, v in found.items()),
-        all(item.positive for item in found.values()),
-        "mean change over the variations, without its sign",
-        *([f"not decided: {', '.join(doubtful)}"] if doubtful else []),
-    )  # fmt: skip
+    told = "; ".join(f"{name} {item.text('+.2f', 100)} points" for name, item in found.items())
+    return statement.each(rule, found, f"utilisation changes more by {told}", _without(series, ""))
 
 
 def _worse(series: _Series, who: str) -> Verdict:
     """Whether HPC is to be preferred where checkpoints that do not fit are lost."""
+    statement = Statement(
+        f"{who}: where checkpoints that take too long are lost, large variability favours HPC (strict)",
+        "HPC would be preferred", text("5.2"),
+    )  # fmt: skip
+    rule = Below(quantity="the paired gain over HPC at the largest variation")
+    if not series.varied:
+        return statement.open(_without(series, ""), "no change at all", rule.words)
     largest = max(series.variations)
     gains = {
         f"{name}, {metric.title}": (metric, series.over_hpc(metric, name, largest))
         for name in series.varied
         for metric in _METRICS
     }
-    measured = "; ".join(f"{case} {metric.shown(found, '+')}" for case, (metric, found) in gains.items())
+    told = "; ".join(f"{case} {metric.shown(found, '+')}" for case, (metric, found) in gains.items())
     lost = {name: float(np.mean(series.column("checkpoints_lost", name, largest))) for name in series.varied}
-    return _of(
-        series, f"{who}: where checkpoints that take too long are lost, large variability favours HPC (strict)",
-        "HPC would be preferred", f"at {100 * largest:.0f} % better than HPC by {measured}",
-        all(found.negative for _, found in gains.values()),
-        "checkpoints lost a job: " + ", ".join(f"{name} {value:.2f}" for name, value in lost.items()),
-    )  # fmt: skip
+    remark = "checkpoints lost a job: " + ", ".join(f"{name} {value:.2f}" for name, value in lost.items())
+    measured = f"at {100 * largest:.0f} % better than HPC by {told}"
+    return statement.each(rule, {case: found for case, (_, found) in gains.items()}, measured, _without(series, remark))
 
 
 def _draw(tables: Tables) -> Figure:
