@@ -93,6 +93,9 @@ class Experiment:
         What was chosen where the paper is silent or can be read in two ways, a sentence each.
     simulates
         Whether it runs simulations, which other experiments may have run before.
+    single_runs
+        Whether the figure shows single runs of its data, not aggregates of them alone: of data that may not be shipped
+        it may not be published.
     """
 
     id: str
@@ -105,6 +108,7 @@ class Experiment:
     draw: Callable[[Tables], Figure] | None = None
     choices: tuple[str, ...] = ()
     simulates: bool = False
+    single_runs: bool = False
 
 
 def all_experiments() -> dict[str, Experiment]:

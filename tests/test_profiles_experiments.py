@@ -8,15 +8,16 @@ from typing import Any
 
 import pytest
 
-from experiments.experiment import Experiment, all_experiments, find_experiment, run_experiment
+from experiments.experiment import Experiment, all_experiments, find_experiment, read_tables, run_experiment
 from experiments.verdicts import Outcome
+from tests.altered import never_flips
 from tests.shared_data import shared_file
 
 PROFILES = [name for name in all_experiments() if name.startswith("profiles-")]
-PLANS = {"runs": 12, "samples": (5, 8), "repetitions": 1, "n": 60}
+PLANS = {"runs": 12, "samples": (5, 8), "repetitions": 2, "n": 60}
 #: Smaller than "quick".
 TINY: dict[str, dict[str, Any]] = {
-    "profiles-fig12": {"runs": 12, "samples": (5, 8), "repetitions": 1, "step_min": 10.0},
+    "profiles-fig12": {"runs": 12, "samples": (5, 8), "repetitions": 2, "step_min": 10.0},
     "profiles-fig13": PLANS,
     "profiles-fig14": PLANS,
     "profiles-fig16": PLANS,
@@ -42,6 +43,7 @@ def test_drawn_runs_are_judged_and_never_compared(name: str, tmp_path: Path) -> 
     assert verdicts
     assert {verdict.outcome for verdict in verdicts} == {Outcome.NOT_COMPARABLE}
     assert all(verdict.remark for verdict in verdicts)
+    assert never_flips(item, read_tables(name, tmp_path)) == []
     assert (tmp_path / f"{name}.png").exists() == (item.draw is not None)
 
 
@@ -72,14 +74,14 @@ def test_one_sign_of_table_1_is_a_misprint(tmp_path: Path) -> None:
     parameters = replace(item.parameters, tasks=str(shared_file("slant", "slant_drd_tasks.csv")))
     first = run_experiment(item, parameters, 0, tmp_path, "0")[0]
     assert first.outcome == Outcome.FAILS
-    assert first.measured == "20 pairs agree"
+    assert first.measured == "20 of 21"
     assert first.remark == "tasks 1, 5: printed -0.114, measured 0.114"
 
 
 def test_the_measured_runs_rank_the_strategies_as_printed(tmp_path: Path) -> None:
     item = find_experiment("profiles-fig13")
     tasks = str(shared_file("slant", "slant_drd_tasks.csv"))
-    parameters = replace(item.parameters, tasks=tasks, samples=(50,), repetitions=2, n=300)
+    parameters = replace(item.parameters, tasks=tasks, samples=(50,), repetitions=3, n=300)
     verdicts = run_experiment(item, parameters, 0, tmp_path, "0")
     assert verdicts[0].outcome == Outcome.HOLDS
     assert "mem-all-ckpt-v2" in verdicts[0].measured

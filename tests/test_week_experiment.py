@@ -161,14 +161,14 @@ def _outcomes(tables: Mapping[str, Any]) -> list[Outcome]:
 def test_the_verdicts_can_go_either_way() -> None:
     good: dict[str, dict[str, float]] = {
         "continuous 10": {"stretch": 0.7},
-        "continuous 110": {"response_h": 0.66, "all_done_h": 0.6, "utilization": 1.5, "reserved_ratio": 0.5},
+        "continuous 110": {"response_h": 0.66, "all_done_h": 0.68, "utilization": 1.5, "reserved_ratio": 0.5},
     }
     assert _outcomes(_tables(good)) == [Outcome.HOLDS] * 6
     assert _outcomes(_tables({})) == [Outcome.FAILS] * 6
     # Better, but not by as much.
     short = {
         "continuous 10": {"stretch": 0.8},
-        "continuous 110": {"response_h": 0.7, "all_done_h": 0.7, "utilization": 1.4, "reserved_ratio": 0.7},
+        "continuous 110": {"response_h": 0.8, "all_done_h": 0.8, "utilization": 1.4, "reserved_ratio": 0.7},
     }
     assert _outcomes(_tables(short)) == [Outcome.FAILS] * 4 + [Outcome.HOLDS, Outcome.FAILS]
     # The first case is judged, the others are told.
@@ -181,11 +181,10 @@ def test_the_verdicts_can_go_either_way() -> None:
     assert "load 0.9, 1 node a job: -30 [-30, -30] %; load 0.7, 1 node a job: +40 [+40, +40] %" in first.measured
 
 
-def test_a_change_that_is_not_decided_does_not_hold() -> None:
+def test_a_change_that_is_not_decided_is_undecided() -> None:
     tables = _tables({"continuous 10": {"stretch": 0.3}})
     for row in tables[""]:
         if row["strategy"] == "continuous 10" and row["repetition"] == 0:
             row["stretch"] *= 50
     first = find_experiment(NAME).judge(tables)[0]
-    assert first.outcome == Outcome.FAILS
-    assert first.remark.startswith("not decided")
+    assert first.outcome == Outcome.UNDECIDED

@@ -15,7 +15,9 @@ import numpy as np
 
 from experiments.experiment import Experiment, Row, Tables
 from experiments.papers.incomplete_logs import logged_applications
-from experiments.verdicts import Outcome, Verdict
+from experiments.papers.levels import most, reaches
+from experiments.papers.profiles_data import elsewhere
+from experiments.verdicts import Statement, Verdict, text
 from workloads.errors import ParameterError
 from workloads.fits import Samples, fit_polynomial, fit_usual
 from workloads.laws.law import Law
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPERIMENTS"]
 
+#: A correlation up to here is none.
+_NONE = 0.1
 _NOT_PUBLIC = "generated: the data of the paper are not public"
 
 
@@ -81,14 +85,17 @@ def _measure_behaviour(parameters: Behaviour, seed: int) -> Tables:
 
 def _judge_behaviour(tables: Tables) -> list[Verdict]:
     verdicts = []
-    for name, claim in (
-        ("qa", "a usual distribution fits the one application best"),
-        ("segmentation", "a polynomial fits the other one well"),
+    for name, method, claim in (
+        ("qa", "usual", "a usual distribution fits the one application best"),
+        ("segmentation", "polynomial", "a polynomial fits the other one well"),
     ):
-        rows = [row for row in tables[""] if row["application"] == name]
-        told = ", ".join(f"{row['fit']} {row['rms']:.2g}" for row in sorted(rows, key=lambda row: row["rms"]))
-        told = f"RMS error of the CDF: {told}"
-        verdicts.append(Verdict(claim, "shown by a picture", told, Outcome.NOT_COMPARABLE, _NOT_PUBLIC))
+        rows = sorted((row for row in tables[""] if row["application"] == name), key=lambda row: float(row["rms"]))
+        told = ", ".join(f"{row['fit']} {row['rms']:.2g}" for row in rows)
+        statement = Statement(claim, "the best fit", text("IV, of figure 1"))
+        verdict = statement.computed(
+            rows[0]["method"] == method, "holds if its CDF has the smallest RMS error", f"RMS error of the CDF: {told}"
+        )
+        verdicts.append(elsewhere(verdict, _NOT_PUBLIC))
     return verdicts
 
 
@@ -160,22 +167,18 @@ def _judge_inputs(tables: Tables) -> list[Verdict]:
     ranks = [np.argsort(np.argsort(values)) for values in (sizes, times)]
     correlation = float(np.corrcoef(ranks[0], ranks[1])[0, 1])
     spreads = [float(np.log10(row["most_h"] / row["least_h"])) for row in tables["bands"]]
-    return [
-        Verdict(
-            "the execution time varies by orders of magnitude for the same input size",
-            "several orders of magnitude",
-            f"{min(spreads):.1f} to {max(spreads):.1f} orders of magnitude within a tenth of the sizes",
-            Outcome.NOT_COMPARABLE,
-            _NOT_PUBLIC,
-        ),
-        Verdict(
-            "the walltime has no correlation with the input size",
-            "no correlation",
-            f"rank correlation {correlation:.2f}",
-            Outcome.NOT_COMPARABLE,
-            _NOT_PUBLIC,
-        ),
+    orders = Statement(
+        "the execution time varies by orders of magnitude for the same input size", "several orders of magnitude",
+        text("II, of figure 2"),
+    )  # fmt: skip
+    size = Statement("the walltime has no correlation with the input size", "no correlation", text("II"))
+    told = f"{min(spreads):.1f} to {max(spreads):.1f} orders of magnitude within a tenth of the sizes"
+    quantity = "the least number of orders of magnitude within a tenth of the sizes"
+    verdicts = [
+        reaches(orders, min(spreads), 2.0, quantity, told),
+        most(size, abs(correlation), _NONE, "the rank correlation without its sign", f"{correlation:.2f}"),
     ]
+    return [elsewhere(verdict, _NOT_PUBLIC) for verdict in verdicts]
 
 
 def _draw_inputs(tables: Tables) -> Figure:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from experiments.experiment import Experiment, Row, Tables
-from experiments.papers.incomplete_evaluation import log_tables, remarked
+from experiments.papers.incomplete_draws import PUBLISHED, Draws
+from experiments.papers.incomplete_evaluation import log_tables, of_other_logs, remarked
 from experiments.papers.incomplete_logs import likeness
-from experiments.papers.incomplete_loss import PUBLISHED, Summaries, summaries
+from experiments.papers.incomplete_loss import Summaries, summaries
 from experiments.papers.incomplete_sampling import SAMPLINGS, Logs, chosen_logs, measure_logs
-from experiments.papers.profiles_data import judged, marked, rows_where
-from experiments.verdicts import Verdict
+from experiments.papers.levels import anywhere
+from experiments.papers.profiles_data import marked, rows_where
+from experiments.rules import LEVEL, Above, Decision, Outcome
+from experiments.statistics import paired
+from experiments.verdicts import Statement, Verdict, text
 from workloads.streams import stream
 
 if TYPE_CHECKING:
@@ -21,8 +27,6 @@ if TYPE_CHECKING:
 __all__ = ["EXPERIMENTS"]
 
 _SERIES = ("discrete", PUBLISHED, "nearest")
-#: A shuffled log is as alike in less than so many cases.
-_CHANCE = 0.05
 #: From which decrease on one says 50 %.
 _HALF = 0.475
 
@@ -45,61 +49,84 @@ def _found(tables: Tables) -> dict[str, Summaries]:
 
 
 def _judge(tables: Tables) -> list[Verdict]:
-    found = _found(tables)
     remark = remarked(tables, "in the order of the file" if tables["data"][0]["measured"] else "")
+    draws = {sampling: Draws(rows_where(tables[""], sampling=sampling)) for sampling in SAMPLINGS}
     verdicts = []
     for row in tables["logs"]:
         name, title = row["application"], row["title"]
-        verdicts.append(_alike(tables, name, title, remark))
-        verdicts.append(_decrease(tables, found, name, title, remark))
-        verdicts.append(_always(tables, found, name, title, remark))
-    return verdicts
+        verdicts += [
+            _alike(tables, name, title, remark),
+            _decrease(draws, name, title, remark),
+            _always(draws, name, title, remark),
+        ]
+    return [of_other_logs(tables, verdict) for verdict in verdicts]
 
 
 def _alike(tables: Tables, name: str, title: str, remark: str) -> Verdict:
     first = rows_where(tables["likeness"], application=name)[0]
-    told = f"rank correlation with the next run {first['correlation']:.2f}, in {first['chance']:.1%} of shuffled logs"
-    claim = f"{title}: consecutive runs share patterns"
-    return judged(tables, claim, "might", told, first["chance"] <= _CHANCE and first["correlation"] > 0, remark)
+    statement = Statement(f"{title}: consecutive runs share patterns", "might", text("VI"))
+    rule = (
+        f"holds if less than {100 * LEVEL:g} % of the shuffled logs have so large a rank correlation of a run with the "
+        f"next, does not hold if over {100 - 100 * LEVEL:g} % have"
+    )
+    chance = float(first["chance"])
+    outcome = Outcome.HOLDS if chance < LEVEL else Outcome.FAILS if chance > 1 - LEVEL else Outcome.UNDECIDED
+    told = f"rank correlation with the next run {first['correlation']:.2f}, in {chance:.1%} of shuffled logs"
+    return statement.verdict(Decision(outcome, min(1.0, 2 * min(chance, 1 - chance))), rule, told, remark)
 
 
 def _sizes(found: Summaries, name: str) -> list[int]:
     return sorted({samples for application, _, samples in found if application == name})
 
 
-def _decrease(tables: Tables, found: dict[str, Summaries], name: str, title: str, remark: str) -> Verdict:
-    """The largest decrease of the mean cost, by any of the series."""
-    best: tuple[float, str, int] | None = None
-    for series in _SERIES:
-        for size in _sizes(found["random"], name):
-            pair = [found[sampling].get((name, series, size)) for sampling in SAMPLINGS]
-            if pair[0] is None or pair[1] is None:
-                continue
-            decrease = 1.0 - (1.0 + pair[1].mean) / (1.0 + pair[0].mean)
-            best = max(best or (decrease, series, size), (decrease, series, size))
-    claim = f"{title}: randomly choosing the samples can decrease the cost by 50 %"
-    if best is None:
-        return judged(tables, claim, "50 % in some cases", "no strategy could be made", False, remark)
-    decrease, series, size = best
-    consecutive, random = (found[sampling][name, series, size].mean for sampling in SAMPLINGS)
-    told = (
-        f"at most {100 * decrease:.0f} % ({series}, {size} runs: cost above the optimum {100 * consecutive:.1f} % of "
-        f"consecutive runs, {100 * random:.1f} % of random ones)"
+_Both = Mapping[str, Draws]
+
+
+def _decrease(draws: _Both, name: str, title: str, remark: str) -> Verdict:
+    """The decrease of the mean cost, by any of the series from any number of runs."""
+    statement = Statement(
+        f"{title}: randomly choosing the samples can decrease the cost by 50 %", "50 % in some cases", text("VI")
     )
-    return judged(tables, claim, "50 % in some cases", told, decrease >= _HALF, remark)
+    rule = (
+        f"holds if the mean cost falls by {100 * _HALF:.1f} % or more for a series and a number of runs, beyond doubt "
+        "after Holm, does not hold if it falls by less for all of them"
+    )
+    falls: dict[tuple[str, int], float] = {}
+    decisions = []
+    for series in _SERIES:
+        for size in draws["random"].sizes(name):
+            losses = [list(draws[sampling].losses(name, series, size).values()) for sampling in SAMPLINGS]
+            number = min(map(len, losses))
+            if number < 2:
+                continue
+            consecutive, random = (1.0 + np.array(values[:number]) for values in losses)
+            decisions.append(Above().decide(paired((1.0 - _HALF) * consecutive, random)))
+            falls[series, size] = 1.0 - float(random.mean() / consecutive.mean())
+    if not decisions:
+        return statement.open("fewer than two draws were measured", rule=rule)
+    series, size = max(falls, key=lambda case: falls[case])
+    told = f"at most {100 * falls[series, size]:.0f} % ({series}, {size} runs)"
+    return statement.verdict(anywhere(decisions), rule, told, remark)
 
 
-def _always(tables: Tables, found: dict[str, Summaries], name: str, title: str, remark: str) -> Verdict:
-    lower = points = 0
+def _always(draws: _Both, name: str, title: str, remark: str) -> Verdict:
+    statement = Statement(
+        f"{title}: random samples are the better ones for every number of samples", "a good optimization in all cases",
+        text("VI-A"),
+    )  # fmt: skip
+    rule = Above(quantity="the difference of the losses from consecutive and from random runs")
+    gains = {}
     for series in ("discrete", PUBLISHED):
-        for size in _sizes(found["random"], name):
-            pair = [found[sampling].get((name, series, size)) for sampling in SAMPLINGS]
-            if pair[0] is not None and pair[1] is not None:
-                points += 1
-                lower += pair[1].mean < pair[0].mean
-    claim = f"{title}: random samples are the better ones for every number of samples"
-    told = f"at {lower} of {points} points (discrete, continuous)"
-    return judged(tables, claim, "a good optimization in all cases", told, lower == points > 0, remark)
+        for size in draws["random"].sizes(name):
+            losses = [list(draws[sampling].losses(name, series, size).values()) for sampling in SAMPLINGS]
+            number = min(map(len, losses))
+            if number > 1:
+                gains[f"{series} {size}"] = paired(losses[0][:number], losses[1][:number])
+    if not gains:
+        return statement.open("fewer than two draws were measured", rule=rule.words)
+    better, worse = sum(item.positive for item in gains.values()), sum(item.negative for item in gains.values())
+    told = f"beyond doubt better at {better} of {len(gains)} points (discrete, continuous), worse at {worse}"
+    return statement.each(rule, gains, told, remark)
 
 
 def _draw(tables: Tables) -> Figure:

@@ -11,7 +11,10 @@ import numpy.typing as npt
 
 from experiments.experiment import Experiment, Row, Tables
 from experiments.papers.incomplete_applications import applications
-from experiments.verdicts import Verdict
+from experiments.papers.levels import most
+from experiments.rules import Above
+from experiments.statistics import paired
+from experiments.verdicts import HYPOTHESIS, Statement, Verdict, figure, text
 from workloads.errors import ParameterError
 from workloads.fits import (
     USUAL,
@@ -53,8 +56,8 @@ class Steps:
 
 def _measure_steps(parameters: Steps, seed: int) -> Tables:
     law = truncated_normal(parameters.mean, parameters.std, parameters.minimum, parameters.maximum)
-    if parameters.samples < 2 or parameters.repetitions < 1 or parameters.points < 2:
-        raise ParameterError("samples, repetitions, points", "2, 1, 2 or more", parameters)
+    if min(parameters.samples, parameters.repetitions, parameters.points) < 2:
+        raise ParameterError("samples, repetitions, points", "2 or more", parameters)
     times = np.linspace(parameters.minimum, parameters.maximum, parameters.points)
     curves: list[dict[str, Any]] = []
     distances = []
@@ -94,22 +97,23 @@ def _falls(fit: Fit, times: npt.NDArray[np.float64]) -> int:
 
 def _judge_steps(tables: Tables) -> list[Verdict]:
     rows = tables["distances"]
-    mean = {
-        name: float(np.mean([row["rms"] for row in rows if row["method"] == name]))
-        for name in dict.fromkeys(row["method"] for row in rows)
+    methods = list(dict.fromkeys(row["method"] for row in rows))
+    rms = {
+        name: [row["rms"] for row in sorted(rows, key=lambda row: int(row["repetition"])) if row["method"] == name]
+        for name in methods
     }
-    continuous = [name for name in mean if name != "discrete"]
-    told = ", ".join(f"{name} {value:.3g}" for name, value in mean.items())
+    nearer = {name: paired(rms["discrete"], rms[name]) for name in methods if name != "discrete"}
+    told = ", ".join(f"{name} {np.mean(values):.3g}" for name, values in rms.items())
+    told += "; nearer by " + "; ".join(f"{name} {found.text('.3g')}" for name, found in nearer.items())
     falls = sum(row["falls"] for row in rows)
+    near = Statement("the continuous CDFs are nearer to the law than the steps of the samples", "nearer", HYPOTHESIS)
+    rises = Statement("every CDF rises", "a cumulative function", figure("3", "its caption"))
+    remark = f"{len(rows) // len(methods)} draws; a domain of 12 to 14 around a mean of 8 is the tail of the normal law"
     return [
-        Verdict.of(
-            "the continuous CDFs are nearer to the law than the steps of the samples",
-            "transforms the discrete cumulative function into a continuous one",
-            f"mean RMS distance: {told}",
-            all(mean[name] < mean["discrete"] for name in continuous),
-            f"{len(rows) // len(mean)} draws; a domain of 12 to 14 around a mean of 8 is the tail of the normal law",
+        near.each(
+            Above(quantity="the paired difference of the RMS distances"), nearer, f"RMS distance: {told}", remark
         ),
-        Verdict.of("every CDF rises", "a cumulative function", f"{falls} of {len(rows)} fall", falls == 0),
+        rises.computed(falls == 0, "holds if none falls anywhere", f"{falls} of {len(rows)} fall"),
     ]
 
 
@@ -196,30 +200,27 @@ def _added_up(fit: Fit, points: int) -> tuple[npt.NDArray[np.float64], ...]:
 
 def _judge_densities(tables: Tables) -> list[Verdict]:
     rows = [row for row in tables[""] if row["gap"] is not None]
+    place = text("B.3 of the appendix, of figure 9")
     verdicts = []
     for name in _SUSPECTS:
         gaps = {row["application"]: row["gap"] for row in rows if row["family"] == name}
         told = ", ".join(f"{application} {gap:.2g}" for application, gap in gaps.items())
+        statement = Statement(f"{name}: the CDF that scipy gives does not correspond with the PDF", "often", place)
+        rule = f"holds if CDF and added-up PDF differ by over {_DISAGREES:g} for an application"
+        remark = "of the scipy that is installed; where they agree, the distribution may be used"
         verdicts.append(
-            Verdict.of(
-                f"{name}: the CDF that scipy gives does not correspond with the PDF",
-                "often",
-                f"largest difference of CDF and added-up PDF: {told}",
-                any(gap > _DISAGREES for gap in gaps.values()),
-                "of the scipy that is installed; where they agree, the distribution may be used",
+            statement.computed(
+                any(gap > _DISAGREES for gap in gaps.values()), rule, f"largest difference: {told}", remark
             )
+            if gaps
+            else statement.open("it was not fitted", rule=rule)
         )
     others = [row for row in rows if row["family"] not in _SUSPECTS]
     worst = max(others, key=lambda row: row["gap"], default=None)
     if worst is not None:
-        verdicts.append(
-            Verdict.of(
-                "the other distributions agree with themselves",
-                "only pearson3 and rice are removed",
-                f"the largest difference is {worst['gap']:.2g}, of {worst['family']} ({worst['application']})",
-                worst["gap"] <= _DISAGREES,
-            )
-        )
+        statement = Statement("the other distributions agree with themselves", "only pearson3 and rice removed", place)
+        told = f"{worst['gap']:.2g}, of {worst['family']} ({worst['application']})"
+        verdicts.append(most(statement, worst["gap"], _DISAGREES, "the largest difference of CDF and PDF", told))
     return verdicts
 
 

@@ -11,27 +11,33 @@ import numpy as np
 
 from experiments.experiment import Experiment, Row, Tables
 from experiments.papers.incomplete_applications import applications
+from experiments.papers.incomplete_draws import PUBLISHED, Draws
 from experiments.papers.incomplete_estimators import Setting, measure_losses
-from experiments.verdicts import Outcome, Verdict
+from experiments.papers.levels import ROUNDING, close
+from experiments.rules import Above, AtLeast, AtMost, Near, together
+from experiments.statistics import Interval
+from experiments.verdicts import Source, Statement, Verdict, reference, text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["CHOICES", "EXPERIMENTS", "PUBLISHED", "Summary", "summaries"]
 
-#: Not an estimator: in each repetition the polynomial or the usual distribution, whichever is cheaper under the true
-#: law. It is the "continuous" series of [S], and nobody who has only samples can know it.
-PUBLISHED = "continuous, as published"
 _FIGURE_4 = ("normal", "wide", "exponential")
 _FIGURE_5 = ("two-mode",)
 
-#: Optimal costs [h] that the published results hold (the paper prints none).
+#: Optimal costs [h] of an own reference: the paper prints none.
 _OPTIMA = {"normal": 11.9374, "wide": 14.956, "exponential": 4.830}
-#: Losses of the published results on the truncated normal law, by estimator and number of samples.
+#: Losses of an own reference on the truncated normal law, by estimator and number of samples: the paper prints none.
 _RESULTS = {
     "discrete": {10: 0.103, 60: 0.03, 110: 0.016, 510: 0.005},
     "usual": {10: 0.047, 60: 0.015, 110: 0.0045, 510: 0.0006},
 }
+_REFERENCE = reference("computed without the planner and the fits")
+#: Margin of a loss of the reference, as a share of it, beyond the rounding of its last digit.
+_MARGIN = 0.25
+#: "Very close to optimal", and what it is "hard to get below".
+_CLOSE = 0.01
 #: As many samples as the figures end with, and no fewer.
 _MANY = 500
 
@@ -101,9 +107,9 @@ def _shown(found: Summaries, application: str, size: int) -> str:
     return ", ".join(f"{name} {_percent(found[application, name, size])}" for name in names)
 
 
-def _below(found: Summaries, application: str, size: int, most: float, printed: str) -> list[Verdict]:
+def _below(tables: Tables, application: str, size: int, bound: float, source: Source) -> list[Verdict]:
     """Whether the published series loses no more than that, and whether a user with samples alone does not, either."""
-    title = applications()[application].title
+    title, printed = applications()[application].title, f"{100 * bound:.0f} %"
     remarks = {
         PUBLISHED: "judged by the published series, which knows the true law; the next line is what a user gets",
         "chosen": "judged by the law that cross-validation chooses among all fits",
@@ -112,129 +118,142 @@ def _below(found: Summaries, application: str, size: int, most: float, printed: 
         PUBLISHED: f"{title}: {size} runs are enough to lose {printed}",
         "chosen": f"{title}: a user who has only the samples needs no more than {size} runs to lose {printed}",
     }
+    rule = AtMost(bound + ROUNDING, "the mean loss", "%", 100)
+    draws = Draws(tables[""])
     verdicts = []
     for name, claim in claims.items():
-        series = found.get((application, name, size))
-        if series is None:
-            verdicts.append(Verdict(claim, printed, "not measured", Outcome.NOT_COMPARABLE))
+        statement = Statement(claim, printed, source)
+        loss = draws.mean(application, name, size)
+        if loss is None:
+            verdicts.append(statement.open("fewer than two draws were measured", rule=rule.words))
         else:
-            told = _shown(found, application, size)
-            verdicts.append(Verdict.of(claim, printed, told, series.mean <= most, remarks[name]))
+            told = f"{loss.text('.2g', 100)} % ({_shown(summaries(tables['']), application, size)})"
+            verdicts.append(statement.judged(rule, loss, told, remarks[name]))
     return verdicts
 
 
-def _dominates(found: Summaries, application: str) -> Verdict:
+def _dominates(tables: Tables, application: str) -> Verdict:
     """Whether continuous laws lose less than the samples themselves, for every number of samples."""
-    sizes = sorted({samples for name, _, samples in found if name == application})
+    draws = Draws(tables[""])
     names = ("polynomial", "usual", PUBLISHED)
-    counts = dict.fromkeys(names, 0)
-    for name in names:
-        for size in sizes:
-            ours, discrete = found.get((application, name, size)), found[application, "discrete", size]
-            counts[name] += ours is not None and ours.mean < discrete.mean
-    told = ", ".join(f"{name} at {count} of {len(sizes)} sizes" for name, count in counts.items())
-    claim = f"{applications()[application].title}: continuous strategies dominate the discrete one"
-    number = found[application, "discrete", sizes[0]].number
-    remark = f"means of {number} repetitions; the series is the one that knows the true law"
-    holds = min(counts.values()) == len(sizes)
-    return Verdict.of(claim, "clearly dominating", f"lower mean loss: {told}", holds, remark)
+    sizes = draws.sizes(application)
+    found = {(name, size): draws.less(application, name, "discrete", size) for name in names for size in sizes}
+    gains = {f"{name} at {size}": item for (name, size), item in found.items() if item is not None}
+    counts = {
+        name: sum(item is not None and item.positive for (other, _), item in found.items() if other == name)
+        for name in names
+    }
+    worse = [case for case, item in gains.items() if item.negative]
+    statement = Statement(
+        f"{applications()[application].title}: continuous strategies dominate the discrete one", "clearly dominating",
+        text("V-A"),
+    )  # fmt: skip
+    rule = Above(quantity="the paired difference of the losses")
+    if len(gains) < len(found):
+        return statement.open("fewer than two draws of some were measured", rule=rule.words)
+    told = ", ".join(f"{name} beyond doubt at {number} of {len(sizes)} sizes" for name, number in counts.items())
+    remark = f"worse beyond doubt: {', '.join(worse)}" if worse else ""
+    return statement.each(rule, gains, f"lower loss: {told}", remark)
 
 
 def _optimum(rows: Sequence[Row], application: str) -> Verdict:
     optimum = next(row["optimum_h"] for row in rows if row["application"] == application)
-    printed = _OPTIMA[application]
-    claim = f"{applications()[application].title}: optimal cost"
-    remark = "the number is in the published results, not in the paper"
-    return Verdict.of(claim, f"{printed} h", f"{optimum:.4f} h", abs(optimum / printed - 1) < 1e-3, remark)
+    known = _OPTIMA[application]
+    statement = Statement(f"{applications()[application].title}: optimal cost", f"{known} h", _REFERENCE)
+    return close(statement, optimum, known, 1e-3 * known, f"{optimum:.4f} h", unit="h")
 
 
-def _results(found: Summaries, estimator: str) -> Verdict:
-    """Whether the mean losses are those of the published results: within three standard errors, not twice as large."""
-    claim = f"{applications()['normal'].title}: loss of the {estimator} method"
-    printed = {n: loss for n, loss in _RESULTS[estimator].items() if ("normal", estimator, n) in found}
-    if not printed:
-        return Verdict(claim, "", "not measured", Outcome.NOT_COMPARABLE)
-    ours = {n: found["normal", estimator, n] for n in printed}
-    # The published means are of 100 repetitions, with a spread as ours; they are known to their last digit only. Where
-    # single draws lose a hundred times more than the rest, standard errors are too wide to tell anything.
-    close = [
-        abs(item.mean - printed[n])
-        <= min(3 * item.standard_error * math.sqrt(1 + item.number / 100), printed[n])
-        + 0.5 * 10.0 ** -_decimals(printed[n])
-        for n, item in ours.items()
-    ]
-    return Verdict.of(
-        claim,
-        ", ".join(f"{loss:g} at {n}" for n, loss in printed.items()),
-        ", ".join(f"{item.mean:.2g} +- {item.standard_error:.1g} at {n}" for n, item in ours.items()),
-        all(close),
-        f"{sum(close)} of {len(close)} within three standard errors of the published results, and not twice as large; "
-        f"medians are {', '.join(f'{item.median:.2g}' for item in ours.values())}",
+def _results(tables: Tables, estimator: str) -> Verdict:
+    """Whether the mean losses are those of the reference, at each number of samples."""
+    draws = Draws(tables[""])
+    measured = {n: draws.mean("normal", estimator, n) for n in _RESULTS[estimator]}
+    found = {n: item for n, item in measured.items() if item is not None}
+    known = {n: loss for n, loss in _RESULTS[estimator].items() if n in found or not found}
+    statement = Statement(
+        f"{applications()['normal'].title}: loss of the {estimator} method",
+        ", ".join(f"{loss:g} at {n}" for n, loss in known.items()), _REFERENCE,
+    )  # fmt: skip
+    rule = (
+        f"holds if the 90 % interval of each mean loss lies within {100 * _MARGIN:g} % of the reference's and its "
+        "rounding (two one-sided tests), does not hold if a 95 % interval lies outside, after Holm"
     )
+    if not found:
+        return statement.open("none of these numbers of samples was measured twice", rule=rule)
+    decisions = [
+        Near(known[n], _MARGIN * known[n] + 0.5 * 10.0 ** -_decimals(known[n])).decide(item)
+        for n, item in found.items()
+    ]
+    told = ", ".join(f"{item.text('.2g')} at {n}" for n, item in found.items())
+    return statement.verdict(together(decisions), rule, told)
 
 
 def _decimals(value: float) -> int:
     return len(f"{value:g}".partition(".")[2])
 
 
-def _at_the_end(found: Summaries, application: str, last: int) -> Verdict:
+def _at_the_end(tables: Tables, application: str) -> Verdict:
     """What is said of many samples: with the low variance it stays above 1 %, with the high one it does not."""
-    low = application == "normal"
+    draws = Draws(tables[""])
+    low, last = application == "normal", draws.sizes(application)[-1]
     claim = "low variance: it is hard to get below 1 %" if low else "high variance: very close to the optimum"
-    printed = "above 1 %" if low else "close to 0"
-    if last < _MANY:
-        return Verdict(claim, printed, f"measured up to {last} runs only", Outcome.NOT_COMPARABLE)
-    above = found[application, PUBLISHED, last].mean > 0.01
-    remark = f"{last} runs; judged by the published series, close to 0 being within 1 %"
-    return Verdict.of(claim, printed, _shown(found, application, last), above == low, remark)
+    statement = Statement(claim, "above 1 %" if low else "very close", text("V-A"))
+    rule = (AtLeast if low else AtMost)(_CLOSE, "the mean loss from the most samples", "%", 100)
+    loss = draws.mean(application, PUBLISHED, last)
+    if last < _MANY or loss is None:
+        return statement.open(f"measured up to {last} runs only, or once", rule=rule.words)
+    told = f"{loss.text('.2g', 100)} % from {last} runs ({_shown(summaries(tables['']), application, last)})"
+    return statement.judged(rule, loss, told, "judged by the published series")
+
+
+def _semi(tables: Tables) -> Verdict:
+    draws = Draws(tables[""])
+    found = {
+        f"{name} at {size}": draws.less(name, "semi-clairvoyant", "usual", size)
+        for name in _FIGURE_4
+        for size in draws.sizes(name)
+    }
+    gains = {case: item for case, item in found.items() if item is not None}
+    statement = Statement(
+        "the semi-clairvoyant estimator is better than the usual distributions", "expected", text("V")
+    )
+    rule = Above(quantity="the paired difference of the losses")
+    if not gains:
+        return statement.open("fewer than two draws were measured", rule=rule.words)
+    better, worse = (sum(sign(item) for item in gains.values()) for sign in (_positive, _negative))
+    return statement.each(rule, gains, f"beyond doubt better at {better} of {len(gains)} points, worse at {worse}")
+
+
+def _positive(found: Interval) -> bool:
+    return found.positive
+
+
+def _negative(found: Interval) -> bool:
+    return found.negative
 
 
 def _judge_figure_4(tables: Tables) -> list[Verdict]:
-    rows = tables[""]
-    found = summaries(rows)
-    last = max(samples for _, _, samples in found)
-    verdicts = [_optimum(rows, name) for name in _FIGURE_4]
-    verdicts += [_results(found, estimator) for estimator in _RESULTS]
+    verdicts = [_optimum(tables[""], name) for name in _FIGURE_4]
+    verdicts += [_results(tables, estimator) for estimator in _RESULTS]
     for name in ("normal", "wide"):
-        verdicts += [*_below(found, name, 10, 0.065, "6 %"), *_below(found, name, 60, 0.035, "3 %")]
-    # "From as little as 10 previous runs, to be within 5 %" is said of the exponential law, too.
-    verdicts += _below(found, "exponential", 10, 0.055, "5 %")
-    verdicts += [_dominates(found, name) for name in _FIGURE_4]
-    verdicts += [_at_the_end(found, "normal", last), _at_the_end(found, "wide", last)]
-    sizes = sorted({samples for _, _, samples in found})
-    better = [
-        found[name, "semi-clairvoyant", n].mean <= found[name, "usual", n].mean
-        for name in _FIGURE_4
-        for n in sizes
-        if (name, "semi-clairvoyant", n) in found and (name, "usual", n) in found
-    ]
-    verdicts.append(
-        Verdict.of(
-            "the semi-clairvoyant estimator is better than the usual distributions",
-            "expected",
-            f"at {sum(better)} of {len(better)} points",
-            all(better),
-        )
-    )
-    return verdicts
+        verdicts += _below(tables, name, 10, 0.06, text("V-A"))
+        verdicts += _below(tables, name, 60, 0.03, text("V-A"))
+    # "From as little as 10 previous runs, to be within 5%" is said of the exponential law, too.
+    verdicts += _below(tables, "exponential", 10, 0.05, Source("abstract"))
+    verdicts += [_dominates(tables, name) for name in _FIGURE_4]
+    return [*verdicts, _at_the_end(tables, "normal"), _at_the_end(tables, "wide"), _semi(tables)]
 
 
 def _judge_figure_5(tables: Tables) -> list[Verdict]:
-    rows = tables[""]
-    found = summaries(rows)
-    sizes = sorted({samples for _, _, samples in found})
-    first = found["two-mode", PUBLISHED, sizes[0]]
-    needed = next((n for n in sizes if found["two-mode", PUBLISHED, n].mean <= 0.035), None)
-    return [
-        _dominates(found, "two-mode"),
-        Verdict.of(
-            "two behaviours need more samples than one (60 runs to lose 3 %)",
-            "more than 60",
-            f"{'never' if needed is None else needed} runs to lose 3 %, {_percent(first)} at {sizes[0]}",
-            needed is None or needed > 60,
-            "judged by the published series: polynomial or distribution, whichever is cheaper under the true law",
-        ),
-    ]
+    draws = Draws(tables[""])
+    found = {size: draws.mean("two-mode", PUBLISHED, size) for size in draws.sizes("two-mode")}
+    statement = Statement("two behaviours need more samples than one (60 runs to lose 3 %)", "more", text("V-A"))
+    rule = Above(0.03 + ROUNDING, "the mean loss from 60 samples", "%", 100)
+    at_60 = found.get(60)
+    dominates = _dominates(tables, "two-mode")
+    if at_60 is None:
+        return [dominates, statement.open("60 samples were not measured twice", rule=rule.words)]
+    told = ", ".join(f"{item.text('.2g', 100)} % at {size}" for size, item in found.items() if item is not None)
+    return [dominates, statement.judged(rule, at_60, told, "judged by the published series")]
 
 
 def _draw(tables: Tables) -> Figure:

@@ -23,9 +23,11 @@ from experiments.papers.incomplete_submissions import (
     run_week,
     widths_of,
 )
+from experiments.papers.levels import POINTS
 from experiments.papers.profiles_data import data_row, judged, marked
+from experiments.rules import AtMost, Below, Near, Rule
 from experiments.statistics import Interval, geometric_ratio
-from experiments.verdicts import Verdict
+from experiments.verdicts import HYPOTHESIS, Statement, Verdict, text
 from workloads.errors import ParameterError
 from workloads.fits import USUAL
 
@@ -137,30 +139,22 @@ def _cases(rows: Sequence[Row]) -> list[_Case]:
 
 @dataclass(frozen=True)
 class _Claim:
-    """A statement of section VI-A: what changes when ``strategy`` takes the place of ``base``.
-
-    ``least`` is the change that is claimed, as a share; with ``beyond`` the whole interval must lie beyond it, else it
-    must not lie short of it. Either way the change must be beyond doubt.
-    """
+    """A statement of section VI-A: what changes when the strategy from ``samples`` runs takes the place of HPC."""
 
     claim: str
     printed: str
     metric: Metric
     samples: int
-    least: float
-    beyond: bool = False
-
-    def holds(self, change: Interval) -> bool:
-        # Falls are compared as rises.
-        low, high = (change.low, change.high) if self.least > 0 else (-change.high, -change.low)
-        return low > 0 and (low if self.beyond else high) >= abs(self.least)
+    rule: Rule
 
 
+_CHANGE = "the mean change, week by week,"
+_PLACE = text("VI-A")
 _CLAIMS = (
-    _Claim("from {} previous runs, the average stretch falls by over 25 %", "-25 %", STRETCH, 10, -0.25, beyond=True),
-    _Claim("from {} previous runs, the average job makespan falls by 33 %", "-33 %", RESPONSE, 110, -0.33),
-    _Claim("from {} previous runs, the makespan of the week falls by 33 %", "-33 %", WHOLE, 110, -0.33),
-    _Claim("from {} previous runs, utilisation rises by almost 50 %", "+50 %", UTILIZATION, 110, 0.45),
+    _Claim("the average stretch falls by over 25 %", "over 25 %", STRETCH, 10, Below(-0.25, _CHANGE, "%", 100)),
+    _Claim("the average job makespan falls by 33 %", "33 %", RESPONSE, 110, Near(-0.33, POINTS, _CHANGE, "%", 100)),
+    _Claim("the makespan of the week falls by 33 %", "33 %", WHOLE, 110, Near(-0.33, POINTS, _CHANGE, "%", 100)),
+    _Claim("utilisation rises by almost 50 %", "almost 50 %", UTILIZATION, 110, Near(0.5, POINTS, _CHANGE, "%", 100)),
 )
 
 
@@ -168,49 +162,36 @@ def _judge(tables: Tables) -> list[Verdict]:
     cases = _cases(tables[""])
     strategies = dict.fromkeys(str(row["strategy"]) for row in tables[""])
     sizes = [int(name.split()[1]) for name in strategies if name.startswith("continuous")]
-    verdicts = [_verdict(tables, claim, cases) for claim in _CLAIMS if claim.samples in sizes]
+    verdicts = [_verdict(claim, cases) for claim in _CLAIMS if claim.samples in sizes]
     least, most = min(sizes), max(sizes)
     efficient = [case.change(STRETCH, f"continuous {least}", "masi") for case in cases]
-    verdicts.append(
-        judged(
-            tables,
-            f"even with little data ({least} runs) the strategies are efficient: less stretch than MASI's average",
-            "efficient",
-            _told(cases, efficient),
-            efficient[0].negative,
-        )
-    )
     asked = [case.change(RESERVED, f"continuous {most}", "hpc") for case in cases]
-    verdicts.append(
-        judged(
-            tables,
-            f"beside: what is reserved, from {most} previous runs, falls by 33 % against HPC",
-            "the cost that the strategies minimise",
-            _told(cases, asked),
-            asked[0].high <= -0.33,
-            "time that is reserved and not used is free for others at once here (EASY): it is no loss to the machine",
-        )
+    masi = Statement(
+        f"even with little data ({least} runs) the strategies are efficient: less stretch than MASI's average",
+        "efficient", _PLACE,
+    )  # fmt: skip
+    reserved = Statement(
+        f"what is reserved, from {most} previous runs, falls by 33 % or more against HPC", "33 % or more", HYPOTHESIS
     )
-    return verdicts
+    remark = "time that is reserved and not used is free for others at once here (EASY): it is no loss to the machine"
+    verdicts += [
+        masi.judged(Below(quantity=_CHANGE), efficient[0], _told(cases, efficient)),
+        reserved.judged(AtMost(-0.33, _CHANGE, "%", 100), asked[0], _told(cases, asked), remark),
+    ]
+    return [judged(tables, verdict) for verdict in verdicts]
 
 
-def _verdict(tables: Tables, claim: _Claim, cases: Sequence[_Case]) -> Verdict:
+def _verdict(claim: _Claim, cases: Sequence[_Case]) -> Verdict:
     size = claim.samples
     changes = [case.change(claim.metric, f"continuous {size}", "hpc") for case in cases]
     same = cases[0].change(claim.metric, f"continuous {size}", f"hpc {size}")
-    remarks = [f"against HPC that knows the same {size} runs {same.text('+.0f', 100)} %"]
-    if not changes[0].decided:
-        remarks.insert(0, "not decided")
     ceiling = cases[0].change(claim.metric, "omniscient", "hpc")
-    remarks.append(f"the omniscient against HPC {ceiling.text('+.0f', 100)} %")
-    return judged(
-        tables,
-        claim.claim.format(size) + " against HPC",
-        claim.printed,
-        _told(cases, changes),
-        claim.holds(changes[0]),
-        "; ".join(remarks),
+    remark = (
+        f"against HPC that knows the same {size} runs {same.text('+.0f', 100)} %; the omniscient against HPC "
+        f"{ceiling.text('+.0f', 100)} %"
     )
+    statement = Statement(f"from {size} previous runs, {claim.claim} against HPC", claim.printed, _PLACE)
+    return statement.judged(claim.rule, changes[0], _told(cases, changes), remark)
 
 
 def _told(cases: Sequence[_Case], changes: Sequence[Interval]) -> str:

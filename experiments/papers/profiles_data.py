@@ -8,7 +8,7 @@ stand in for them, and what is measured on those is not comparable with the pape
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,6 +30,7 @@ __all__ = [
     "Measured",
     "column",
     "data_row",
+    "elsewhere",
     "judged",
     "makespans",
     "marked",
@@ -74,13 +75,19 @@ def data_row(measured: bool, runs: int, why: str = "") -> dict[str, Sequence[Row
     return {"data": [{"measured": int(measured), "runs": runs, "why": "" if measured else why or STAND_IN}]}
 
 
-def judged(tables: Tables, claim: str, printed: str, measured: str, holds: bool, remark: str = "") -> Verdict:
-    """A verdict; not comparable where the runs were not measured, but it says what it would be."""
+def judged(tables: Tables, verdict: Verdict) -> Verdict:
+    """The verdict; not comparable where the runs were not measured, but it says what it would be."""
     data = tables["data"][0]
-    if data["measured"]:
-        return Verdict.of(claim, printed, measured, holds, remark)
-    there = f"{data['why']}; there it {'holds' if holds else 'does not hold'}"
-    return Verdict(claim, printed, measured, Outcome.NOT_COMPARABLE, f"{there}; {remark}" if remark else there)
+    return verdict if data["measured"] else elsewhere(verdict, data["why"])
+
+
+def elsewhere(verdict: Verdict, why: str) -> Verdict:
+    """A verdict on other data than the paper's: not comparable for that reason; what holds there is a remark."""
+    if verdict.outcome is Outcome.NOT_COMPARABLE:
+        return replace(verdict, remark="; ".join(part for part in (why, verdict.remark) if part))
+    there = {Outcome.HOLDS: "there it holds", Outcome.FAILS: "there it does not hold"}
+    told = [why, there.get(verdict.outcome, "there it is undecided"), *([verdict.remark] if verdict.remark else [])]
+    return replace(verdict, outcome=Outcome.NOT_COMPARABLE, remark="; ".join(told), p_value=None)
 
 
 def rows_where(rows: Sequence[Row], **values: Any) -> list[Row]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.experiment import Experiment, Tables
+from experiments.papers.levels import close, count
 from experiments.papers.profiles_data import (
     TASK_COLORS,
     Measured,
@@ -18,7 +19,9 @@ from experiments.papers.profiles_data import (
     rows_where,
     task_runs,
 )
-from experiments.verdicts import Verdict
+from experiments.rules import LEVEL
+from experiments.statistics import holm
+from experiments.verdicts import Statement, Verdict, table, text
 from workloads.chains.fits import FITS, choose_fit, fit_law, held_out_score
 from workloads.chains.standin import SLANT_TABLE
 
@@ -27,6 +30,10 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPERIMENTS"]
 
+#: Margin of a mean or deviation, as a share of it.
+_SAME = 0.03
+#: A correlation above it is very high.
+_HIGH = 0.9
 #: Table 1 of [P], from the diagonal to the right.
 _CORRELATION = (
     (1.000, 0.998, -0.308, -0.261, -0.114, -0.039, 0.139),
@@ -88,47 +95,64 @@ def _peaks(durations: np.ndarray[Any, np.dtype[np.float64]]) -> int:
     return count + int(rising and top > valley + least)
 
 
+#: Section 2.3 of [P] and its figure 8 look at durations "at the minute level".
+_MINUTE = 1.0
+_RAW = text("2.3")
+
+
 def _judge_durations(tables: Tables) -> Sequence[Verdict]:
     fits = tables["fits"]
-    ranges = {row["task"]: row["range_min"] for row in fits}
+    ranges = {task: float(np.ptp(_minutes(tables, task))) for task in (row["task"] for row in fits)}
     several = [row["task"] for row in fits if row["peaks"] > 1]
-    told = ", ".join(f"{row['task']}: {row['range_min']:.1f}" for row in fits)
+    told = ", ".join(f"{task}: {value:.1f}" for task, value in ranges.items())
+    varying = sum(value > _MINUTE for value in ranges.values())
+    peaks = Statement("tasks 5 and 7 have several peaks, the others one", "5 and 7", _RAW)
     verdicts = [
-        judged(tables, "all tasks vary", "all tasks show variation", f"range [min] {told}",
-               all(value > 0 for value in ranges.values())),
-        judged(tables, "tasks 5 and 7 have several peaks, the others one", "5 and 7",
-               " and ".join(map(str, several)) or "none", several == [5, 7],
-               "peaks of a kernel density that stand out by a tenth of the highest"),
+        count(Statement("all tasks vary", "all tasks show variation", _RAW), varying, len(ranges),
+              "the range is over a minute", f"range [min] {told}"),
+        peaks.computed(several == [5, 7],
+                       "holds if the kernel densities of these tasks alone have peaks a tenth of the highest apart",
+                       " and ".join(map(str, several)) or "none"),
     ]  # fmt: skip
     if {3, 4, 7} <= set(ranges):
+        longest = Statement("task 7 varies by up to 25 min", "25 min", _RAW)
+        short = Statement("tasks 3 and 4 vary by less than 5 min", "< 5 min", _RAW)
         verdicts += [
-            judged(tables, "task 7 varies by up to 25 min (within 10 %)", "25 min", f"{ranges[7]:.1f} min",
-                   abs(ranges[7] / 25 - 1) <= 0.1),
-            judged(tables, "tasks 3 and 4 vary by less than 5 min", "< 5 min",
-                   f"{ranges[3]:.1f} and {ranges[4]:.1f} min", max(ranges[3], ranges[4]) < 5),
+            close(longest, ranges[7], 25.0, 2.5, f"{ranges[7]:.1f} min", unit="min"),
+            short.computed(max(ranges[3], ranges[4]) < 5, "holds if both ranges are below 5 min",
+                           f"{ranges[3]:.1f} and {ranges[4]:.1f} min"),
         ]  # fmt: skip
-    return verdicts
+    return [judged(tables, verdict) for verdict in verdicts]
+
+
+def _minutes(tables: Tables, task: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Durations of a task in all runs [min]."""
+    return column(rows_where(tables[""], task=task), "duration_s") / 60
 
 
 def _judge_normals(tables: Tables) -> Sequence[Verdict]:
+    from scipy.stats import shapiro
+
     fits = tables["fits"]
-    poor = [str(row["task"]) for row in fits if row["best"] != "normal"]
+    tasks = [row["task"] for row in fits]
+    chances = dict(zip(tasks, holm([float(shapiro(_minutes(tables, task)).pvalue) for task in tasks]), strict=True))
+    not_normal = [str(task) for task, chance in chances.items() if chance < LEVEL]
+    told = f"tasks {', '.join(not_normal)}" if not_normal else "none"
     distances = ", ".join(f"{row['task']}: {row['distance']:.2f}" for row in fits)
     choices = ", ".join(f"{row['task']}: {row['best']}" for row in fits)
-    return [
-        judged(tables, "normal laws may not be the best candidate for some tasks", "e.g. tasks with several peaks",
-               f"held-out runs prefer {choices}", bool(poor), f"distance of the normal CDF to the runs: {distances}")
-    ]  # fmt: skip
+    statement = Statement("normal laws may not be the best candidate for some tasks", "some tasks", text("3.2"))
+    rule = f"holds if a test of Shapiro and Wilk rejects a normal law for a task at 5 % after Holm, {len(tasks)} tasks"
+    remark = f"distance of the normal CDF to the runs: {distances}; held-out runs prefer {choices}"
+    return [judged(tables, statement.computed(bool(not_normal), rule, told, remark))]
 
 
 def _judge_table2(tables: Tables) -> Sequence[Verdict]:
     verdicts = []
     for row, (mean, std) in zip(tables["fits"], SLANT_TABLE, strict=False):
-        near = abs(row["mean_s"] / mean - 1) <= 0.03 and abs(row["std_s"] / std - 1) <= 0.03
-        verdicts.append(
-            judged(tables, f"task {row['task']}: mean and standard deviation within 3 %", f"{mean:g}, {std:g} s",
-                   f"{row['mean_s']:.0f}, {row['std_s']:.1f} s", near)
-        )  # fmt: skip
+        statement = Statement(f"task {row['task']}: mean and standard deviation", f"{mean:g}, {std:g} s", table("2"))
+        near = abs(row["mean_s"] / mean - 1) <= _SAME and abs(row["std_s"] / std - 1) <= _SAME
+        rule = f"holds if both are within {100 * _SAME:g} % of the printed ones"
+        verdicts.append(judged(tables, statement.computed(near, rule, f"{row['mean_s']:.0f}, {row['std_s']:.1f} s")))
     return verdicts
 
 
@@ -188,15 +212,17 @@ def _judge_correlation(tables: Tables) -> Sequence[Verdict]:
     runs = tables["data"][0]["runs"]
     bound = 1.96 / np.sqrt(runs - 2 + 1.96**2) if runs > 2 else 1.0
     significant = sum(value > bound for value in others)
-    return [
-        judged(tables, "the correlations are as printed (within 0.01)", f"{len(pairs)} pairs",
-               f"{len(pairs) - len(apart)} pairs agree", not apart, told),
-        judged(tables, "only tasks 1 and 2 are highly correlated (above 0.9)", "0.998",
-               f"{first:.3f}; the next {max(others):.3f}", first > 0.9 > max(others)),
-        judged(tables, "the other tasks have meaningless correlations", "meaningless",
-               f"{significant} of {len(others)} differ from 0 at the level of 5 % (|r| > {bound:.2f})",
-               significant <= 0.1 * len(others)),
+    agree = Statement("the correlations are as printed", f"{len(pairs)} pairs", table("1"))
+    only = Statement("only tasks 1 and 2 present a very high correlation", "0.998", table("1"))
+    rest = Statement("the other tasks have meaningless correlations", "meaningless", text("2.3"))
+    verdicts = [
+        count(agree, len(pairs) - len(apart), len(pairs), "the difference is at most 0.01", remark=told),
+        only.computed(first > _HIGH > max(others), f"holds if theirs alone is above {_HIGH:g}",
+                      f"{first:.3f}; the next {max(others):.3f}"),
+        rest.computed(significant <= 0.1 * len(others), "holds if at most a tenth of them differs from 0 at 5 % each",
+                      f"{significant} of {len(others)} differ from 0 (|r| > {bound:.2f})"),
     ]  # fmt: skip
+    return [judged(tables, verdict) for verdict in verdicts]
 
 
 def _draw_correlation(tables: Tables) -> Figure:

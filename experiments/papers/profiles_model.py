@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -9,11 +10,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from experiments.experiment import Experiment, Row, Tables
+from experiments.papers.levels import SHARE, close, most
 from experiments.papers.profiles_data import TASK_COLORS, column, data_row, judged, marked, rows_where, task_runs
 from experiments.parameters import data_file
-from experiments.verdicts import Verdict
+from experiments.rules import AtMost
+from experiments.statistics import interval
+from experiments.verdicts import HYPOTHESIS, Statement, Verdict, text
 from workloads.chains.chain import Task, TaskChain
 from workloads.chains.runs import TaskRuns
+from workloads.errors import ParameterError
 from workloads.laws import from_samples
 from workloads.streams import stream
 
@@ -46,7 +51,7 @@ class Chains:
     samples
         Sizes of the samples of past runs, drawn with replacement.
     repetitions
-        Samples of each size.
+        Samples of each size, two or more.
     tau
         Of M_tau.
     step_min
@@ -121,6 +126,10 @@ def _measure_raw(parameters: Chains, seed: int) -> Tables:
     return {"": finished_rows(runs, {}, parameters.step_min), **data_row(bool(parameters.tasks), len(runs))}
 
 
+#: Margin of a probability that the paper prints "roughly".
+_ROUGHLY = 0.05
+
+
 def _judge_raw(tables: Tables) -> Sequence[Verdict]:
     rows = sorted(rows_where(tables[""], minute=100), key=lambda row: int(row["task"]))
     if len(rows) != 7:
@@ -128,10 +137,10 @@ def _judge_raw(tables: Tables) -> Sequence[Verdict]:
     ended = column(rows, "runs")
     found = dict(zip(_AT_100, (*(ended[3:6] - ended[4:7]), ended[6]), strict=True))
     return [
-        judged(tables, f"at 100 min: {name} (within 0.05)", f"{printed:.2f}", f"{found[name]:.2f}",
-               bool(abs(found[name] - printed) <= 0.05))
+        judged(tables, close(statement, float(found[name]), printed, _ROUGHLY, f"{found[name]:.2f}"))
         for name, printed in _AT_100.items()
-    ]  # fmt: skip
+        for statement in [Statement(f"at 100 min: {name}", f"{printed:.2f}", text("2.3"))]
+    ]
 
 
 def _draw_raw(tables: Tables) -> Figure:
@@ -151,19 +160,29 @@ def _measure_model(parameters: Chains, seed: int) -> Tables:
     return {"": rows, "errors": errors, **data_row(bool(parameters.tasks), len(runs))}
 
 
+#: The best laws must be nearer to the runs by this part, because they have more parameters to be near with.
+_NEARER = 0.1
+
+
 def _judge_model(tables: Tables) -> Sequence[Verdict]:
     errors = {name: column(rows_where(tables["errors"], model=name), "error") for name in _WAYS}
-    normal = errors["normal"]
-    best = min(errors, key=lambda name: float(errors[name].mean()))
+    normal, best = errors["normal"], errors["best fit, correlated"]
     told = ", ".join(f"{name} {values.max():.2f} (mean {values.mean():.2f})" for name, values in errors.items())
-    return [
-        judged(tables, "the sum of the models gets closer to the data with time: the last three ends fit better than "
-               "the first three", "closer with time",
-               f"largest distance {', '.join(f'{value:.2f}' for value in normal)} for tasks 1 to {normal.size}",
-               bool(normal[-3:].mean() < normal[:3].mean())),
-        judged(tables, "better fits come closer to the runs than normal laws", "-",
-               f"{best} comes closest", best != "normal", f"largest distance: {told}"),
+    closer = Statement("the sum of the models gets closer to the data with time", "closer with time", text("3.2.1"))
+    fits = Statement(
+        "laws chosen by held-out runs, correlated as observed, come closer to the runs than independent normal laws",
+        f"by {100 * _NEARER:g} % or more", HYPOTHESIS,
+    )  # fmt: skip
+    verdicts = [
+        closer.computed(
+            bool(normal[-3:].mean() < normal[:3].mean()),
+            "holds if the mean of the largest distances is smaller for the last three ends than for the first three",
+            f"largest distance {', '.join(f'{value:.2f}' for value in normal)} for tasks 1 to {normal.size}",
+        ),
+        most(fits, float(best.mean() / normal.mean()), 1 - _NEARER, "the ratio of the mean largest distances",
+             f"{best.mean():.3f} against {normal.mean():.3f}", f"largest distance: {told}"),
     ]  # fmt: skip
+    return [judged(tables, verdict) for verdict in verdicts]
 
 
 def _draw_model(tables: Tables) -> Figure:
@@ -171,6 +190,8 @@ def _draw_model(tables: Tables) -> Figure:
 
 
 def _measure_samples(parameters: Chains, seed: int) -> Tables:
+    if parameters.repetitions < 2:
+        raise ParameterError("repetitions", "at least 2", parameters.repetitions)
     runs = task_runs(parameters.tasks, parameters.runs, seed)
     minutes = _minutes(runs, parameters.step_min)
     whole = chain_of_runs(runs)
@@ -211,30 +232,30 @@ def _judge_samples(tables: Tables) -> Sequence[Verdict]:
     drawn = [row for row in tables["average"] if row["samples"]]
     sizes = sorted({row["samples"] for row in drawn})
     spread, wrong = {}, {}
+    truth = rows_where(tables["average"], samples=0)[0]["model_gb"]
     for size in sizes:
         rows = rows_where(drawn, samples=size)
-        values = column(rows, "mean_gb")
-        truth = rows_where(tables["average"], samples=0)[0]["model_gb"]
-        spread[size] = float(np.abs(values / truth - 1).mean())
-        wrong[size] = float((column(rows, "below") + column(rows, "above")).mean())
-    few, many = sizes[0], sizes[-1]
-    verdicts = [
-        judged(tables, f"{few} runs give the mean memory nearly as well as {many}: within 5 % of all runs",
-               "no significant gain in precision",
-               ", ".join(f"k = {size}: {100 * value:.1f} % off" for size, value in spread.items()),
-               spread[few] <= 0.05),
-        judged(tables, f"{few} runs already give a good M_tau(t): off by more than 10 % for at most 10 % of the time",
-               "already good performance",
-               ", ".join(f"k = {size}: {100 * value:.0f} % of the time" for size, value in wrong.items()),
-               wrong[few] <= 0.1),
-    ]  # fmt: skip
+        spread[size] = interval(np.abs(column(rows, "mean_gb") / truth - 1), bounds=(0.0, math.inf))
+        wrong[size] = interval(column(rows, "below") + column(rows, "above"), bounds=(0.0, 1.0))
+    few = sizes[0]
+    precise = Statement(
+        f"{few} runs give the mean memory nearly as well as all", "no significant gain in precision", text("3.2.2")
+    )
+    likely = Statement(f"{few} runs already give a good M_tau(t)", "already good performance", text("3.2.2"))
+    off, times = (
+        "; ".join(f"k = {size}: {found.text('.1f', 100)} % {words}" for size, found in of.items())
+        for of, words in ((spread, "off"), (wrong, "of the time"))
+    )
+    far = AtMost(SHARE, "the mean relative distance to the mean memory of all runs", "%", 100)
+    part = AtMost(0.1, "the mean part of the time in which it is off by more than 10 %", "%", 100)
+    verdicts = [precise.judged(far, spread[few], off), likely.judged(part, wrong[few], times)]
     if reality["used_gb"] is not None:
+        over = Statement("peaks overestimate the average memory", "may lead to an overestimation", text("3.2.2"))
         verdicts.append(
-            judged(tables, "peaks overestimate the average memory", "may lead to an overestimation",
-                   f"{reality['peaks_gb']:.1f} GB by peaks, {reality['used_gb']:.1f} GB used",
-                   reality["peaks_gb"] > reality["used_gb"])
+            over.computed(reality["peaks_gb"] > reality["used_gb"], "holds if the mean by peaks is the larger one",
+                          f"{reality['peaks_gb']:.1f} GB by peaks, {reality['used_gb']:.1f} GB used")
         )  # fmt: skip
-    return verdicts
+    return [judged(tables, verdict) for verdict in verdicts]
 
 
 def _draw_samples(tables: Tables) -> Figure:

@@ -22,6 +22,7 @@ from workloads.chains.device import CheckpointDevice
 from workloads.chains.fits import fit_law
 from workloads.chains.runs import TaskRuns
 from workloads.chains.standin import macruise_like
+from workloads.errors import ParameterError
 from workloads.streams import stream
 
 if TYPE_CHECKING:
@@ -40,21 +41,19 @@ _TAUS = (0.01, 0.025, 0.05, 0.1, 0.2)
 
 
 @dataclass(frozen=True)
-class Plans:
-    """Parameters.
+class PlanSizes:
+    """Parameters of figure 16, whose runs nobody has.
 
     Attributes
     ----------
-    tasks
-        A CSV file of measured runs (:func:`workloads.chains.runs.read_slant_tasks`); empty: drawn runs.
     runs
         How many are drawn.
     strategies
-        Of figure 13 or 14.
+        That are compared.
     samples
         Sizes of the samples of past runs, drawn with replacement.
     repetitions
-        Samples of each size.
+        Samples of each size, two or more.
     tau
         Of M_tau, and of the first reservation of V2.
     n
@@ -63,7 +62,6 @@ class Plans:
         Memory is asked for in multiples of this [GB].
     """
 
-    tasks: str = data_file("slant/slant_drd_tasks.csv")
     runs: int = 88
     strategies: tuple[str, ...] = ("all-ckpt", "mem-all-ckpt", "mem-all-ckpt-v2", "neuro", "neuro-avg")
     samples: tuple[int, ...] = (5, 10, 20, 50)
@@ -71,6 +69,19 @@ class Plans:
     tau: float = 0.1
     n: int = 1000
     granularity: float = 1.0
+
+
+@dataclass(frozen=True)
+class Plans(PlanSizes):
+    """Parameters of figures 13 and 14.
+
+    Attributes
+    ----------
+    tasks
+        A CSV file of measured runs (:func:`workloads.chains.runs.read_slant_tasks`); empty: drawn runs.
+    """
+
+    tasks: str = data_file("slant/slant_drd_tasks.csv")
 
 
 def plan_from(name: str, past: TaskRuns, model: MemoryModel, n: int) -> ReservationPlan:
@@ -101,7 +112,9 @@ def plan_from(name: str, past: TaskRuns, model: MemoryModel, n: int) -> Reservat
     return with_flat_memory(STRATEGIES[name](fit_law(past.walltimes), costs, **grid), model)
 
 
-def _measure(parameters: Plans, seed: int, runs: TaskRuns, name: str) -> dict[str, list[Row]]:
+def _measure(parameters: PlanSizes, seed: int, runs: TaskRuns, name: str) -> dict[str, list[Row]]:
+    if parameters.repetitions < 2:
+        raise ParameterError("repetitions", "at least 2", parameters.repetitions)
     device = CheckpointDevice()
     rows: list[Row] = []
     plans: list[Row] = []
@@ -152,7 +165,7 @@ def _measure_slant(parameters: Plans, seed: int) -> Tables:
     return {**measured, **data_row(bool(parameters.tasks), len(runs))}
 
 
-def _measure_macruise(parameters: Plans, seed: int) -> Tables:
+def _measure_macruise(parameters: PlanSizes, seed: int) -> Tables:
     runs = macruise_like(parameters.runs, stream(seed, "profiles", "macruise"))
     measured = _measure(parameters, seed, runs, "profiles-fig16")
     return {**measured, **data_row(False, len(runs), "MaCRUISE runs are not public; runs drawn from table 3 stand in")}
@@ -215,7 +228,7 @@ EXPERIMENTS = (
                Plans(runs=30, strategies=_PAIR, samples=(5, 20), repetitions=2, n=200), _measure_slant, judge_fig14,
                _draw_fig14, choices=_CHOICES),
     Experiment("profiles-fig16", "MaCRUISE: reservation time, utilization and memory of the strategies",
-               "Does the same hold for another application?", Plans(runs=46, strategies=_MACRUISE),
-               Plans(runs=20, strategies=_MACRUISE, samples=(5, 20), repetitions=2, n=200), _measure_macruise,
+               "Does the same hold for another application?", PlanSizes(runs=46, strategies=_MACRUISE),
+               PlanSizes(runs=20, strategies=_MACRUISE, samples=(5, 20), repetitions=2, n=200), _measure_macruise,
                judge_fig16, _draw, choices=_CHOICES),
 )  # fmt: skip

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from experiments.experiment import Experiment, Row, Tables
+from experiments.papers.levels import ROUNDING, SHARE
 from experiments.papers.profiles_data import column, data_row, judged, marked, rows_where
 from experiments.papers.profiles_machines import DRAWN, HERE, THERE, V2, Machines, TwoMachines, moved
 from experiments.papers.profiles_plans import plan_from
-from experiments.verdicts import Verdict
+from experiments.rules import Above, AtMost, Near
+from experiments.statistics import Interval, interval, paired, ratio
+from experiments.verdicts import Statement, Verdict, text
 from policies.planning.execution import execute
 from policies.planning.plan import ReservationPlan
 from workloads.chains.runs import TaskRuns
@@ -35,7 +38,7 @@ class Transfer(TwoMachines):
     Attributes
     ----------
     repetitions
-        Samples of each size.
+        Samples of each size, two or more.
     new_runs
         Carried out on both machines, for each of them.
     bounds
@@ -55,8 +58,8 @@ def _bounded(plan: ReservationPlan, peak: float, bounds: tuple[float, ...]) -> R
 
 def _measure(parameters: Transfer, seed: int) -> Tables:
     machines = Machines(parameters, seed)
-    if parameters.repetitions < 1:
-        raise ParameterError("repetitions", "at least 1", parameters.repetitions)
+    if parameters.repetitions < 2:
+        raise ParameterError("repetitions", "at least 2", parameters.repetitions)
     if not 1 <= parameters.new_runs <= len(machines.runs):
         raise ParameterError("new_runs", f"within 1..{len(machines.runs)}, the runs there are", parameters.new_runs)
     if len(parameters.bounds) != 2 or min(parameters.bounds) < 0:
@@ -100,33 +103,59 @@ def _carried_out(plan: ReservationPlan, runs: TaskRuns, machines: Machines) -> d
     }
 
 
-def _mean(tables: Tables, name: str, **values: Any) -> float:
-    return float(column(rows_where(tables[""], **values), name).mean())
+#: "20%-25%", with their rounding.
+_SAVING = Near(0.225, 0.025 + ROUNDING, "the mean paired saving", "%", 100)
+_INCREASE = 0.05
+#: "A few minutes" are fewer [min], of "more than 3 hours".
+_FEW, _LONG = 10.0, 180.0
+#: Printed factors, of all reservations and of the first.
+_FACTOR, _FIRST = 1.7, 1.1
+_PLACE = text("4.4")
+
+
+def _values(tables: Tables, name: str, **values: Any) -> Any:
+    """A column by number of past runs and repetition."""
+    rows = sorted(rows_where(tables[""], **values), key=lambda row: (int(row["samples"]), int(row["repetition"])))
+    return column(rows, name)
+
+
+def _per_size(found: Mapping[str, Interval], pattern: str = ".1f") -> str:
+    return "; ".join(f"{name} {item.text(pattern, 100)} %" for name, item in found.items())
 
 
 def _judge(tables: Tables) -> Sequence[Verdict]:
-    rows = tables[""]
-    sizes = sorted({row["samples"] for row in rows})
-    scales = list(dict.fromkeys(row["scale"] for row in rows_where(rows, machine=THERE)))
-    verdicts = []
+    scales = list(dict.fromkeys(row["scale"] for row in rows_where(tables[""], machine=THERE)))
+    verdicts: list[Verdict] = []
     for scale in scales:
-        there = {"machine": THERE, "scale": scale}
-        with_scale = f"{scale} factors"
-        savings = {
-            k: 1 - _mean(tables, "memory_gb", samples=k, strategy=V2, **there)
-            / _mean(tables, "memory_gb", samples=k, strategy=_ALL, **there)
-            for k in sizes
-        }  # fmt: skip
-        told = ", ".join(f"{100 * saving:.1f} % (k = {k})" for k, saving in savings.items())
-        holds = all(0.195 <= saving <= 0.255 for saving in savings.values())
-        claim = f"{with_scale}: memory that V2 asks for on KNL is 20 to 25 % less than that of All-Ckpt"
-        verdicts.append(judged(tables, claim, "20 % - 25 %", told, holds, f"{DRAWN}; {_failures(rows, scale)}"))
-        verdicts.append(_judge_increase(tables, sizes, scale, with_scale))
-        verdicts.append(_judge_overlap(tables, scale, with_scale))
-        verdicts.append(_judge_minutes(tables, scale, with_scale))
+        verdicts += [
+            _saving(tables, scale),
+            *_increase(tables, scale),
+            _overlap(tables, scale),
+            _minutes(tables, scale),
+        ]
+    verdicts.append(_hours(tables, scales[0]))
     if "measured" in scales:
-        verdicts.append(_judge_factors(tables))
-    return verdicts
+        verdicts += _factors(tables)
+    return [judged(tables, verdict) for verdict in verdicts]
+
+
+def _sizes(tables: Tables) -> list[int]:
+    return sorted({row["samples"] for row in tables[""]})
+
+
+def _saving(tables: Tables, scale: str) -> Verdict:
+    there = {"machine": THERE, "scale": scale}
+    savings = {
+        f"k = {k}": interval(
+            1.0
+            - _values(tables, "memory_gb", samples=k, strategy=V2, **there)
+            / _values(tables, "memory_gb", samples=k, strategy=_ALL, **there)
+        )
+        for k in _sizes(tables)
+    }
+    claim = f"{scale} factors: V2 asks for 20 to 25 % less memory on KNL than All-Ckpt"
+    statement = Statement(claim, "20 % - 25 %", _PLACE)
+    return statement.each(_SAVING, savings, _per_size(savings), f"{DRAWN}; {_failures(tables[''], scale)}")
 
 
 def _failures(rows: Sequence[Row], scale: str) -> str:
@@ -136,49 +165,68 @@ def _failures(rows: Sequence[Row], scale: str) -> str:
     return f"V2: {short} checkpoints too small, memory exceeded {exceeded} times in {runs} runs"
 
 
-def _judge_increase(tables: Tables, sizes: Sequence[int], scale: str, with_scale: str) -> Verdict:
-    more = {}
-    for k in sizes:
-        here = _mean(tables, "memory_gb", samples=k, strategy=V2, machine=HERE)
-        more[k] = _mean(tables, "memory_gb", samples=k, strategy=V2, machine=THERE, scale=scale) / here - 1
-    told = ", ".join(f"{100 * value:+.1f} % (k = {k})" for k, value in more.items())
-    claim = f"{with_scale}: V2 asks for more memory on KNL than on Haswell, at most 5 % more"
-    holds = 0 <= max(more.values()) <= 0.055
-    return judged(tables, claim, "5 % in the worst case", told, holds, DRAWN)
+def _increase(tables: Tables, scale: str) -> list[Verdict]:
+    more = {
+        f"k = {k}": ratio(
+            _values(tables, "memory_gb", samples=k, strategy=V2, machine=THERE, scale=scale),
+            _values(tables, "memory_gb", samples=k, strategy=V2, machine=HERE),
+        )
+        for k in _sizes(tables)
+    }
+    higher = Statement(f"{scale} factors: V2 asks for more memory on KNL than on Haswell", "higher", _PLACE)
+    worst = Statement(f"{scale} factors: it asks for at most 5 % more", "5 % in the worst case", _PLACE)
+    bound = AtMost(_INCREASE + ROUNDING, "the mean paired increase", "%", 100)
+    told = _per_size(more, "+.1f")
+    return [
+        higher.each(Above(quantity="the mean paired increase"), more, told, DRAWN),
+        worst.each(bound, more, told, DRAWN),
+    ]
 
 
-def _judge_overlap(tables: Tables, scale: str, with_scale: str) -> Verdict:
+def _overlap(tables: Tables, scale: str) -> Verdict:
     counts = {}
     for machine, name in ((HERE, _OWN), (THERE, scale)):
         rows = rows_where(tables[""], machine=machine, scale=name, strategy=V2)
         counts[machine] = sum(row["segmentations_cut"] for row in rows), sum(row["runs"] for row in rows)
     told = ", ".join(f"{machine} {cut} of {runs} runs" for machine, (cut, runs) in counts.items())
-    claim = f"{with_scale}: no reservation of V2 without the memory for it overlaps the segmentation"
-    measured = f"the segmentation outlives the reservations for it in {told}"
-    return judged(tables, claim, "factors are chosen so", measured, counts[THERE][0] == 0, DRAWN)
+    claim = f"{scale} factors: no reservation of V2 without the memory for it overlaps the segmentation"
+    statement = Statement(claim, "factors are chosen so", _PLACE)
+    rule = "holds if the segmentation of no run on KNL outlives the reservations for it"
+    return statement.computed(counts[THERE][0] == 0, rule, f"it does in {told}", DRAWN)
 
 
-def _judge_minutes(tables: Tables, scale: str, with_scale: str) -> Verdict:
+def _minutes(tables: Tables, scale: str) -> Verdict:
     there = {"machine": THERE, "scale": scale, "strategy": V2}
-    asked = _mean(tables, "reservation_min", **there)
-    gap = asked - _mean(tables, "unscaled_overheads_min", **there)
-    walltime = _mean(tables, "walltime_min", **there)
-    claim = f"{with_scale}: scaling checkpoints and restarts too costs V2 only a few minutes (below 10) of over 3 hours"
-    flat = _mean(tables, "reservation_min", **{**there, "strategy": _ALL})
-    told = f"{gap:.1f} min of {asked:.0f} min (All-Ckpt {flat:.0f} min), for a walltime of {walltime:.0f} min"
-    return judged(tables, claim, "a few minutes, more than 3 hours", told, abs(gap) < 10 and walltime > 180, DRAWN)
+    asked = _values(tables, "reservation_min", **there)
+    gap = paired(asked, _values(tables, "unscaled_overheads_min", **there))
+    flat = _values(tables, "reservation_min", **{**there, "strategy": _ALL}).mean()
+    claim = f"{scale} factors: scaling checkpoints and restarts, too, costs V2 a few minutes"
+    told = f"{gap.text('.1f')} min of {asked.mean():.0f} min (All-Ckpt {flat:.0f} min)"
+    rule = AtMost(_FEW, "the mean paired difference", "min")
+    return Statement(claim, "a few minutes", _PLACE).judged(rule, gap, told, DRAWN)
 
 
-def _judge_factors(tables: Tables) -> Verdict:
+def _hours(tables: Tables, scale: str) -> Verdict:
+    """The walltimes do not depend on the factors."""
+    found = interval(_values(tables, "walltime_min", machine=THERE, scale=scale, strategy=V2))
+    statement = Statement("the walltime on KNL is more than 3 hours", "> 3 h", _PLACE)
+    return statement.judged(Above(_LONG, "the mean walltime", "min"), found, f"{found.text('.0f')} min", DRAWN)
+
+
+def _factors(tables: Tables) -> list[Verdict]:
     rows = rows_where(tables[""], scale="measured", strategy=V2)
-    factor, first = column(rows, "factor"), column(rows, "first")
-    told = (
-        f"{factor.mean():.2f} ({factor.min():.2f} to {factor.max():.2f}), first {first.mean():.2f} "
-        f"({first.min():.2f} to {first.max():.2f})"
-    )
-    holds = abs(factor.mean() / 1.7 - 1) <= 0.05 and abs(first.mean() / 1.1 - 1) <= 0.05
-    claim = "the factors computed from a few runs are the printed ones (within 5 %)"
-    return judged(tables, claim, "1.7, first 1.1", told, holds, f"first: the least slowdown before task 5; {DRAWN}")
+    verdicts = []
+    for name, printed, title, remark in (
+        ("factor", _FACTOR, "the factor of all reservations", "the slowdown of the walltimes"),
+        ("first", _FIRST, "the factor of the first reservation", "the least slowdown before task 5"),
+    ):
+        values = column(rows, name)
+        found = interval(values)
+        statement = Statement(f"{title}, computed from a few runs", f"{printed:g}", _PLACE)
+        rule = Near(printed, SHARE * printed, "the mean factor")
+        told = f"{found.text('.2f')}, {values.min():.2f} to {values.max():.2f}"
+        verdicts.append(statement.judged(rule, found, told, f"{remark}; {DRAWN}"))
+    return verdicts
 
 
 def _draw(tables: Tables) -> Figure:

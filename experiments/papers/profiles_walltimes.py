@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from experiments.experiment import Experiment, Tables
+from experiments.papers.levels import SHARE, close
 from experiments.papers.profiles_data import DATASET_COLORS, column, data_row, judged, makespans, marked, rows_where
 from experiments.parameters import data_file
-from experiments.verdicts import Outcome, Verdict
+from experiments.verdicts import Source, Statement, Verdict, text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,6 +21,10 @@ __all__ = ["EXPERIMENTS"]
 
 #: Section 2.2 of [P]: middle [min] and range of the walltimes.
 _PRINTED = {"OASIS": (70.0, 0.15), "DRD": (125.0, 0.30)}
+#: Margin of half a range, as a share of the mean.
+_SPREAD = 0.05
+#: Margin of a correlation: of the same runs it differs by rounding alone.
+_SAME_R = 0.01
 #: Pearson correlation of size and walltime, ibidem.
 _CORRELATION = {"OASIS": 0.30, "DRD": -0.15}
 
@@ -64,16 +69,14 @@ def _judge_variation(tables: Tables) -> Sequence[Verdict]:
         if not minutes.size:
             continue
         half = float(np.ptp(minutes)) / 2 / float(minutes.mean())
-        verdicts.append(
-            judged(
-                tables,
-                f"walltime of {dataset} inputs: middle within 5 %, range within 5 points",
-                f"{middle:g} min +- {100 * spread:g} %",
-                f"mean {minutes.mean():.1f} min, {minutes.min():.1f} to {minutes.max():.1f} (+- {100 * half:.0f} %), "
-                f"standard deviation {100 * minutes.std() / minutes.mean():.1f} %, {minutes.size} runs",
-                bool(abs(minutes.mean() / middle - 1) <= 0.05 and abs(half - spread) <= 0.05),
-            )
+        statement = Statement(f"walltime of {dataset} inputs", f"{middle:g} min +- {100 * spread:g} %", text("2.2"))
+        verdict = statement.computed(
+            bool(abs(minutes.mean() / middle - 1) <= SHARE and abs(half - spread) <= _SPREAD),
+            f"holds if the mean is within {100 * SHARE:g} %, and half the range within {100 * _SPREAD:g} points",
+            f"mean {minutes.mean():.1f} min, {minutes.min():.1f} to {minutes.max():.1f} (+- {100 * half:.0f} %), "
+            f"standard deviation {100 * minutes.std() / minutes.mean():.1f} %, {minutes.size} runs",
         )
+        verdicts.append(judged(tables, verdict))
     return verdicts
 
 
@@ -137,15 +140,10 @@ def _spreads(tables: Tables) -> tuple[float, float]:
 
 def _judge_repetitions(tables: Tables) -> Sequence[Verdict]:
     within, across = _spreads(tables)
-    return [
-        judged(
-            tables,
-            "an input takes nearly the same time again: less than a third of the variation between inputs",
-            "slight variations for DRD inputs",
-            f"at most {100 * within:.1f} % for one input, {100 * across:.1f} % between inputs",
-            within < across / 3,
-        )
-    ]
+    statement = Statement("an input takes nearly the same time again", "slight variations", text("2.2"))
+    rule = "holds if the largest deviation of one input is less than a third of that between inputs"
+    told = f"at most {100 * within:.1f} % for one input, {100 * across:.1f} % between inputs"
+    return [judged(tables, statement.computed(within < across / 3, rule, told))]
 
 
 def _draw_repetitions(tables: Tables) -> Figure:
@@ -187,15 +185,10 @@ def _judge_sizes(tables: Tables) -> Sequence[Verdict]:
         if len(rows) < 3:
             continue
         found = float(np.corrcoef(column(rows, "size_mb"), column(rows, "walltime_min"))[0, 1])
-        verdicts.append(
-            judged(
-                tables,
-                f"size and walltime of {dataset} inputs are not correlated (|r| <= 0.35)",
-                f"r = {printed:.2f}",
-                f"r = {found:.2f}",
-                abs(found) <= 0.35,
-            )
+        statement = Statement(
+            f"correlation of size and walltime of {dataset} inputs", f"r = {printed:.2f}", text("2.2")
         )
+        verdicts.append(judged(tables, close(statement, found, printed, _SAME_R, f"r = {found:.2f}")))
     return verdicts
 
 
@@ -226,8 +219,8 @@ def _closed(figure: str, what: str) -> Experiment:
 
     def judge(tables: Tables) -> Sequence[Verdict]:
         needs = tables[""][0]["needs"]
-        return [Verdict(f"{figure} is reproducible", "-", f"it shows {needs}", Outcome.NOT_COMPARABLE,
-                        "not reproducible: the data are not public")]  # fmt: skip
+        statement = Statement(f"{figure} is reproducible", "-", Source("figure", figure.removeprefix("fig")))
+        return [statement.open("not reproducible: the data are not public", f"it shows {needs}")]
 
     question = "What would be needed to reproduce it?"
     title = what[0].upper() + what[1:]
@@ -245,6 +238,7 @@ EXPERIMENTS = (
         _measure_variation,
         _judge_variation,
         _draw_variation,
+        single_runs=True,
     ),
     Experiment(
         "profiles-fig3",
@@ -255,6 +249,7 @@ EXPERIMENTS = (
         _measure_repetitions,
         _judge_repetitions,
         _draw_repetitions,
+        single_runs=True,
     ),
     Experiment(
         "profiles-fig4",
@@ -265,6 +260,7 @@ EXPERIMENTS = (
         _measure_sizes,
         _judge_sizes,
         _draw_sizes,
+        single_runs=True,
     ),
     _closed("fig5", "brain images before and after segmentation, of both datasets"),
 )
