@@ -86,11 +86,14 @@ def answers_of(text: str) -> dict[str, str]:
 def _answer(item: Experiment, directory: Path, pictures: Path) -> str:
     """What the tables of an experiment say; draws its picture beside the pages."""
     record = json.loads((directory / f"{item.id}.json").read_text(encoding="utf-8"))
-    if record["data"]:
-        raise InputError(f"{directory}: {item.id} shows measured data, which are not ours to publish")
     tables = read_tables(item.id, directory)
     parts = []
-    if item.draw is not None:
+    stand_in = any(not row["measured"] for row in tables.get("data", ()))
+    if item.single_runs and record["data"] and not stand_in:
+        # The one of generated data would stand beside verdicts on others.
+        (pictures / f"{item.id}.png").unlink(missing_ok=True)
+        parts.append("*Its picture shows single runs of data that are not ours to publish.*")
+    elif item.draw is not None:
         with atomic_open(pictures / f"{item.id}.png", "wb") as file:
             file.write(_small_png(item.draw(tables)))
         parts.append(f"![{_plain(item.title)}]({pictures.name}/{item.id}.png)")
@@ -102,7 +105,26 @@ def _answer(item: Experiment, directory: Path, pictures: Path) -> str:
     if remaining(verdicts):
         parts.append(remaining(verdicts))
     parts.append(f"*{_sizes(item, record)}*")
-    return "\n\n".join(parts)
+    answer = "\n\n".join(parts)
+    _refuse_rows(item, record, answer)
+    return answer
+
+
+def _refuse_rows(item: Experiment, record: Mapping[str, Any], answer: str) -> None:
+    """Aggregates of data that may not be shipped may be published, rows of them not.
+
+    Raises
+    ------
+    InputError
+        If a line of the answer has all cells of a row of the data, of three or more.
+    """
+    shown = [set(re.findall(r"[\w.]+", line)) for line in answer.splitlines()]
+    for name in record["data"]:
+        path = Path(record["parameters"][name])
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines() if path.is_file() else (), 1):
+            cells = {cell.strip() for cell in line.split(",")} - {""}
+            if len(cells) > 2 and any(cells <= words for words in shown):
+                raise InputError(f"{path}:{number}: {item.id} shows this row, and the data are not ours to publish")
 
 
 def _line(verdict: Verdict) -> str:
@@ -115,13 +137,24 @@ def _line(verdict: Verdict) -> str:
 
 
 def _sizes(item: Experiment, record: Mapping[str, Any]) -> str:
+    files = data_files(item.parameters)
+
+    def sizes_of(parameters: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: value for name, value in parameters.items() if name not in files}
+
     def same(parameters: Any) -> bool:
-        return bool(json.loads(json.dumps(told(parameters), default=str)) == record["parameters"])
+        whole = json.loads(json.dumps(told(parameters), default=str))
+        return sizes_of(whole) == sizes_of(record["parameters"])
 
     sizes = "the sizes of the paper" if same(item.parameters) else "other sizes than the paper's"
     if not same(item.parameters) and same(item.quick):
         sizes = "the small sizes of `--quick`"
-    return f"Measured with {sizes}, seed {record['seed']}."
+    parts = [f"Measured with {sizes}, seed {record['seed']}."]
+    parts += [
+        f"Data: `{files[name]}`, SHA-256 `{digest}`, aggregated: the file is not ours to publish."
+        for name, digest in record["data"].items()
+    ]
+    return " ".join(parts)
 
 
 def _small_png(figure: Figure) -> bytes:
