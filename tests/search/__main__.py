@@ -7,6 +7,7 @@ import sys
 import time
 import traceback
 from collections import Counter
+from contextlib import suppress
 from functools import partial
 
 from tests.search.cases import Case, seeded_case
@@ -46,21 +47,23 @@ def main(arguments: list[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     began, tried, jobs = time.monotonic(), 0, 0
     kinds: Counter[str] = Counter()
-    for index in range(given.first, given.first + given.count):
-        if time.monotonic() - began > given.seconds:
-            break
-        case = seeded_case(given.seed, index)
-        tried, jobs = tried + 1, jobs + len(case.jobs)
-        found = faults(case, measured=index % 4 == 0)
-        if not found:
-            continue
-        kind = kind_of(found[0])
-        kinds[kind] += 1
-        if kinds[kind] <= given.shown:
-            small = smallest(case, partial(_fails, kind))
-            print(f"# case {index} of seed {given.seed}: {found[0]}")
-            print(f"# made small: {faults(small)[0]}")
-            print(small.told(), flush=True)
+    # Interrupted, it tells what it has found so far.
+    with suppress(KeyboardInterrupt):
+        for index in range(given.first, given.first + given.count):
+            if time.monotonic() - began > given.seconds:
+                break
+            case = seeded_case(given.seed, index)
+            found = faults(case, measured=index % 4 == 0)
+            tried, jobs = tried + 1, jobs + len(case.jobs)
+            if not found:
+                continue
+            kind = kind_of(found[0])
+            kinds[kind] += 1
+            if kinds[kind] <= given.shown:
+                small = smallest(case, partial(_fails, kind))
+                print(f"# case {index} of seed {given.seed}: {found[0]}")
+                print(f"# made small: {faults(small)[0]}")
+                print(small.told(), flush=True)
     print(f"{tried:,} simulations of {jobs:,} jobs in {time.monotonic() - began:.0f} s, {kinds.total()} break a law")
     for kind, count in kinds.most_common():
         print(f"{count:8,}  {kind}")

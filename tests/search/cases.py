@@ -41,6 +41,7 @@ _OPTIONS: Mapping[str, Sequence[object]] = {
     "checkpoint_variation": (0.0, 0.3, 1.0),
     "checkpoint_mode": ("absorbed", "strict"),
 }
+_LENDING = (JobType.ON_DEMAND, JobType.MALLEABLE, JobType.MALLEABLE)
 #: Fields of jobs and outages that are times.
 _TIMES = (
     *("submit", "runtime", "walltime", "setup", "checkpoint_interval", "checkpoint_cost", "notice"),
@@ -114,20 +115,23 @@ def draw_case(pick: Pick, *, max_jobs: int = 12, max_nodes: int = 24) -> Case:
     max_jobs, max_nodes
         Limits of the table; one in eight is scaled up afterwards, in nodes, in time, or in both.
     """
-    mix = build_mix(pick, build_table(pick, max_jobs, max_nodes, HYBRID))
-    if pick(0, 2) == 0:
+    # In one of six cases nearly all that happens is that malleable jobs lend nodes, grow, and nodes fail meanwhile.
+    lending = pick(0, 5) == 0
+    mix = build_mix(pick, build_table(pick, max_jobs, max_nodes, _LENDING if lending else HYBRID))
+    if not lending and pick(0, 2) == 0:
         mix = lively(pick, mix, state=bool(pick(0, 1)), cancelled=bool(pick(0, 1)))
     named = pick(0, 2)
     jobs = [
         replace(job, user=f"u{pick(0, 2)}", project=f"p{pick(0, 1)}" if pick(0, 2) else "") if named else job
         for job in mix.jobs
     ]
-    outages = build_outages(pick, jobs, mix.nodes, tuple(OutageKind)) if pick(0, 1) else []
+    kinds = (OutageKind.FAILURE,) if lending else tuple(OutageKind)
+    outages = build_outages(pick, jobs, mix.nodes, kinds) if lending or pick(0, 1) else []
     case = Case(
         jobs=tuple(jobs),
         nodes=mix.nodes,
-        mechanism=_mechanism(pick),
-        options=_options(pick),
+        mechanism=("N-SPAA", "N-SKNAPSACK", "CUA-SPAA")[pick(0, 2)] if lending else _mechanism(pick),
+        options={**_options(pick), "expansion": ("greedy", "even")[pick(0, 1)]} if lending else _options(pick),
         outages=tuple(outages),
         failures=_failures(pick, jobs, mix.nodes) if pick(0, 3) == 0 else None,
         numbers={name: mix.numbers[name] for name in {job.plan for job in jobs} if name},
