@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from workloads.errors import InputError, ParameterError, TraceError, UnknownNameError
+from workloads.errors import InputError, ParameterError, TraceError, UnknownNameError, shown
 from workloads.units import parse_duration
 
 if TYPE_CHECKING:
@@ -299,5 +299,5 @@ def _runtime(path: str | Path, line: int, text: str, unit: float) -> float:
             hint = "; name the column of a CSV file with --column" if "," in text else ""
             raise TraceError(path, line, f"is not a runtime: {text[:40]!r}{hint}") from None
     if not 0 < value < _LONGEST:
-        raise TraceError(path, line, f"a runtime must be positive and below {_LONGEST:g} s, not {text!r}")
+        raise TraceError(path, line, f"a runtime must be positive and below {_LONGEST:g} s, not {shown(text)}")
     return value

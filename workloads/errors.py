@@ -128,7 +128,7 @@ class UnknownNameError(InputError):
         folded = {name.lower(): name for name in names}
         near = [folded[match] for match in difflib.get_close_matches(received[:200].lower(), folded, n=3, cutoff=0.5)]
         hint = f"did you mean {' or '.join(near)}? " if near else ""
-        listed = ", ".join(names[:_MOST_NAMES])
+        listed = ", ".join(name[:_LONGEST] for name in names[:_MOST_NAMES])
         if len(names) > _MOST_NAMES:
             listed += f" and {len(names) - _MOST_NAMES:,} others"
         super().__init__(f"unknown {kind} {shown(received)}: {hint}known are {listed}")
