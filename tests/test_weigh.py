@@ -62,6 +62,13 @@ class TestSources:
         # At that price it is better to preempt, and to ignore the notice.
         assert Weigh(price=1.01)(view, request(4)) == []
 
+    def test_the_warning_is_the_machines(self) -> None:
+        """Four nodes are held for 500 s each, or job 2 gives them up at the arrival, for the warning each."""
+        view: Any = View(6, [Waiting(3, 6)], [malleable(2, 4, 0)])
+        assert HALF(view, request(4)) == []
+        view.warning = 600 * SECOND
+        assert HALF(view, request(4)) == [Hold(4)]
+
     def test_an_expected_release_is_held_for_a_shorter_time(self) -> None:
         view: Any = View(6, [Waiting(3, 6)], [rigid(2, 9), rigid(4, 3, expected_end=900 * SECOND)])
         assert HALF(view, request(5)) == [Hold(2), Expect(4)]
