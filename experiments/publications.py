@@ -23,7 +23,7 @@ class Publication:
     choices
         Sections of the documentation that say what was chosen where it is silent: (page, heading).
     printed
-        Whether there is a paper: its experiments have printed values, others expectations.
+        Whether there is a paper, whose values are printed beside ours; else statements are hypotheses.
     """
 
     key: str
@@ -34,9 +34,9 @@ class Publication:
     printed: bool = True
 
     @property
-    def heading(self) -> str:
-        """Of the column beside the statements."""
-        return "Printed" if self.printed else "Expected"
+    def statement(self) -> str:
+        """Heading of the column of statements."""
+        return "Statement" if self.printed else "Hypothesis"
 
     @property
     def silent(self) -> str:
@@ -87,7 +87,7 @@ PUBLICATIONS: Mapping[str, Publication] = {
             "beyond",
             "Beyond the papers",
             "experiments of our own",
-            "What the papers do not ask. The expectations are hypotheses, written down before the measurement.",
+            "What the papers do not ask. Every statement is a hypothesis, written down before it was measured.",
             printed=False,
         ),
     )

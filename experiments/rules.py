@@ -24,6 +24,7 @@ __all__ = [
     "Near",
     "Outcome",
     "Rule",
+    "either",
     "together",
 ]
 
@@ -268,7 +269,20 @@ def together(decisions: Sequence[Decision]) -> Decision:
     least = min((len(decisions) * (decision.p_value or 0.0) for decision in failed), default=1.0)
     if least < LEVEL:
         return Decision(Outcome.FAILS, least)
-    return Decision(Outcome.UNDECIDED, min(1.0, least))
+    open_ = [decision.p_value for decision in decisions if decision.outcome is Outcome.UNDECIDED]
+    return Decision(Outcome.UNDECIDED, max((value for value in open_ if value is not None), default=min(1.0, least)))
+
+
+def either(decisions: Sequence[Decision]) -> Decision:
+    """The decision on at least one of several statements.
+
+    It holds if one does, even after Holm's correction for their number. It does not hold if each does not.
+    """
+    if any(decision.outcome is Outcome.NOT_COMPARABLE for decision in decisions):
+        return Decision(Outcome.NOT_COMPARABLE)
+    turned = {Outcome.HOLDS: Outcome.FAILS, Outcome.FAILS: Outcome.HOLDS}
+    none = together([Decision(turned.get(item.outcome, item.outcome), item.p_value) for item in decisions])
+    return Decision(turned.get(none.outcome, none.outcome), none.p_value)
 
 
 def _sided(found: Interval, holds: bool, fails: bool, level: float) -> Decision:

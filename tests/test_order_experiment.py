@@ -81,7 +81,7 @@ def test_verdicts_come_from_the_tables() -> None:
     assert "decisive: f4" in learned.remark
     assert sum(verdict.outcome is Outcome.NOT_COMPARABLE for verdict in told.values()) == len(told) - 1
     # One that is no shorter, and the log's ranking, which is the opposite of ours.
-    rows = [row for row in rows if row["order"] != "f4"] + [_row("f4", trace, 9.5) for trace in range(3)]
+    rows = [row for row in rows if row["order"] != "f4"] + [_row("f4", trace, 19.5) for trace in range(3)]
     rows += [_row(order, 0, -wait, dataset="theta-2022") for order, wait in waits.items() if order != "f4"]
     rows += [_row("f4", 0, -9.0, dataset="theta-2022")]
     told = {verdict.claim: verdict for verdict in EXPERIMENT.judge({"": rows})}

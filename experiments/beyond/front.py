@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.beyond.hypotheses import Hypothesis, Repeated, verdicts
+from experiments.beyond.hypotheses import Hypothesis, Repeated, hypothesis, verdicts
 from experiments.experiment import Experiment, Resources, Row, Tables
 from experiments.papers.hybrid_evidence import Finding, average, difference
 from experiments.papers.hybrid_grid import SIX, Traces, metric_rows, simulated
-from experiments.statistics import Interval, interval, paired
+from experiments.rules import Above, Decision, together
+from experiments.statistics import interval, paired
 from experiments.verdicts import Outcome, Verdict
 from policies.mechanism import BASELINE
 
@@ -181,8 +182,10 @@ def front_rows(parts: Any) -> list[Row]:
             row: dict[str, Any] = {"instant": metric, "mechanism": point.mechanism, "option": point.option}
             for name, values, level in zip(("turnaround", "instant_start"), point[2:], levels, strict=True):
                 mean, apart = float(values.mean()), interval(values - level)
-                row |= {name: mean, f"{name}_low": mean - apart.mean + apart.low}
-                row |= {f"{name}_high": mean - apart.mean + apart.high}
+                low, high = mean - apart.mean + apart.low, mean - apart.mean + apart.high
+                # No duration is negative, and no share above the whole.
+                highest = high if name == "turnaround" else min(100.0, high)
+                row |= {name: mean, f"{name}_low": max(0.0, low), f"{name}_high": highest}
             row["standing"] = str(standing)
             row["beaten_by"] = _name(other.mechanism, other.option) if other else None
             rows.append(row)
@@ -246,33 +249,50 @@ HYPOTHESES = (
 
 def _judge(tables: Tables) -> list[Verdict]:
     data = Repeated(tables[""])
-    told = [_trade_off(data, metric, tables.get("front", ())) for metric in _INSTANT]
-    return [*told, *verdicts(HYPOTHESES, data)]
+    return [*(_trade_off(data, metric) for metric in _INSTANT), *verdicts(HYPOTHESES, data)]
 
 
-def _trade_off(data: Repeated, metric: str, rows: Sequence[Row]) -> Verdict:
+_TRADE_OFF = (
+    "holds if the 95 % intervals of both paired differences between the choice with most instant starts and the one "
+    "with the shortest turnaround lie above 0, does not hold if one choice beats every other at both in this way"
+)
+
+
+def _trade_off(data: Repeated, metric: str) -> Verdict:
     """Whether the best at one is worse at the other; and which points are on the front."""
-    claim = f"The choice with most instant starts ({_INSTANT[metric]}) is not the one with the shortest turnaround"
-    own = [row for row in rows if row["instant"] == metric]
+    statement = hypothesis(
+        f"The choice with most instant starts ({_INSTANT[metric]}) is not the one with the shortest turnaround"
+    )
+    _, points = _points(data, metric)
+    own = front_rows([(metric, points)])
     if not own:
-        return Verdict(claim, "-", "-", Outcome.NOT_COMPARABLE, "fewer than two traces have on-demand jobs")
+        return statement.open("fewer than two traces have on-demand jobs", rule=_TRADE_OFF)
     front = sorted((row for row in own if row["standing"] == Standing.FRONT), key=lambda row: row["turnaround"])
     listed = ", ".join(
         f"{_name(row['mechanism'], row['option'])} ({row['turnaround']:.2f} h, {row['instant_start']:.2f} %)"
         for row in front
     )
     counted = {standing: sum(row["standing"] == standing for row in own) for standing in Standing}
-    _, points = _points(data, metric)
     known = {(point.mechanism, point.option): point for point in points}
     fastest, surest = (known[row["mechanism"], row["option"]] for row in (front[0], front[-1]))
     remark = f"front: {listed}; {counted[Standing.OPEN]} open, {counted[Standing.BEATEN]} beaten"
     if fastest is surest:
-        return Verdict(claim, "-", "one point is best at both", Outcome.FAILS, remark)
-    longer: Interval = paired(surest.turnaround, fastest.turnaround)
-    more: Interval = paired(surest.instant, fastest.instant)
+        others = [point for point in points if point is not surest and point.option != _ORACLE]
+        beaten = together([item for other in others for item in _better(surest, other)])
+        holds = beaten.outcome is Outcome.HOLDS
+        decision = Decision(Outcome.FAILS if holds else Outcome.UNDECIDED, beaten.p_value)
+        return statement.verdict(decision, _TRADE_OFF, "one point is best at both", remark)
+    longer, more = paired(surest.turnaround, fastest.turnaround), paired(surest.instant, fastest.instant)
     measured = f"{longer.text('+.2f')} h for {more.text('+.2f')} points"
-    decided = longer.positive and more.positive
-    return Verdict.of(claim, "-", measured, decided, remark if decided else f"not decided; {remark}")
+    decision = together([Above().decide(longer), Above().decide(more)])
+    return statement.verdict(decision, _TRADE_OFF, measured, remark)
+
+
+def _better(point: Point, other: Point) -> tuple[Decision, Decision]:
+    """Whether a point has the shorter turnaround, and more instant starts."""
+    pairs = (other.turnaround, point.turnaround), (point.instant, other.instant)
+    shorter, more = (Above().decide(paired(*pair)) for pair in pairs)
+    return shorter, more
 
 
 def _draw(tables: Tables) -> Figure:

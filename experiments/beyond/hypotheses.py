@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.experiment import Row
-from experiments.papers.hybrid_evidence import Evidence, Finding, missing, outcome_of
-from experiments.verdicts import Verdict
+from experiments.papers.hybrid_evidence import Finding, judged, missing
+from experiments.verdicts import HYPOTHESIS, Statement, Verdict
 
-__all__ = ["Hypothesis", "Repeated", "percent", "verdicts"]
+__all__ = ["Hypothesis", "Repeated", "hypothesis", "percent", "verdicts"]
 
 Floats = NDArray[np.float64]
 
@@ -92,8 +92,13 @@ class Hypothesis(NamedTuple):
     test: Callable[[Repeated], Finding]
 
 
+def hypothesis(text: str) -> Statement:
+    """A statement of ours, beside which nothing is printed."""
+    return Statement(text, "", HYPOTHESIS)
+
+
 def verdicts(hypotheses: Iterable[Hypothesis], data: Repeated) -> list[Verdict]:
-    """What the measurements say of each hypothesis; one whose sign they cannot tell does not hold."""
+    """What the measurements say of each hypothesis."""
     return [_verdict(item, data) for item in hypotheses]
 
 
@@ -102,18 +107,5 @@ def _verdict(item: Hypothesis, data: Repeated) -> Verdict:
         found = item.test(data)
     except LookupError as error:
         found = missing(f"no simulations of {error}")
-    measured = "-"
-    if found.effect is not None:
-        level = "is at least" in found.criterion
-        pattern = ".0f" if item.unit == "node-hours" else ".2f"
-        measured = f"{found.effect.text(pattern if level else '+' + pattern)} {item.unit}"
-        measured += f", 95 % interval over {len(data.traces)} traces"
-    state = {
-        Evidence.UNDECIDED: "not decided",
-        Evidence.CONTRADICTED: "the opposite is measured",
-        Evidence.MISSING: "not measured",
-        Evidence.SUPPORTED: "",
-    }[found.evidence]
-    criterion = f"holds if {found.criterion}" if found.criterion != "-" else ""
-    remark = "; ".join(part for part in (state, criterion, found.detail) if part)
-    return Verdict(item.text, "-", measured, outcome_of(found.evidence), remark)
+    over = f"over {len(data.traces)} traces" if found.effect is not None else ""
+    return judged(hypothesis(item.text), item.unit, found, over)

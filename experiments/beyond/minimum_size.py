@@ -68,7 +68,7 @@ def _below(data: Repeated) -> Finding:
     if least >= _FIFTH:
         raise LookupError("a minimum below a fifth")
     a, b = (data("turnaround_malleable_h", mechanism=SIX, min_share=share) for share in (least, _FIFTH))
-    return within(a, b, 0.5, "h")
+    return within({"": (a, b)}, 0.5, "h")
 
 
 HYPOTHESES = (

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.beyond.hypotheses import Hypothesis, Repeated, verdicts
+from experiments.beyond.hypotheses import Hypothesis, Repeated, hypothesis, verdicts
 from experiments.beyond.trace_pairs import cut
 from experiments.experiment import Experiment, Resources, Row, Tables
 from experiments.papers.hybrid_evidence import Finding, Pair, average, difference, every
 from experiments.papers.hybrid_grid import Traces
 from experiments.parameters import data_file
-from experiments.verdicts import Outcome, Verdict
+from experiments.verdicts import Verdict
 from policies.backfilling import BACKFILLING
 from policies.order import ORDERS
 from simulator import simulate
@@ -221,6 +221,9 @@ def _judge(tables: Tables) -> list[Verdict]:
     return [*verdicts(HYPOTHESES, Repeated(generated)), *_carried(rows)]
 
 
+_SAME_RANKING = "holds if Kendall's tau is at least 0.5"
+
+
 def _carried(rows: Sequence[Row]) -> Iterator[Verdict]:
     """Whether the ranking of the orders on generated years is that on the log."""
     for metric, words in (("wait_h", "mean wait"), ("bounded_slowdown", "mean bounded slowdown")):
@@ -234,13 +237,13 @@ def _carried(rows: Sequence[Row]) -> Iterator[Verdict]:
             ]
         if len(ranked[_REAL]) < 3:
             remark = "no log was given (--set trace=PATH), or fewer than three orders under EASY"
-            yield Verdict(claim, "-", "-", Outcome.NOT_COMPARABLE, remark)
+            yield hypothesis(claim).open(remark, rule=_SAME_RANKING)
             continue
         from scipy.stats import kendalltau
 
         tau = float(kendalltau(ranked[_GENERATED], ranked[_REAL]).statistic)
         measured = f"tau {tau:+.2f} over {len(ranked[_REAL])} orders"
-        yield Verdict.of(claim, "-", measured, tau >= 0.5, "holds if Kendall's tau is at least 0.5; one log")
+        yield hypothesis(claim).computed(tau >= 0.5, _SAME_RANKING, measured, "one log")
 
 
 def _draw(tables: Tables) -> Figure:

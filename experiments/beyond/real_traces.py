@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.beyond.hypotheses import percent
+from experiments.beyond.hypotheses import hypothesis, percent
 from experiments.beyond.trace_pairs import Source, described, generated_like, source_of, written
 from experiments.experiment import Experiment, Resources, Row, Tables
-from experiments.papers.hybrid_evidence import Evidence, difference, mean_of
-from experiments.papers.hybrid_findings import grid_findings
+from experiments.papers.hybrid_claims import CLAIMS, Claim, examine, level
+from experiments.papers.hybrid_evidence import Finding, difference, mean_of
 from experiments.papers.hybrid_grid import ALL, SIX, Measurements, metric_rows
 from experiments.parameters import data_file
+from experiments.rules import Decision
 from experiments.sweeps import make_sweep, run_sweep
 from experiments.verdicts import Outcome, Verdict
 from policies.mechanism import BASELINE
@@ -50,8 +51,8 @@ DATASETS: Mapping[str, str] = {
 }
 #: What is set against what: the first one's ranking, and where it may carry over to.
 _PAIRS = {
-    "from the generated to the real year": ("year-generated", "year"),
-    "from the generated trace to the real sample": ("sample-generated", "sample"),
+    "from generated years to the log of a year": ("year-generated", "year"),
+    "from generated traces to the log with projects": ("sample-generated", "sample"),
     "from types by project to types by campaign": ("year-generated-projects", "year-generated"),
 }
 #: Metrics by which mechanisms are ranked.
@@ -131,7 +132,6 @@ def _measure(parameters: RealTraces, seed: int, resources: Resources) -> Tables:
     return {
         "": rows,
         "data": data,
-        "observations": _observations(rows),
         "carried": carried_rows(rows),
     }
 
@@ -174,13 +174,6 @@ def _by_dataset(rows: Iterable[Row]) -> dict[str, Measurements]:
     for row in rows:
         own.setdefault(row["dataset"], []).append(row)
     return {name: Measurements(lines) for name, lines in own.items()}
-
-
-def _observations(rows: Iterable[Row]) -> list[Row]:
-    """Each claim of the paper about Fig. 6, examined on each dataset."""
-    return [
-        {"dataset": name, **row} for name, data in _by_dataset(rows).items() for row in grid_findings(data)
-    ]  # fmt: skip
 
 
 def carried_rows(rows: Iterable[Row]) -> list[Row]:
@@ -233,82 +226,107 @@ def _tau(a: Sequence[float], b: Sequence[float]) -> float | None:
 
 # Verdicts.
 
+#: The logs in words, and what stands in where they were not given.
+_LOGS = {"year": "the log of a year", "sample": "the log with projects"}
+
 
 def _judge(tables: Tables) -> list[Verdict]:
     real = {str(row["dataset"]).partition("-")[0]: bool(row["real"]) for row in tables["data"]}
+    data = _by_dataset(tables[""])
     return [
-        *_level_verdicts(tables, real),
-        *(_carried_verdict(row, _is_real(row["carried"], real)) for row in tables["carried"]),
-        *_observation_verdicts(tables["observations"], real),
+        *_level_verdicts(data, real),
+        *(_carried_verdict(row, real) for row in carried_rows(tables[""])),
+        *_observation_verdicts(data, real),
     ]
 
 
-def _is_real(carried: str, real: Mapping[str, bool]) -> bool:
-    return real[_PAIRS[carried][1].partition("-")[0]]
+def _named(claim: str, log: str, real: Mapping[str, bool]) -> str:
+    """A claim about a log: where a generated trace stands in, it is not called a log."""
+    words = _LOGS[log]
+    return claim.format(words if real[log] else f"the generated stand-in for {words}")
 
 
-def _judged(real: bool, claim: str, measured: str, outcome: Outcome, remark: str = "") -> Verdict:
+def _judged(real: bool, claim: str, measured: str, decision: Decision, rule: str, remark: str = "") -> Verdict:
     """A verdict; not comparable where no real trace was given, but it says what it would be."""
     if real:
-        return Verdict(claim, "-", measured, outcome, remark)
-    why = f"no trace was given (--set trace=PATH, projects_trace=PATH): a generated one stands in; there it {outcome}"
-    return Verdict(claim, "-", measured, Outcome.NOT_COMPARABLE, f"{why}; {remark}" if remark else why)
+        return hypothesis(claim).verdict(decision, rule, measured, remark)
+    why = f"no trace was given (--set trace=PATH, projects_trace=PATH); for the stand-in: {decision.outcome}"
+    return hypothesis(claim).open(f"{why}; {remark}" if remark else why, measured, rule)
 
 
-def _outcome(holds: bool) -> Outcome:
-    return Outcome.HOLDS if holds else Outcome.FAILS
+_SAME_ORDER = (
+    "holds if no decided pair is reversed and more than half are the same, does not hold if one is reversed, undecided "
+    "where the second trace leaves too many pairs open"
+)
 
 
-def _carried_verdict(row: Row, real: bool) -> Verdict:
-    claim = f"The ranking by {_RANKED[row['metric']]} carries over {row['carried']}"
+def _carried_verdict(row: Row, real: Mapping[str, bool]) -> Verdict:
+    second = _PAIRS[row["carried"]][1]
+    log = second.partition("-")[0]
+    where = row["carried"].replace(_LOGS[log], "{}")
+    claim = _named(f"The ranking by {_RANKED[row['metric']]} carries over {where}", log, real)
     measured = (
         f"of {row['decided']} decided pairs {row['same']} the same, {row['open']} open, {row['reversed']} reversed"
     )
     if row["tau"] is not None:
         measured += f"; tau {row['tau']:+.2f}"
     if not row["decided"]:
-        return Verdict(claim, "-", measured, Outcome.NOT_COMPARABLE, "there is no ranking to carry over")
-    holds = row["reversed"] == 0 and 2 * row["same"] > row["decided"]
-    return _judged(real, claim, measured, _outcome(holds), "holds if none is reversed and more than half are the same")
+        return hypothesis(claim).open("there is no ranking to carry over", measured, _SAME_ORDER)
+    same = 2 * row["same"] > row["decided"]
+    outcome = Outcome.FAILS if row["reversed"] else Outcome.HOLDS if same else Outcome.UNDECIDED
+    return _judged(real[log], claim, measured, Decision(outcome), _SAME_ORDER)
 
 
-def _level_verdicts(tables: Tables, real: Mapping[str, bool]) -> Iterator[Verdict]:
-    """Whether the baseline of a real trace is within what generated ones show."""
-    data = _by_dataset(tables[""])
-    for name, other in (("year", "year-generated"), ("sample", "sample-generated")):
+def _level_verdicts(data: Mapping[str, Measurements], real: Mapping[str, bool]) -> Iterator[Verdict]:
+    """Whether generated traces have the baseline of a log, whose draws are taken for one value."""
+    for log in _LOGS:
         for metric in _LEVELS:
-            own, spread = (data[dataset](metric, BASELINE) for dataset in (name, other))
+            own, generated = (data[dataset](metric, BASELINE) for dataset in (log, f"{log}-generated"))
             unit = "%" if percent(metric) else "h"
-            claim = f"The baseline's {_RANKED[metric]} on the real {name} is within what generated traces show"
-            middle, low, high = mean_of(own), float(np.nanmin(spread)), float(np.nanmax(spread))
-            measured = f"{middle:.2f} {unit}; generated {low:.2f} to {high:.2f} {unit}"
-            holds = low <= middle <= high
-            remark = f"smallest and largest of {len(spread)} generated traces"
-            yield _judged(real[name], claim, measured, _outcome(holds), remark)
+            claim = _named(f"Generated traces have the baseline's {_RANKED[metric]} of {{}}", log, real)
+            value = mean_of(own)
+            if not np.isfinite(value):
+                yield hypothesis(claim).open(f"{_LOGS[log]} has no such jobs")
+                continue
+            found = level({"": generated}, round(value, 2), unit)
+            told = "-" if found.effect is None else f"generated {found.effect.text('.2f')} {unit}"
+            remark = f"the mean of {len(generated)} generated traces"
+            yield _judged(real[log], claim, f"{value:.2f} {unit}; {told}", found.decision, found.rule, remark)
 
 
-def _observation_verdicts(rows: Iterable[Row], real: Mapping[str, bool]) -> Iterator[Verdict]:
+_FARES_ALIKE = (
+    "holds if the rule of the observation decides the same on both, does not hold if it decides the opposite, "
+    "undecided if it does not decide on either"
+)
+
+
+def _observation_verdicts(data: Mapping[str, Measurements], real: Mapping[str, bool]) -> Iterator[Verdict]:
     """Whether what generated traces say of each observation is what the real one says."""
-    told: dict[str, dict[str, Row]] = {}
-    for row in rows:
-        told.setdefault(f"{row['observation']}{row['part'] or ''}", {})[row["dataset"]] = row
-    for name, own in told.items():
-        for dataset in ("year", "sample"):
-            a, b = own.get(f"{dataset}-generated"), own.get(dataset)
-            if a is None or b is None or Evidence.MISSING in (a["evidence"], b["evidence"]):
+    for claim in CLAIMS:
+        for log in _LOGS:
+            found = [examine(claim, data[name]) for name in (f"{log}-generated", log) if name in data]
+            if len(found) < 2 or any(item.outcome is Outcome.NOT_COMPARABLE for item in found):
                 continue
-            claim = f"Observation {name} fares on the real {dataset} as on generated traces: {b['claim']}"
-            measured = f"real: {_effect(b)}; generated: {_effect(a)}"
-            if a["evidence"] == Evidence.UNDECIDED:
-                yield Verdict(claim, "-", measured, Outcome.NOT_COMPARABLE, "generated traces do not decide it")
-                continue
-            remark = "holds if both are supported, or both contradicted"
-            yield _judged(real[dataset], claim, measured, _outcome(a["evidence"] == b["evidence"]), remark)
+            a, b = found
+            words = f"Observation {claim.name} fares on {{}} as on generated traces: {claim.text}"
+            outcome = (
+                Outcome.UNDECIDED
+                if Outcome.UNDECIDED in (a.outcome, b.outcome)
+                else Outcome.HOLDS
+                if a.outcome is b.outcome
+                else Outcome.FAILS
+            )
+            # Both have to be decided: the weaker one counts.
+            known = [item.p_value for item in found if item.p_value is not None]
+            decision = Decision(outcome, max(known, default=None))
+            measured = f"log: {_effect(claim, b)}; generated: {_effect(claim, a)}"
+            yield _judged(real[log], _named(words, log, real), measured, decision, _FARES_ALIKE)
 
 
-def _effect(row: Row) -> str:
-    size = "" if row["effect"] is None else f" ({row['effect']:+.2f} {row['unit']})"
-    return f"{row['evidence']}{size}"
+def _effect(claim: Claim, found: Finding) -> str:
+    if found.effect is None:
+        return str(found.outcome)
+    return f"{found.outcome} ({found.effect.mean:{'' if found.level else '+'}.2f} {claim.unit})"
 
 
 def _draw(tables: Tables) -> Figure:

@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from experiments.beyond.hypotheses import hypothesis
 from experiments.closedloop import waits_of
 from experiments.experiment import Experiment, Row, Tables
+from experiments.rules import Above
 from experiments.statistics import paired
-from experiments.verdicts import Outcome, Verdict
+from experiments.verdicts import Verdict
 from policies.planning.planbook import Planner, reserved_time
 from policies.planning.waits.fitting import fit_waits
 from simulator import simulate
@@ -219,16 +221,12 @@ def _judge(tables: Tables) -> list[Verdict]:
 
 def _compared(claim: str, better: Any, worse: Any) -> Verdict:
     means = f"{np.mean(better):.2f} h against {np.mean(worse):.2f} h"
+    rule = Above(quantity="the time saved a job")
     if len(better) < 2:
-        return Verdict(claim, "-", f"{means}, one year", Outcome.NOT_COMPARABLE, "one year has no confidence interval")
+        return hypothesis(claim).open("one year has no confidence interval", f"{means}, one year", rule.words)
     gain = paired(worse, better)
-    return Verdict.of(
-        claim,
-        "-",
-        f"{means}; {gain.text('+.2f')} h saved a job, mean over the shares, 95 % interval over {len(better)} years",
-        gain.positive,
-        "" if gain.decided else "the sign of the difference is not decided",
-    )
+    measured = f"{means}; {gain.text('+.2f')} h saved a job, mean over the shares"
+    return hypothesis(claim).judged(rule, gain, measured, f"over {len(better)} years")
 
 
 def _draw(tables: Tables) -> Figure:

@@ -27,6 +27,7 @@ def main(arguments: argparse.Namespace) -> None:
     from experiments.experiment import all_experiments, find_experiment, run_experiment
     from experiments.parameters import with_settings
     from experiments.replay import make_directory
+    from experiments.verdicts import shown_p
     from workloads.errors import InputError
 
     seed = whole(arguments.seed, "--seed")
@@ -46,7 +47,9 @@ def main(arguments: argparse.Namespace) -> None:
             item, parameters, seed, directory, version("holdfast"), workers=workers, progress=True
         ):
             print(f"  {verdict.outcome}: {verdict.claim}")
-            print(f"    printed {verdict.printed}; measured {verdict.measured}")
-            if verdict.remark:
-                print(f"    {verdict.remark}")
+            printed = f"printed {verdict.printed} ({verdict.source}); " if verdict.printed else ""
+            print(f"    {printed}measured {verdict.measured}")
+            for line in (verdict.rule, shown_p(verdict), verdict.remark):
+                if line:
+                    print(f"    {line}")
     print(f"tables, figures and verdicts are in {directory}")

@@ -28,11 +28,11 @@ __all__ = ["plot_findings", "plot_readings"]
 Rows = Sequence[Mapping[str, Any]]
 
 #: Colours of Okabe and Ito, and a sign for those who see none.
-_EVIDENCE = {
-    "supported": ("#0072B2", "+", "white"),
+_OUTCOMES = {
+    "holds": ("#0072B2", "+", "white"),
     "undecided": ("#D9D9D9", "0", INK),
-    "contradicted": ("#D55E00", "\N{MINUS SIGN}", "white"),
-    "not measured": ("white", "", INK),
+    "does not hold": ("#D55E00", "\N{MINUS SIGN}", "white"),
+    "not comparable": ("white", "", INK),
 }
 #: Effects beyond are drawn as arrows [standard deviations].
 _FAR = 8.0
@@ -48,8 +48,7 @@ def _number(row: Mapping[str, Any]) -> str:
         return ""
     if row["unit"] == "node-hours":
         return f"{row['effect'] / 1000:+.1f} kNh"
-    level = "is at least" in row["criterion"]
-    return f"{row['effect']:{'' if level else '+'}.2f} {row['unit']}"
+    return f"{row['effect']:{'' if row['level'] else '+'}.2f} {row['unit']}"
 
 
 def plot_findings(rows: Rows) -> Figure:
@@ -70,7 +69,7 @@ def plot_findings(rows: Rows) -> Figure:
     figure = new_figure(PAGE, 0.9 + _LINE * len(rows))
     left, axes = figure.subplots(1, 2, sharey=True, width_ratios=(2.35, 1))
     for place, row in enumerate(rows):
-        color = _EVIDENCE[row["evidence"]][0] if row["evidence"] != "undecided" else "#8C8C8C"
+        color = _OUTCOMES[row["outcome"]][0] if row["outcome"] != "undecided" else "#8C8C8C"
         if row["size"] is not None:
             low, high = max(-_FAR, row["size_low"]), min(_FAR, row["size_high"])
             middle = min(_FAR, max(-_FAR, row["size"]))
@@ -78,7 +77,7 @@ def plot_findings(rows: Rows) -> Figure:
                 axes.plot([low, high], [place, place], color=color, linewidth=1.1, solid_capstyle="butt")
             marker = ">" if row["size"] > _FAR else "<" if row["size"] < -_FAR else "o"
             axes.plot([middle], [place], marker, color=color, markersize=3.2)
-        elif row["evidence"] != "not measured":
+        elif row["outcome"] != "not comparable":
             # A claim of equality has no direction.
             axes.plot([0], [place], "D", color=color, markersize=3.2)
         axes.annotate(
@@ -94,7 +93,7 @@ def plot_findings(rows: Rows) -> Figure:
     _bands(axes, rows)
     # Room for the numbers behind the axes.
     axes.annotate("-0000.0 node-h", (1.0, 0), xycoords=("axes fraction", "data"), alpha=0, fontsize=FONT["note"])
-    handles, labels = _legend({str(row["evidence"]) for row in rows}, signs=False)
+    handles, labels = _legend({str(row["outcome"]) for row in rows}, signs=False)
     legend_above(figure, handles, labels)
     return figure
 
@@ -126,7 +125,7 @@ def _legend(shown: set[str], *, signs: bool) -> tuple[list[Any], list[str]]:
     from matplotlib.patches import Patch
 
     handles, labels = [], []
-    for name, (color, sign, _) in _EVIDENCE.items():
+    for name, (color, sign, _) in _OUTCOMES.items():
         if name in shown:
             handles.append(Patch(facecolor=color, edgecolor="#888888", linewidth=0.4))
             labels.append(f"{name} ({sign})" if signs and sign else name)
@@ -194,10 +193,10 @@ def _draw_differences(figure: SubFigure, rows: Rows, others: Sequence[str], mean
 def _draw_matrix(figure: SubFigure, findings: Rows, claims: Rows, readings: Sequence[str]) -> None:
     left, axes = figure.subplots(1, 2, sharey=True, width_ratios=(2.6, 1))
     _claims(left, claims)
-    evidence = {(_name(row), row["reading"]): str(row["evidence"]) for row in findings}
+    evidence = {(_name(row), row["reading"]): str(row["outcome"]) for row in findings}
     for line, claim in enumerate(claims):
         for column, reading in enumerate(readings):
-            color, sign, ink = _EVIDENCE[evidence.get((_name(claim), reading), "not measured")]
+            color, sign, ink = _OUTCOMES[evidence.get((_name(claim), reading), "not comparable")]
             axes.broken_barh(
                 [(column - 0.47, 0.94)], (line - 0.45, 0.9), facecolor=color, edgecolor="#CCCCCC", linewidth=0.3
             )

@@ -14,7 +14,7 @@ import numpy as np
 
 from experiments.experiment import Experiment, Resources, Row, Tables
 from experiments.papers.hybrid_claims import CHECKPOINT_CLAIMS, examine
-from experiments.papers.hybrid_findings import finding_row, verdict_of
+from experiments.papers.hybrid_findings import finding_row
 from experiments.papers.hybrid_grid import SIX, Measurements, Traces, metric_rows, simulated
 from experiments.papers.hybrid_mechanisms import QUICK
 from experiments.sweeps.grid import GeneratedYear
@@ -27,7 +27,15 @@ from workloads.job import JobType
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["EXPERIMENTS", "YEAR", "Checkpoints", "by_factor", "checkpoint_findings", "checkpoint_rows"]
+__all__ = [
+    "EXPERIMENTS",
+    "YEAR",
+    "Checkpoints",
+    "by_mtbf",
+    "checkpoint_findings",
+    "checkpoint_rows",
+    "checkpoint_verdicts",
+]
 
 #: A year as the node MTBF counts it [s].
 YEAR = 365 * 86400.0
@@ -78,15 +86,26 @@ def by_factor(rows: Sequence[Row]) -> Measurements:
     return Measurements({**row, "mix": str(float(row["checkpoint_factor"]))} for row in rows)
 
 
-def checkpoint_findings(rows: Sequence[Row]) -> list[Row]:
+def by_mtbf(rows: Sequence[Row]) -> dict[str, Measurements]:
+    """Measurements of each node MTBF, by its words."""
+    return {
+        f"node MTBF {years:g} years": by_factor([row for row in rows if row["node_mtbf_years"] == years])
+        for years in dict.fromkeys(row["node_mtbf_years"] for row in rows)
+    }
+
+
+def checkpoint_verdicts(rows: Sequence[Row]) -> list[Verdict]:
     """Observation 13 under each node MTBF."""
-    found: list[Row] = []
-    for years in dict.fromkeys(row["node_mtbf_years"] for row in rows):
-        data = by_factor([row for row in rows if row["node_mtbf_years"] == years])
-        for claim in CHECKPOINT_CLAIMS.values():
-            label = f"{claim.text} (node MTBF {years:g} years)"
-            found.append(finding_row(claim._replace(text=label), examine(claim, data)))
-    return found
+    return [claim.verdict(data, where) for where, data in by_mtbf(rows).items() for claim in CHECKPOINT_CLAIMS.values()]
+
+
+def checkpoint_findings(rows: Sequence[Row]) -> list[Row]:
+    """The same as rows for a figure."""
+    return [
+        finding_row(claim._replace(text=f"{claim.text} ({where})"), examine(claim, data))
+        for where, data in by_mtbf(rows).items()
+        for claim in CHECKPOINT_CLAIMS.values()
+    ]
 
 
 def _dump_rows(parameters: Checkpoints, seed: int) -> list[Row]:
@@ -114,7 +133,7 @@ def _dump_rows(parameters: Checkpoints, seed: int) -> list[Row]:
 
 def _measure(parameters: Checkpoints, seed: int, resources: Resources) -> Tables:
     rows = checkpoint_rows(parameters, parameters.factors, parameters.node_mtbf_years, parameters.mix, seed, resources)
-    return {"": rows, "dumps": _dump_rows(parameters, seed), "findings": checkpoint_findings(rows)}
+    return {"": rows, "dumps": _dump_rows(parameters, seed)}
 
 
 def _shares(tables: Tables, years: float, factor: float) -> float:
@@ -128,7 +147,7 @@ def _shares(tables: Tables, years: float, factor: float) -> float:
 
 
 def _judge(tables: Tables) -> list[Verdict]:
-    return [verdict_of(row) for row in tables["findings"]]
+    return checkpoint_verdicts(tables[""])
 
 
 def _draw(tables: Tables) -> Figure:

@@ -1,30 +1,32 @@
 """Evidence: what paired measurements over a few traces say of a claim that has been made exact.
 
 The traces are the repetitions. Every comparison is of the same traces on both sides, so that what differs from trace to
-trace is not taken for noise; an interval is of 95 % confidence, by Student's t.
+trace is not taken for noise; an interval is of 95 % confidence, by Student's t. The rules are those of
+:mod:`experiments.rules`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.rules import Above, AtLeast, Below, Decision, Near, Outcome, Rule, together
 from experiments.statistics import Interval, interval
-from experiments.verdicts import Outcome
+from experiments.verdicts import Statement, Verdict
 
 __all__ = [
-    "Evidence",
+    "PERCENT",
     "Finding",
     "average",
     "difference",
     "every",
+    "judged",
     "mean_of",
     "missing",
-    "outcome_of",
+    "near",
     "reaches",
     "within",
 ]
@@ -33,21 +35,9 @@ Floats = NDArray[np.float64]
 #: Two sides of a comparison, trace by trace.
 Pair = tuple[Floats, Floats]
 
-
-class Evidence(StrEnum):
-    """What the interval of an effect says of a claim."""
-
-    SUPPORTED = "supported"
-    CONTRADICTED = "contradicted"
-    UNDECIDED = "undecided"
-    MISSING = "not measured"
-
-
-def outcome_of(evidence: Evidence) -> Outcome:
-    """The verdict: a claim that the traces cannot tell from its opposite does not hold."""
-    if evidence is Evidence.MISSING:
-        return Outcome.NOT_COMPARABLE
-    return Outcome.HOLDS if evidence is Evidence.SUPPORTED else Outcome.FAILS
+#: Bounds of a share in per cent. A duration has the bounds (0, infinity).
+PERCENT = (0.0, 100.0)
+_DURATION = (0.0, float("inf"))
 
 
 @dataclass(frozen=True)
@@ -56,10 +46,10 @@ class Finding:
 
     Attributes
     ----------
-    evidence
-        What it says.
-    criterion
-        When the claim is supported.
+    outcome
+        What the rule says.
+    rule
+        When the claim holds.
     effect
         In the unit of the metric; None if it was not measured.
     size
@@ -67,13 +57,24 @@ class Finding:
         meaning.
     detail
         More about it.
+    p_value
+        Of the test that the outcome rests on; None where nothing varies.
+    level
+        Whether the effect is a level, not a difference.
     """
 
-    evidence: Evidence
-    criterion: str
+    outcome: Outcome
+    rule: str
     effect: Interval | None = None
     size: Interval | None = None
     detail: str = ""
+    p_value: float | None = None
+    level: bool = False
+
+    @property
+    def decision(self) -> Decision:
+        """The outcome with its p-value."""
+        return Decision(self.outcome, self.p_value)
 
 
 def mean_of(values: Floats) -> float:
@@ -82,9 +83,9 @@ def mean_of(values: Floats) -> float:
     return float(known.mean()) if len(known) else float("nan")
 
 
-def missing(reason: str) -> Finding:
+def missing(reason: str, rule: str = "") -> Finding:
     """Nothing was measured."""
-    return Finding(Evidence.MISSING, "-", detail=reason)
+    return Finding(Outcome.NOT_COMPARABLE, rule, detail=reason)
 
 
 def difference(a: Floats, b: Floats | float, sign: int) -> Finding:
@@ -99,17 +100,10 @@ def difference(a: Floats, b: Floats | float, sign: int) -> Finding:
 
     Examples
     --------
-    >>> difference(np.array([2.0, 3.0, 4.5]), np.array([1.0, 2.0, 3.0]), -1).evidence.value
-    'contradicted'
+    >>> difference(np.array([2.0, 3.0, 4.5]), np.array([1.0, 2.0, 3.0]), -1).outcome.value
+    'does not hold'
     """
-    gap = np.asarray(a - b, dtype=float)
-    gap = gap[np.isfinite(gap)]
-    criterion = f"the interval of the difference lies {'above' if sign > 0 else 'below'} 0"
-    if len(gap) < 2:
-        return replace(missing("fewer than two traces have such jobs"), criterion=criterion)
-    effect = interval(gap)
-    evidence = _direction(effect, sign)
-    return Finding(evidence, criterion, effect, _size(gap, effect, sign))
+    return _weighed(a - b, Above() if sign > 0 else Below(), sign)
 
 
 def average(pairs: Mapping[str, Pair], sign: int, pattern: str = "+.2f") -> Finding:
@@ -136,63 +130,70 @@ def every(pairs: Mapping[str, Pair], sign: int, pattern: str = "+.2f") -> Findin
     ------
     LookupError
         If there are no pairs.
-
-    Notes
-    -----
-    Supported if each pair is on its own: an intersection-union test, which keeps the level without a correction.
     """
-    if not pairs:
-        raise LookupError("anything to compare with")
     found = {name: difference(a, b, sign) for name, (a, b) in pairs.items()}
-    undefined = [finding for finding in found.values() if finding.evidence is Evidence.MISSING]
+    return _each(found, {name: mean_of(a - b) for name, (a, b) in pairs.items()}, pattern)
+
+
+def _each(found: Mapping[str, Finding], means: Mapping[str, float], pattern: str) -> Finding:
+    """All of these findings of one rule at once (:func:`experiments.rules.together`)."""
+    if not found:
+        raise LookupError("anything to compare with")
+    rule = next(iter(found.values())).rule
+    words = f"{rule}; each of {len(found)}, refuted by one after Holm" if len(found) > 1 else rule
+    undefined = [item for item in found.values() if item.outcome is Outcome.NOT_COMPARABLE]
     if undefined:
-        return undefined[0]
-    states = {finding.evidence for finding in found.values()}
-    worst = next(state for state in (Evidence.CONTRADICTED, Evidence.UNDECIDED, Evidence.SUPPORTED) if state in states)
-    deciding = [name for name in found if found[name].evidence is worst]
-    weakest = min(deciding, key=lambda name: _least(found[name], sign))
-    told = ", ".join(f"{name} {mean_of(a - b):{pattern}}" for name, (a, b) in pairs.items())
-    criterion = found[weakest].criterion.replace("the difference", "each difference")
-    return replace(found[weakest], evidence=worst, criterion=criterion, detail=f"{told}; decisive: {weakest}")
+        return replace(undefined[0], rule=words)
+    decision = together([item.decision for item in found.values()])
+    outcomes = {item.outcome for item in found.values()}
+    worst = next(item for item in (Outcome.FAILS, Outcome.UNDECIDED, Outcome.HOLDS) if item in outcomes)
+    # The least certain of those that hold, the most certain of those that do not.
+    order = max if worst is not Outcome.FAILS else min
+    deciding = [name for name in found if found[name].outcome is worst]
+    weakest = order(deciding, key=lambda name: (found[name].p_value or 0.0, -abs(means[name])))
+    told = ", ".join(f"{name} {mean:{pattern}}" for name, mean in means.items())
+    return replace(
+        found[weakest],
+        outcome=decision.outcome,
+        p_value=decision.p_value,
+        rule=words,
+        detail=f"{told}; decisive: {weakest}" if len(found) > 1 else told,
+    )
 
 
-def within(a: Floats, b: Floats | float, margin: float, unit: str) -> Finding:
-    """Whether a and b differ by no more than a margin: the whole interval of the difference must lie within it."""
-    found = difference(a, b, 1)
-    criterion = f"the interval of the difference lies within +-{margin:g} {unit}"
-    effect = found.effect
-    if effect is None:
-        return replace(found, criterion=criterion)
-    inside = -margin <= effect.low and effect.high <= margin
-    outside = effect.low > margin or effect.high < -margin
-    evidence = Evidence.SUPPORTED if inside else Evidence.CONTRADICTED if outside else Evidence.UNDECIDED
-    return Finding(evidence, criterion, effect)
+def within(pairs: Mapping[str, Pair], margin: float, unit: str) -> Finding:
+    """Whether a and b of every pair differ by no more than a margin (two one-sided tests)."""
+    rule = Near(0.0, margin, "the paired difference", unit)
+    found = {name: _weighed(a - b, rule) for name, (a, b) in pairs.items()}
+    finding = _each(found, {name: mean_of(a - b) for name, (a, b) in pairs.items()}, "+.2f")
+    return finding if len(pairs) > 1 else replace(finding, detail="")
+
+
+def near(levels: Mapping[str, Floats], value: float, margin: float, unit: str) -> Finding:
+    """Whether every level is the printed value, within a margin (two one-sided tests); the effect is a level itself."""
+    rule = Near(value, margin, "the mean", unit)
+    bounds = PERCENT if unit == "%" else _DURATION
+    found = {name: _weighed(values, rule, bounds=bounds) for name, values in levels.items()}
+    finding = _each(found, {name: mean_of(values) for name, values in levels.items()}, ".2f")
+    detail = finding.detail if len(levels) > 1 else "".join(levels)
+    return replace(finding, level=True, detail=detail)
 
 
 def reaches(values: Floats, level: float, unit: str) -> Finding:
-    """Whether the mean over the traces is at least a level, as far as the interval can tell.
-
-    The effect is the mean itself. A mean below the level whose interval contains it is undecided.
-    """
-    found = difference(values, level, 1)
-    criterion = f"the mean is at least {level:g} {unit}"
-    if found.effect is None:
-        return replace(found, criterion=criterion)
-    evidence = Evidence.SUPPORTED if found.effect.mean >= 0 else found.evidence
-    effect = found.effect.shifted(level)
-    return replace(found, evidence=evidence, criterion=criterion, effect=effect)
+    """Whether the mean over the traces is at least a level; the effect is the mean itself."""
+    bounds = PERCENT if unit == "%" else _DURATION
+    return replace(_weighed(values, AtLeast(level, unit=unit), bounds=bounds), level=True)
 
 
-def _direction(effect: Interval, sign: int) -> Evidence:
-    with_it, against = (effect.positive, effect.negative) if sign > 0 else (effect.negative, effect.positive)
-    return Evidence.SUPPORTED if with_it else Evidence.CONTRADICTED if against else Evidence.UNDECIDED
-
-
-def _least(finding: Finding, sign: int) -> float:
-    """How much speaks for the claim at least."""
-    if finding.effect is None:
-        return float("-inf")
-    return finding.effect.low if sign > 0 else -finding.effect.high
+def _weighed(values: Floats, rule: Rule, sign: int = 0, bounds: tuple[float, float] | None = None) -> Finding:
+    known = np.asarray(values, dtype=float)
+    known = known[np.isfinite(known)]
+    if len(known) < 2:
+        return missing("fewer than two traces have such jobs", rule.words)
+    effect = interval(known) if bounds is None else interval(known, bounds=bounds)
+    decision = rule.decide(effect)
+    size = _size(known, effect, sign) if sign else None
+    return Finding(decision.outcome, rule.words, effect, size, p_value=decision.p_value)
 
 
 def _size(gap: Floats, effect: Interval, sign: int) -> Interval | None:
@@ -201,3 +202,29 @@ def _size(gap: Floats, effect: Interval, sign: int) -> Interval | None:
         return None
     bounds: Sequence[float] = sorted((sign * effect.low / spread, sign * effect.high / spread))
     return Interval(sign * effect.mean / spread, bounds[0], bounds[1])
+
+
+def judged(statement: Statement, unit: str, finding: Finding, remark: str = "") -> Verdict:
+    """The verdict on a statement from its finding.
+
+    Parameters
+    ----------
+    statement
+        With its source.
+    unit
+        Of the effect; differences of per cents are in points.
+    finding
+        The evidence.
+    remark
+        Goes before the finding's detail.
+    """
+    measured = "-"
+    if finding.effect is not None:
+        effect = finding.effect
+        if unit.startswith("points"):
+            # Two shares differ by at most the whole.
+            effect = replace(effect, low=max(-100.0, effect.low), high=min(100.0, effect.high))
+        pattern = ".0f" if unit == "node-hours" else ".2f"
+        measured = f"{effect.text(pattern if finding.level else f'+{pattern}')} {unit}"
+    told = "; ".join(part for part in (remark, finding.detail) if part)
+    return statement.verdict(finding.decision, finding.rule, measured, told)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from experiments.experiment import Resources, Row
 from experiments.figures.mechanisms import METRICS
-from experiments.sweeps import SweepResult, make_sweep, run_sweep
+from experiments.sweeps import DELAYS, SweepResult, make_sweep, run_sweep
 from policies.mechanism import BASELINE, MECHANISMS
 from workloads.errors import ParameterError
 from workloads.notices import NOTICE_MIXES
@@ -34,7 +34,10 @@ MIXES = tuple(NOTICE_MIXES)
 COLUMNS = (
     *(metric.column for metric in METRICS),
     *("instant_start_ratio_strict", "shrink_ratio", "wait_h", "bounded_slowdown", "makespan_h", "lost_node_hours"),
+    *DELAYS,
 )
+#: Shown in per cent.
+_RATIOS = frozenset(name for name in COLUMNS if "ratio" in name or name == "utilization")
 
 
 @dataclass(frozen=True)
@@ -146,15 +149,29 @@ class Measurements:
         """
         names = (mechanisms,) if isinstance(mechanisms, str) else mechanisms
         chosen = ((mixes,) if isinstance(mixes, str) else mixes) or self.mixes
-        scale = 1.0 if metric.endswith(("_h", "_hours")) else 100.0
+        means: Floats = self._table(metric, names, chosen).mean(axis=1)
+        return (100.0 if metric in _RATIOS else 1.0) * means
+
+    def total(self, metric: str, mechanisms: Sequence[str]) -> Floats:
+        """The sum of a metric in each trace, over mechanisms and all mixes.
+
+        Raises
+        ------
+        LookupError
+            If there is no such simulation.
+        """
+        totals: Floats = self._table(metric, mechanisms, self.mixes).sum(axis=1)
+        return totals
+
+    def _table(self, metric: str, mechanisms: Sequence[str], mixes: Sequence[str]) -> Floats:
+        """A row for each trace."""
         values = [
-            [[_number(self._cells[name, mix, trace][metric]) for name in names for mix in chosen]]
+            [_number(self._cells[name, mix, trace][metric]) for name in mechanisms for mix in mixes]
             for trace in self.traces
         ]
         if not values:
             raise LookupError("no simulations")
-        means: Floats = np.asarray(values, dtype=float).mean(axis=(1, 2))
-        return scale * means
+        return np.asarray(values, dtype=float)
 
 
 def _number(value: Any) -> float:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from experiments.experiment import Experiment, Row, Tables
+from experiments.papers.hybrid_evidence import PERCENT
 from experiments.papers.hybrid_grid import MIXES, Traces
 from experiments.papers.hybrid_mechanisms import QUICK
+from experiments.rules import Near, together
+from experiments.statistics import interval
 from experiments.sweeps.grid import GeneratedYear
 from experiments.sweeps.simulations import job_table
-from experiments.verdicts import Outcome, Verdict
+from experiments.verdicts import Statement, Verdict, table
 from workloads.assignment import Assignment
 from workloads.job import Job, JobType
 from workloads.notices import NOTICE_MIXES, NoticeCategory
@@ -60,6 +62,9 @@ def _measure_summary(parameters: Traces, seed: int) -> Tables:
     return {"": rows}
 
 
+_SAME = "holds if every trace has exactly the printed value"
+
+
 def _judge_summary(tables: Tables) -> list[Verdict]:
     rows = tables[""]
     whole = all(row["jobs"] == ThetaYear().jobs for row in rows)
@@ -67,11 +72,11 @@ def _judge_summary(tables: Tables) -> list[Verdict]:
     for name, printed, always in _TABLE_1:
         values = sorted({row[name] for row in rows})
         measured = " to ".join(f"{value:g}" for value in (values[0], values[-1])[: len(values)])
+        statement = Statement(f"{name}, in each trace", f"{printed:,}", table("I"))
         if always or whole:
-            verdicts.append(Verdict.of(f"{name}, in each trace", f"{printed:,}", measured, values == [printed]))
+            verdicts.append(statement.computed(values == [printed], _SAME, measured))
         else:
-            remark = "these traces are shorter than the paper's year"
-            verdicts.append(Verdict(name, f"{printed:,}", measured, Outcome.NOT_COMPARABLE, remark))
+            verdicts.append(statement.open("these traces are shorter than the paper's year", measured, _SAME))
     return verdicts
 
 
@@ -127,30 +132,40 @@ def _measure_mixes(parameters: Mixes, seed: int) -> Tables:
     return {"": rows}
 
 
+#: What is still the same share [points].
+_MARGIN = 1.0
+
+
 def _judge_mixes(tables: Tables) -> list[Verdict]:
     rows = tables[""]
     verdicts = []
     for mix in dict.fromkeys(row["mix"] for row in rows):
-        own = [row for row in rows if row["mix"] == mix]
-        total = sum(row["jobs"] for row in own)
-        told, fits = [], True
-        for category in dict.fromkeys(row["category"] for row in own):
-            of_it = [row for row in own if row["category"] == category]
-            expected = of_it[0]["table_3"]
-            share = sum(row["jobs"] for row in of_it) / total if total else math.nan
-            told.append(f"{100 * share:.1f}")
-            # Four standard deviations of so many independent draws.
-            fits = fits and abs(share - expected) <= 4 * math.sqrt(expected * (1 - expected) / max(total, 1))
-        printed = " / ".join(f"{100 * share:g}" for share in NOTICE_MIXES[mix])
-        verdicts.append(
-            Verdict.of(
-                f"{mix}: none / accurate / early / late [% of the on-demand jobs]",
-                printed,
-                " / ".join(told),
-                fits,
-                f"over {total:,} jobs of all traces; holds within four standard deviations of drawing so many",
-            )
+        printed = dict(zip(map(str, NoticeCategory), NOTICE_MIXES[mix], strict=True))
+        shares = {
+            category: [
+                100 * row["share"]
+                for row in rows
+                if (row["mix"], row["category"]) == (mix, category) and row["share"] is not None
+            ]
+            for category in printed
+        }
+        statement = Statement(
+            f"{mix}: none / accurate / early / late [% of the on-demand jobs]",
+            " / ".join(f"{100 * share:g}" for share in printed.values()),
+            table("III"),
         )
+        rule = (
+            f"holds if the 90 % interval of each mean share lies within {_MARGIN:g} point of the printed one (two "
+            "one-sided tests), does not hold if a 95 % interval lies outside, after Holm"
+        )
+        if any(len(values) < 2 for values in shares.values()):
+            verdicts.append(statement.open("fewer than two traces have on-demand jobs", rule=rule))
+            continue
+        found = {name: interval(values, bounds=PERCENT) for name, values in shares.items()}
+        decision = together([Near(100 * printed[name], _MARGIN).decide(item) for name, item in found.items()])
+        total = sum(row["jobs"] for row in rows if row["mix"] == mix)
+        told = " / ".join(item.text(".1f") for item in found.values())
+        verdicts.append(statement.verdict(decision, rule, told, f"over {total:,} jobs of all traces"))
     return verdicts
 
 

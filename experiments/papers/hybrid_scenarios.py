@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from experiments.experiment import Experiment, Row, Tables
 from experiments.papers.hybrid_inputs import category_of
 from experiments.placement import HELD, place_nodes
-from experiments.verdicts import Verdict
+from experiments.verdicts import Statement, Verdict, text
 from simulator import Result, simulate
 from workloads.checkpointing import checkpoints_of_job
 from workloads.job import Job, JobType
@@ -147,15 +147,20 @@ def _judge_categories(tables: Tables) -> list[Verdict]:
         held = _held(tables, name)
         told = f"nodes held from {held[0]['start']:g} to {held[-1]['end']:g} min" if held else "nothing held"
         expected = bool(held) and not preempted if urgent["category"] != "none" else bool(preempted) and not held
-        verdicts.append(
-            Verdict.of(
-                f"{name}: starts at its arrival" + ("" if urgent["category"] == "none" else ", on nodes kept for it"),
-                "at once",
-                f"arrives at {urgent['submit']:g}, starts at {urgent['start']:g} min; {told}; "
-                f"preempted: {', '.join(preempted) or 'nobody'}",
-                urgent["start"] == urgent["submit"] and expected,
-            )
+        without = urgent["category"] == "none"
+        statement = Statement(
+            f"{name}: starts at its arrival" + ("" if without else ", on nodes kept for it"), "instantly", text("II-C")
         )
+        rule = (
+            "holds if the wait is 0, a job is preempted for it and no node is held before"
+            if without
+            else "holds if the wait is 0, nodes are held before the arrival and no job is preempted"
+        )
+        measured = (
+            f"arrives at {urgent['submit']:g}, starts at {urgent['start']:g} min; {told}; "
+            f"preempted: {', '.join(preempted) or 'none'}"
+        )
+        verdicts.append(statement.computed(urgent["start"] == urgent["submit"] and expected, rule, measured))
     return verdicts
 
 
@@ -218,31 +223,29 @@ def _judge_plans(tables: Tables) -> list[Verdict]:
     last = max(dumps, default=float("nan"))
     waits = [own[name, _URGENT]["start"] - own[name, _URGENT]["submit"] for name in ("CUA", "CUP")]
     ended = [own["CUA", job]["end"] for job in (1, 2)]
+    source = text("III-B, caption of Fig. 2")
+    preempted = sum(row["preemptions"] for (name, _), row in own.items() if name == "CUA")
     return [
-        Verdict.of(
-            "CUA keeps the nodes that J1 and J2 release, and preempts nobody",
-            "reserves the nodes released from J1 and J2",
-            f"J1 ends at {ended[0]:g}, J2 at {ended[1]:g} min; "
-            f"{sum(row['preemptions'] for (name, _), row in own.items() if name == 'CUA')} preemptions",
-            all(row["preemptions"] == 0 for (name, _), row in own.items() if name == "CUA")
-            and {row["start"] for row in _held(tables, "CUA")} >= set(ended[:1]),
+        Statement("CUA keeps the nodes that J1 and J2 release, and preempts no job",
+                  "reserves the nodes released from J1 and J2", source).computed(
+            preempted == 0 and {row["start"] for row in _held(tables, "CUA")} >= set(ended[:1]),
+            "holds if nodes are held from J1's end on and no job is preempted",
+            f"J1 ends at {ended[0]:g}, J2 at {ended[1]:g} min; {preempted} preemptions",
         ),
-        Verdict.of(
-            "CUP counts on J1, and preempts J2 immediately after its checkpoint",
-            "immediately after checkpointing",
+        Statement("CUP counts on J1, and preempts J2 immediately after its checkpoint",
+                  "immediately after checkpointing", source).computed(
+            stops == [last] and own["CUP", 1]["preemptions"] == 0 and own["CUP", 2]["preemptions"] == 1,
+            "holds if J2 alone is preempted, once, at the end of its last checkpoint before the arrival",
             f"J2's last checkpoint before the arrival is complete at {last:g} min; it is preempted at "
             f"{', '.join(f'{stop:g}' for stop in stops) or '-'} min",
-            stops == [last] and own["CUP", 1]["preemptions"] == 0 and own["CUP", 2]["preemptions"] == 1,
         ),
-        Verdict.of(
-            "J2's unfinished computation is resumed later",
-            "resubmitted and resumed later",
-            f"J2 is complete at {own['CUP', 2]['end']:g} min, after O's end at {own['CUP', _URGENT]['end']:g} min",
+        Statement("J2's unfinished computation is resumed later", "resubmitted and resumed later", source).computed(
             own["CUP", 2]["end"] > own["CUP", _URGENT]["end"],
+            "holds if J2 is complete after the on-demand job",
+            f"J2 is complete at {own['CUP', 2]['end']:g} min, after O's end at {own['CUP', _URGENT]['end']:g} min",
         ),
-        Verdict.of(
-            "under both, the on-demand job starts at its arrival", "-", f"waits {waits[0]:g} and {waits[1]:g} min",
-            waits == [0, 0],
+        Statement("Under both, the on-demand job starts at its arrival", "instantly", text("II-C")).computed(
+            waits == [0, 0], "holds if both waits are 0", f"waits {waits[0]:g} and {waits[1]:g} min"
         ),
     ]  # fmt: skip
 

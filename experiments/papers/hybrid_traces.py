@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.experiment import Experiment, Row, Tables
+from experiments.papers.hybrid_evidence import PERCENT
 from experiments.papers.hybrid_grid import Traces
 from experiments.papers.hybrid_inputs import assigned_traces
 from experiments.papers.hybrid_mechanisms import QUICK
+from experiments.rules import LEVEL, Decision, Outcome, together
 from experiments.statistics import interval
 from experiments.sweeps.grid import GeneratedYear
 from experiments.sweeps.simulations import job_table
-from experiments.verdicts import Outcome, Verdict
+from experiments.verdicts import Statement, Verdict, figure, text
 from workloads.assignment import Assignment
 from workloads.job import JobType
 
@@ -60,12 +62,9 @@ def _judge_sizes(tables: Tables) -> list[Verdict]:
     }
     told = ", ".join(f"from {low}: {100 * float(np.mean(values)):.1f} %" for low, values in shares.items())
     return [
-        Verdict(
-            "Jobs and core hours by size",
-            "a picture",
-            f"core hours by size [nodes]: {told}",
-            Outcome.NOT_COMPARABLE,
+        Statement("Jobs and core hours by size", "a picture", figure("3", "without numbers")).open(
             "the shares of Fig. 3 are not in the text of the paper; every node has as many cores",
+            f"core hours by size [nodes]: {told}",
         )
     ]
 
@@ -100,14 +99,13 @@ def _measure_types(parameters: Traces, seed: int) -> Tables:
 def _judge_types(tables: Tables) -> list[Verdict]:
     shares = [100 * row["share_of_jobs"] for row in tables[""] if row["type"] == JobType.ON_DEMAND]
     outside = [share for share in shares if not 3 <= round(share) <= 15]
-    found = interval(shares)
+    found = interval(shares, bounds=PERCENT)
     return [
-        Verdict.of(
-            "On-demand jobs are 3 % to 15 % of the jobs of every trace",
-            "3 % to 15 %",
-            f"{min(shares):.1f} % to {max(shares):.1f} %; mean {found.text('.1f')} %",
+        Statement("On-demand jobs are 3 % to 15 % of the jobs of every trace", "3 % to 15 %", text("V-A")).computed(
             not outside,
-            f"{len(shares) - len(outside)} of {len(shares)} traces lie within, rounded to whole per cents",
+            "holds if the share of every trace lies within, rounded to whole per cents",
+            f"{min(shares):.1f} % to {max(shares):.1f} %; mean {found.text('.1f')} %",
+            f"{len(shares) - len(outside)} of {len(shares)} traces lie within",
         )
     ]
 
@@ -136,27 +134,30 @@ def _measure_weeks(parameters: Traces, seed: int) -> Tables:
 def _judge_weeks(tables: Tables) -> list[Verdict]:
     from scipy.stats import chi2
 
-    told, bursty, weeks = [], [], 0
+    told, decisions = [], []
     for trace in dict.fromkeys(row["trace"] for row in tables[""]):
         counts = np.array([row["jobs"] for row in tables[""] if row["trace"] == trace], dtype=float)
-        weeks = len(counts)
-        if weeks < 2 or counts.mean() == 0:
+        freedom = len(counts) - 1
+        if freedom < 1 or counts.mean() <= 0:
             continue
         dispersion = float(counts.var(ddof=1) / counts.mean())
         told.append(f"{dispersion:.0f}")
-        bursty.append(dispersion * (weeks - 1) > chi2.isf(0.001, weeks - 1))
-    claim = "On-demand jobs come in bursts: more unevenly over the weeks than independent jobs would"
+        more, less = chi2.sf(dispersion * freedom, freedom), chi2.cdf(dispersion * freedom, freedom)
+        outcome = Outcome.HOLDS if more < LEVEL else Outcome.FAILS if less < LEVEL else Outcome.UNDECIDED
+        decisions.append(Decision(outcome, float(min(more, less))))
+    statement = Statement(
+        "On-demand jobs come in bursts: more unevenly over the weeks than independent jobs would",
+        "bursty",
+        text("V-A, observation 9"),
+    )
+    rule = (
+        "holds if the weekly jobs of each trace vary more than a Poisson process (chi-squared, 5 %), does not hold if "
+        "those of one vary less, after Holm"
+    )
     if not told:
-        return [Verdict(claim, "bursty", "-", Outcome.NOT_COMPARABLE, "too few weeks")]
-    return [
-        Verdict.of(
-            claim,
-            "bursty",
-            f"variance / mean of the weekly jobs: {', '.join(told)} (independent jobs: 1)",
-            all(bursty),
-            f"holds if each trace is beyond what 999 of 1000 Poisson processes show in {weeks} weeks",
-        )
-    ]
+        return [statement.open("too few weeks", rule=rule)]
+    measured = f"variance / mean of the weekly jobs: {', '.join(told)} (independent jobs: 1)"
+    return [statement.verdict(together(decisions), rule, measured)]
 
 
 def _draw_weeks(tables: Tables) -> Figure:

@@ -98,10 +98,10 @@ def _answer(item: Experiment, directory: Path, pictures: Path) -> str:
             file.write(_small_png(item.draw(tables)))
         parts.append(f"![{_plain(item.title)}]({pictures.name}/{item.id}.png)")
     verdicts = judged(item, tables)
-    heading = PUBLICATIONS[paper_of(item.id)].heading.lower()
-    parts.append(
-        "\n".join([f"| statement | {heading} | measured | verdict |", "|---|---|---|---|", *map(_line, verdicts)])
-    )
+    paper = PUBLICATIONS[paper_of(item.id)]
+    columns = [paper.statement.lower(), *(["printed"] if paper.printed else []), "measured", "verdict"]
+    head = [f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
+    parts.append("\n".join([*head, *(_line(verdict, paper.printed) for verdict in verdicts)]))
     if remaining(verdicts):
         parts.append(remaining(verdicts))
     parts.append(f"*{_sizes(item, record)}*")
@@ -127,13 +127,14 @@ def _refuse_rows(item: Experiment, record: Mapping[str, Any], answer: str) -> No
                 raise InputError(f"{path}:{number}: {item.id} shows this row, and the data are not ours to publish")
 
 
-def _line(verdict: Verdict) -> str:
+def _line(verdict: Verdict, with_printed: bool) -> str:
     """A verdict as a line of a table: what is printed with its source, the outcome with its rule."""
     known = verdict.source is not UNKNOWN and verdict.source is not HYPOTHESIS
     printed = f"{_plain(verdict.printed)} ({_plain(str(verdict.source))})" if known else _plain(verdict.printed)
     told = [_plain(part) for part in (verdict.rule, shown_p(verdict), verdict.remark) if part]
     outcome = "; ".join([f"**{verdict.outcome}**", *told])
-    return f"| {_plain(verdict.claim)} | {printed} | {_plain(verdict.measured)} | {outcome} |"
+    cells = [_plain(verdict.claim), *([printed] if with_printed else []), _plain(verdict.measured), outcome]
+    return f"| {' | '.join(cells)} |"
 
 
 def _sizes(item: Experiment, record: Mapping[str, Any]) -> str:

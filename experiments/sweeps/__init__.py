@@ -3,12 +3,14 @@
 >>> from experiments.sweeps import make_sweep, run_sweep
 
 One idea to a module: ``configuration`` is what is asked, ``structure`` and ``values`` read it from TOML or keywords,
-``grid`` makes the list of runs, ``simulations`` carries one out, ``store`` keeps what is done, ``execution`` spreads
-the rest over processes or a Dask cluster (``clusters``), ``table`` shows all of it, and ``sweep`` is the whole.
+``grid`` makes the list of runs, ``simulations`` carries one out (``delays`` counts late on-demand jobs), ``store``
+keeps what is done, ``execution`` spreads the rest over processes or a Dask cluster (``clusters``), ``table`` shows all
+of it, and ``sweep`` is the whole.
 """
 
 from experiments.sweeps.configuration import Sweep
+from experiments.sweeps.delays import DELAYS
 from experiments.sweeps.structure import make_sweep, read_sweep
 from experiments.sweeps.sweep import SweepResult, run_sweep
 
-__all__ = ["Sweep", "SweepResult", "make_sweep", "read_sweep", "run_sweep"]
+__all__ = ["DELAYS", "Sweep", "SweepResult", "make_sweep", "read_sweep", "run_sweep"]

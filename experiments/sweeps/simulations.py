@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from experiments.fingerprint import model_fingerprint
+from experiments.sweeps.delays import count_delays
 from experiments.sweeps.grid import GeneratedYear, Log, RunConfiguration
 from experiments.sweeps.plugins import sources_of
 from simulator import Result, simulate
@@ -46,7 +47,7 @@ class Outcome:
         Of the run.
     measured
         What the run has shown, a function of its configuration alone: ``nodes``, ``summary``, ``types``,
-        ``accounting`` [node-hours] and ``weeks``. Empty if it failed.
+        ``accounting`` [node-hours] and ``weeks``; the summary has the counts of ``delays``, too. Empty if it failed.
     timings
         What was measured by the clock.
     error
@@ -96,10 +97,11 @@ def _simulated(run: RunConfiguration) -> Outcome:
     result = simulate(jobs, nodes, run.mechanism, events=False, **asdict(run.options))
     how = run.measurement
     summary = summarize(result, instant_tolerance=how.instant_tolerance, window=how.window)
+    tolerance = run.options.warning if how.instant_tolerance is None else how.instant_tolerance
     clock = {name: summary.pop(name, None) for name in WALL_CLOCK}
     measured = {
         "nodes": nodes,
-        "summary": _without(summary, "mechanism"),
+        "summary": _without(summary, "mechanism") | count_delays(result.records, nodes, tolerance),
         "types": [_without(row, "mechanism") for row in summarize_types(result, window=how.window)],
         "accounting": {name: ticks / (_HOUR * SECOND) for name, ticks in result.accounting.told().items()},
         "weeks": weeks,
