@@ -274,6 +274,16 @@ def test_verdicts_of_figures_3_and_9_can_fail() -> None:
     assert densities(0.0, 0.5) == [Outcome.FAILS] * 3
 
 
+def test_a_size_that_tells_the_time_is_a_correlation() -> None:
+    def remark(times: Sequence[float]) -> str:
+        rows = [{"size_mb": float(size), "time_h": time} for size, time in enumerate(times)]
+        bands = [{"least_h": 1.0, "most_h": 200.0}]
+        return find_experiment("incomplete-fig2").judge({"": rows, "bands": bands})[1].remark
+
+    assert "there it does not hold" in remark([1.0, 2.0, 3.0, 4.0])
+    assert "there it holds" in remark([2.0, 4.0, 1.0, 3.0, 2.5])
+
+
 def test_a_density_is_added_up_to_its_cdf() -> None:
     from workloads.fits import Fit
 

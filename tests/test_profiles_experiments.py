@@ -54,6 +54,21 @@ def test_the_same_seed_measures_the_same(name: str) -> None:
     assert item.measure(parameters, 3) != item.measure(parameters, 4)
 
 
+def test_verdicts_on_durations_can_go_either_way() -> None:
+    def judged(peaks: tuple[int, int], widest: float) -> list[Outcome]:
+        ranges = {3: 4.0, 4: 3.0, 5: 10.0, 7: widest}
+        rows = [
+            {"task": task, "duration_s": 60 * minutes} for task, wide in ranges.items() for minutes in (5.0, 5.0 + wide)
+        ]
+        fits = [{"task": task, "peaks": 2 if task in peaks else 1} for task in ranges]
+        data = [{"measured": 1, "runs": 2, "why": ""}]
+        found = find_experiment("profiles-fig8").judge({"": rows, "fits": fits, "data": data})
+        return [verdict.outcome for verdict in found]
+
+    assert judged((5, 7), 24.0) == [Outcome.HOLDS] * 4
+    assert judged((3, 7), 0.5) == [Outcome.FAILS] * 3 + [Outcome.HOLDS]
+
+
 def test_the_measured_walltimes_are_those_of_the_paper(tmp_path: Path) -> None:
     item = find_experiment("profiles-fig2")
     parameters = replace(item.parameters, makespans=str(shared_file("slant", "slant_makespan.csv")))
