@@ -14,7 +14,7 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NoReturn
 
-from workloads.errors import InputError, sentence_of
+from workloads.errors import InputError, sentence_of, shown
 
 __all__ = ["COMMANDS", "main"]
 
@@ -49,6 +49,10 @@ def _refuse(sentence: str) -> None:
     """Say on standard error why not, in one line; what a terminal would obey is written as its code."""
     plain = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in sentence)
     print(plain, file=sys.stderr)
+
+
+#: Commands that read a directory of results. What fails there is the directory's fault; ``python -X dev`` shows where.
+_READING = frozenset({"explain", "export", "gantt", "picture"})
 
 
 class _Parser(argparse.ArgumentParser):
@@ -123,6 +127,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (InputError, OSError) as error:
         # Of the system, too: a name that is too long, a directory that is gone, a full disk.
         _refuse(f"holdfast {parsed.command}: {sentence_of(error)}")
+        return 2
+    except Exception as error:
+        if parsed.command not in _READING or sys.flags.dev_mode:
+            raise
+        # A directory may come from anybody, and tables that fit one by one need not tell one story.
+        cause = shown(" ".join(str(error).split()))
+        where = f"holdfast {parsed.command}: {parsed.directory}"
+        _refuse(f"{where}: holds what no run has written, so that it cannot be read ({cause}): run it again")
         return 2
     except KeyboardInterrupt:
         return 130

@@ -88,3 +88,19 @@ def test_values_and_failures_are_told_without_python() -> None:
     assert sentence_of(MemoryError()) == "the memory of this machine is not enough"
     assert sentence_of(FileNotFoundError(2, "No such file", "a b")) == "a b: No such file"
     assert sentence_of(KeyError("x\ny")) == "a defect of Holdfast or of a plug-in: 'x\\ny'"
+
+
+def test_a_directory_that_tells_no_story_is_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(_: object) -> None:
+        raise KeyError("a\nb")
+
+    monkeypatch.setattr("experiments.commands.explain.main", fail)
+    assert cli.main(["explain", "r", "1"]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith("holdfast explain: r: holds what no run has written")
+    assert told.count("\n") == 1
+    monkeypatch.setattr("experiments.commands.plan.main", fail)
+    with pytest.raises(KeyError):  # elsewhere it is a defect, and its traceback is wanted
+        cli.main(["plan", "exponential"])

@@ -11,7 +11,8 @@
     └── InvariantError               the model broke one of its own laws: a defect of Holdfast or of a plug-in
 
 The command line turns an :class:`InputError` into one sentence on standard error and exit status 2. An
-:class:`InvariantError` is never caught: it is a defect, and its traceback is wanted.
+:class:`InvariantError` is a defect, and its traceback is wanted: it is caught only where a directory of results is
+read, whose tables may come from anybody.
 """
 
 from __future__ import annotations
