@@ -27,7 +27,7 @@ _ROWS = ("jobs", "events", "instants", "stays on nodes")
 def export_parquet(recording: Recording, path: Path) -> str:
     """Write jobs, events, timeline and nodes, each to a file in a directory; returns what they hold, in words."""
     try:
-        import pyarrow  # noqa: F401  # only whether it is there, before a directory is made
+        import pyarrow.parquet as pq  # before a directory is made
     except ImportError:
         raise OutputError(
             f"{path}: Parquet files can only be written where pyarrow is installed (pip install 'holdfast[parquet]')"
@@ -46,8 +46,11 @@ def export_parquet(recording: Recording, path: Path) -> str:
         "nodes": _nodes(recording),
     }
     about = {"mechanism": recording.mechanism, "nodes": recording.nodes}
-    for name, columns in tables.items():
-        _write(path / f"{name}.parquet", columns, about)
+    # All before the first is written, so that what cannot be had leaves nothing behind.
+    made = {name: _table(columns, about) for name, columns in tables.items()}
+    for name, table in made.items():
+        with atomic_open(path / f"{name}.parquet", "wb") as file:
+            pq.write_table(table, file)
     rows = [len(next(iter(columns.values()))[1]) for columns in tables.values()]
     return ", ".join(f"{count:,} {what}" for count, what in zip(rows, _ROWS, strict=True))
 
@@ -129,14 +132,11 @@ def _nodes(recording: Recording) -> Columns:
     }
 
 
-def _write(path: Path, columns: Columns, about: Mapping[str, Any]) -> None:
+def _table(columns: Columns, about: Mapping[str, Any]) -> Any:
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     arrays = [pa.array(values, kind) for kind, values in columns.values()]
-    table = pa.table(arrays, list(columns)).replace_schema_metadata({"holdfast": json.dumps(about)})
-    with atomic_open(path, "wb") as file:
-        pq.write_table(table, file)
+    return pa.table(arrays, list(columns)).replace_schema_metadata({"holdfast": json.dumps(about)})
 
 
 def _seconds(ticks: int | None) -> float | None:
