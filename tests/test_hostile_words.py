@@ -21,6 +21,7 @@ PLAN = "plan exponential --mean 1h --n 4"
         (f"{PLAN} --json=--", "--json must have a value other than '--'"),
         ("run a.swf -o out --nodes=--", "--nodes must have a value other than '--'"),
         (f"run {LONG} -o out", "File name too long"),
+        (f"info {LONG * 5}", "xxx...xxx"),
         (f"explain {LONG} 1", "File name too long"),
         (f"plot {LONG}", "File name too long"),
         (f"fit-costs {LONG}", "File name too long"),

@@ -149,7 +149,10 @@ class TraceError(InputError):
     """
 
     def __init__(self, path: str | Path, line: int | None, message: str) -> None:
-        where = f"{path}:{line}" if line is not None else f"{path}"
+        name = str(path)
+        if len(name) > 5 * _LONGEST:  # longer than a system allows, in one part or in all
+            name = f"{name[:_LONGEST]}...{name[-_LONGEST:]}"
+        where = f"{name}:{line}" if line is not None else name
         super().__init__(f"{where}: {message}")
         self.path = path
         self.line = line
