@@ -42,7 +42,7 @@ def _nodes(case: Case, result: Result) -> Iterator[str]:
     """Nodes are conserved: nobody has a node twice, none appear or vanish."""
     held: dict[int, int] = defaultdict(int)
     sizes: dict[int, tuple[int, int]] = {}
-    last = 0
+    last = busy = down = 0
     for entry in result.entries:
         if entry.time < last:
             yield f"the log goes back from {last} to {entry.time}"
@@ -56,9 +56,9 @@ def _nodes(case: Case, result: Result) -> Iterator[str]:
         if entry.before != held[entry.job_id]:
             yield f"{entry} where it has {held[entry.job_id]} nodes"
         held[entry.job_id] = entry.after
-        down = sum(nodes for holder, nodes in held.items() if holder < 0)
-        busy = sum(held.values()) - down
-        if min(held.values()) < 0 or busy + down > case.nodes:
+        change = entry.after - entry.before
+        busy, down = (busy + change, down) if entry.job_id > 0 else (busy, down + change)
+        if entry.after < 0 or busy + down > case.nodes:
             yield f"after {entry} {busy} nodes are busy and {down} down of {case.nodes}"
         sizes[entry.time] = busy, down
     if any(nodes for holder, nodes in held.items() if holder > 0):
