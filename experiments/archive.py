@@ -12,25 +12,28 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from experiments.filenames import table_path
+from experiments.filenames import table_name
 from experiments.recording import Recording, origin_of
 from experiments.runfile import (
     EPOCH,
     JOB_TABLE,
+    RUN,
     chosen_mechanism,
     epoch_of,
     nodes_of,
+    open_run,
     options_of,
     read_run,
     simulated_jobs,
 )
+from experiments.seals import Sealed, open_sealed
 from policies.mechanism import BASELINE
 from simulator.decisions import Decision
 from simulator.eventlog import Entry
 from simulator.instants import Sample
 from simulator.records import JobRecord
 from simulator.stochastic import ReservationRecord
-from workloads.errors import InputError, TraceError
+from workloads.errors import TraceError
 from workloads.fields import Columns, number, whole
 from workloads.files import read_text
 from workloads.job import Job, JobType
@@ -65,7 +68,9 @@ _RESERVATION = {
 _LAST = ("complete", "kill", "cancel")
 
 
-def read_recording(directory: str | Path, mechanism: str | None = None, *, events: bool = True) -> Recording:
+def read_recording(
+    directory: str | Path, mechanism: str | None = None, *, events: bool = True, trust: bool = False
+) -> Recording:
     """Read one mechanism's results from a directory of ``holdfast run``.
 
     Parameters
@@ -76,6 +81,9 @@ def read_recording(directory: str | Path, mechanism: str | None = None, *, event
         Which one, where there are several.
     events
         Whether the event log is wanted; without it, ``entries`` and ``samples`` are empty.
+    trust
+        Whether plug-ins that ``run.json`` names by their import path may be imported where their code is needed: by
+        the queue order of explanations, and the reader of a trace whose jobs were not kept.
 
     Returns
     -------
@@ -85,18 +93,21 @@ def read_recording(directory: str | Path, mechanism: str | None = None, *, event
     Raises
     ------
     InputError
-        If the directory is no such, there is no event log, or its files do not belong together.
+        If the directory is no such, a file of it was changed, there is no event log, or its files do not belong
+        together.
     """
     place = Path(directory)
-    told = read_run(place)
+    result = open_run(place)
+    told = result.told
     name = chosen_mechanism(place, told, mechanism)
-    jobs = simulated_jobs(place, told)
-    records = list(_records(table_path(place, "jobs", name), {job.job_id: job for job in jobs}, name))
+    jobs = simulated_jobs(result, trust=trust)
+    table = result.need(table_name("jobs", name), "the jobs of that mechanism: run it again")
+    records = list(_records(table, {job.job_id: job for job in jobs}, name))
     origin = origin_of(jobs)
     entries: list[Entry] = []
     samples: list[Sample] = []
     if events:
-        entries, samples = _history(place, name, origin, records)
+        entries, samples = _history(result, name, origin, records)
     return Recording(
         mechanism=name,
         nodes=nodes_of(place, told),
@@ -105,9 +116,10 @@ def read_recording(directory: str | Path, mechanism: str | None = None, *, event
         records=records,
         entries=entries,
         samples=samples,
-        reservations=_reservations(table_path(place, "reservations", name), jobs),
+        reservations=_reservations(result.find(table_name("reservations", name)), jobs),
         origin=origin,
         epoch=epoch_of(place, told),
+        trusted=trust,
     )
 
 
@@ -183,20 +195,20 @@ def _ticks(seconds: float | None) -> int | None:
 
 
 def _history(
-    directory: Path, mechanism: str, origin: int, records: Sequence[JobRecord]
+    result: Sealed, mechanism: str, origin: int, records: Sequence[JobRecord]
 ) -> tuple[list[Entry], list[Sample]]:
     """The event log and the course of the machine."""
-    events, course = (table_path(directory, table, mechanism) for table in ("events", "timeline"))
-    for path in (events, course):
-        if not path.exists():
-            raise InputError(f"{directory}: has no {path.name}, which 'holdfast run --events' writes: run it again")
+    events, course = (
+        result.need(table_name(table, mechanism), "which 'holdfast run --events' writes: run it again")
+        for table in ("events", "timeline")
+    )
     entries = [
         Entry(to_ticks(row["time"]) - origin, row["event"], row["job_id"], row["before"], row["after"], row["cause"])
         for _, row in table_rows(events, _ENTRY, "event", "cause")
     ]
     ends = {entry.job_id: entry.time + origin for entry in entries if entry.event in _LAST}
     if ends != {record.job_id: record.end for record in records if record.end is not None}:
-        jobs = table_path(directory, "jobs", mechanism).name
+        jobs = table_name("jobs", mechanism)
         raise TraceError(events, None, f"is not the event log of {jobs}: run it again with --events")
     samples = [
         (to_ticks(row["time"]) - origin, row["busy"], row["held"], row["waiting_jobs"], row["waiting_nodes"])
@@ -213,8 +225,9 @@ def read_decisions(directory: str | Path, recording: Recording) -> list[Decision
     TraceError
         If the file is broken.
     """
-    path, origin = table_path(Path(directory), "decisions", recording.mechanism), recording.origin
-    if not path.exists():
+    result = open_sealed(Path(directory), RUN, check=False)  # read_recording has looked at all files
+    path, origin = result.find(table_name("decisions", recording.mechanism)), recording.origin
+    if path is None:
         return None
     return [
         Decision(
@@ -231,9 +244,9 @@ def read_decisions(directory: str | Path, recording: Recording) -> list[Decision
     ]
 
 
-def _reservations(path: Path, jobs: Sequence[Job]) -> list[ReservationRecord]:
-    # One of an earlier run may lie there.
-    if not path.exists() or not any(job.type is JobType.STOCHASTIC for job in jobs):
+def _reservations(path: Path | None, jobs: Sequence[Job]) -> list[ReservationRecord]:
+    # Where there are no digests, one of an earlier run may lie there.
+    if path is None or not any(job.type is JobType.STOCHASTIC for job in jobs):
         return []
     found = []
     for _, row in table_rows(path, _RESERVATION, "ending"):

@@ -69,6 +69,15 @@ def duration(text: str, option: str) -> float:
     return value
 
 
+def add_trust(parser: argparse.ArgumentParser) -> None:
+    """The argument of commands that read results or configurations of other people."""
+    parser.add_argument(
+        "--trust",
+        action="store_true",
+        help="import plug-ins that are named by import path (my.module:mine), which runs their code (default: refuse)",
+    )
+
+
 def add_reading(parser: argparse.ArgumentParser) -> None:
     """Arguments of reading a trace."""
     group = parser.add_argument_group("reading")

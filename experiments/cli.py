@@ -1,7 +1,8 @@
 """The command line: ``holdfast COMMAND ...``.
 
-Each command is a module of :mod:`experiments.commands` with ``add_arguments(parser)`` and ``main(arguments)``. Only the
-module of the command that is called is imported, so that ``--help`` and a plain replay pay for nothing else.
+Each command is a module of :mod:`experiments.commands` with ``add_arguments(parser)``, ``main(arguments)`` and, if it
+writes several files, ``KEPT``: what is kept when a signal ends it, and how to go on. Only the module of the command
+that is called is imported, so that ``--help`` and a plain replay pay for nothing else.
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NoReturn
 
+from experiments.signals import Interrupted, listening
 from workloads.errors import InputError, sentence_of, shown
 
 __all__ = ["COMMANDS", "main"]
@@ -108,7 +111,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        Exit status: 0, 1 if something of many has failed, or 2 if the input is not usable.
+        Exit status: 0, 1 if something of many has failed, 2 if the input is not usable, or 128 and the number of the
+        signal that has ended it.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     chosen = next((word for word in words if not word.startswith("-")), None)
@@ -117,9 +121,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if parsed.command is None:
         parser.print_help()
         return 0
+    module = _module(parsed.command)
     try:
-        status: int | None = _module(parsed.command).main(parsed)
-        sys.stdout.flush()
+        with listening():
+            status: int | None = module.main(parsed)
+            sys.stdout.flush()
     except BrokenPipeError:
         # The reader has seen enough (as in `holdfast info | head`); keep Python from complaining at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -136,6 +142,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         where = f"holdfast {parsed.command}: {parsed.directory}"
         _refuse(f"{where}: holds what no run has written, so that it cannot be read ({cause}): run it again")
         return 2
-    except KeyboardInterrupt:
-        return 130
+    except KeyboardInterrupt as stop:
+        return _ended(stop if isinstance(stop, Interrupted) else Interrupted(), module, parsed)
     return status or 0
+
+
+def _ended(stop: Interrupted, module: Any, parsed: argparse.Namespace) -> int:
+    """Say what an interrupted command has left; the exit status of a process that a signal has ended."""
+    kept = stop.kept or getattr(module, "KEPT", "nothing was written: start it again").format(**vars(parsed))
+    with suppress(OSError, ValueError):  # the terminal may be gone
+        print(f"holdfast {parsed.command}: ended by {stop.name}: {kept}", file=sys.stderr, flush=True)
+    return 128 + stop.number

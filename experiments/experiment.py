@@ -15,11 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments.fingerprint import experiment_fingerprint
+from experiments.handover import handover
 from experiments.parameters import data_digests, told
+from experiments.seals import arriving, check_files, open_sealed, seal
 from experiments.tables import read_csv, write_csv
 from experiments.verdicts import COLUMNS, Verdict, corrected, row_of
-from workloads.errors import TraceError, UnknownNameError
-from workloads.files import atomic_open
+from workloads.errors import InputError, TraceError, UnknownNameError
+from workloads.files import is_plain_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -39,6 +41,9 @@ __all__ = [
     "record_of",
     "run_experiment",
 ]
+
+#: Ends the name of the file of the verdicts.
+_VERDICTS = "-verdicts.csv"
 
 #: One line of a table; numbers, text, or None where a value is not defined.
 Row = Mapping[str, Any]
@@ -194,41 +199,40 @@ def measure_experiment(
     given = (resources or Resources(directory / "runs"),) if experiment.simulates else ()
     tables = experiment.measure(parameters, seed, *given)
     record = record_of(experiment, parameters, seed, version)
-    # While there is no such file, the tables are not known to be whole.
-    described = directory / f"{experiment.id}.json"
-    for name in _old_tables(described) - set(tables):
-        (directory / f"{_file(experiment.id, name)}.csv").unlink(missing_ok=True)
-    described.unlink(missing_ok=True)
-    for name, rows in tables.items():
-        columns = list(dict.fromkeys(column for row in rows for column in row))
-        # A row need not have every column: what it has not is not defined.
-        whole = ({column: row.get(column) for column in columns} for row in rows)
-        write_csv(directory / f"{_file(experiment.id, name)}.csv", whole, columns)
-    with atomic_open(described) as file:
-        json.dump(record | {"tables": list(tables)}, file, indent=2)
-        file.write("\n")
+    with handover(directory, _manifest(experiment.id)) as new:
+        for name, rows in tables.items():
+            columns = list(dict.fromkeys(column for row in rows for column in row))
+            # A row need not have every column: what it has not is not defined.
+            whole = ({column: row.get(column) for column in columns} for row in rows)
+            write_csv(new / f"{_file(experiment.id, name)}.csv", whole, columns)
+        drawn = [f"{experiment.id}{end}" for end in (_VERDICTS, ".png", ".pdf")]
+        seal(new, _manifest(experiment.id), record | {"tables": list(tables)}, drawn)
 
 
 def is_measured(record: Mapping[str, Any], directory: Path) -> bool:
-    """Whether the tables in the directory are those of this record (:func:`record_of`), all of them."""
-    name = record["experiment"]
+    """Whether the tables in the directory are those of this record (:func:`record_of`), all of them.
+
+    Raises
+    ------
+    TraceError
+        If they were, and a file was changed or removed since: says which.
+    """
     try:
-        found = json.loads((directory / f"{name}.json").read_text(encoding="utf-8"))
-        tables = found.pop("tables")
-        return found == record and all((directory / f"{_file(name, table)}.csv").is_file() for table in tables)
-    except (OSError, ValueError, KeyError, AttributeError, TypeError):
+        found = open_sealed(directory, _manifest(record["experiment"]), check=False)
+    except InputError:
         return False
-
-
-def _old_tables(described: Path) -> set[str]:
-    try:
-        return set(json.loads(described.read_text(encoding="utf-8"))["tables"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return set()
+    told = {key: value for key, value in found.told.items() if key != "tables"}
+    if told != record or found.files is None:
+        return False
+    check_files(found)
+    return True
 
 
 def present_experiment(
-    experiment: Experiment, directory: Path, also: Callable[[Figure], None] | None = None
+    experiment: Experiment,
+    directory: Path,
+    also: Callable[[Figure], None] | None = None,
+    say: Callable[[str], None] | None = None,
 ) -> list[Verdict]:
     """The second half, from the tables in the directory: ``ID-verdicts.csv``, ``ID.png`` and ``ID.pdf``.
 
@@ -238,20 +242,26 @@ def present_experiment(
         What was measured, and where its tables are.
     also
         Called with the figure when it has been written.
+    say
+        Told in a sentence if the verdicts that stood there were others.
 
     Raises
     ------
     TraceError
-        If there are none, or they cannot be read as tables.
+        If there are none, they were changed since, or they cannot be read as tables.
     """
     tables = read_tables(experiment.id, directory)
     verdicts = judged(experiment, tables)
     figure = None if experiment.draw is None else experiment.draw(tables)
-    write_csv(directory / f"{experiment.id}-verdicts.csv", map(row_of, verdicts), COLUMNS)
+    path = directory / f"{experiment.id}{_VERDICTS}"
+    before = path.read_bytes() if is_plain_file(path) else None
+    write_csv(path, map(row_of, verdicts), COLUMNS, follow=False)
+    if say is not None and before is not None and before != path.read_bytes():
+        say(f"{path.name} was not what the tables say: it is written again")
     if figure is not None:
         from experiments.figures.style import save
 
-        save(figure, directory / experiment.id)
+        save(figure, directory / experiment.id, follow=False)
         if also is not None:
             also(figure)
     return verdicts
@@ -265,21 +275,35 @@ def judged(experiment: Experiment, tables: Tables) -> list[Verdict]:
 def read_tables(name: str, directory: Path) -> dict[str, list[dict[str, Any]]]:
     """The tables of an experiment as they were written: numbers are numbers again, empty cells None.
 
+    Where ``ID.json`` stands beside them, they are held against its digests.
+
     Raises
     ------
     TraceError
-        If there are none.
+        If there are none, or one was changed since.
     """
-    tables: dict[str, list[dict[str, Any]]] = {}
-    for path in sorted(directory.glob(f"{name}*.csv")):
-        label = path.stem.removeprefix(name).removeprefix("-")
-        if label == "verdicts" or not (path.stem == name or path.stem.startswith(f"{name}-")):
-            continue
-        tables[label] = read_csv(path)
+    tables = {path.stem.removeprefix(name).removeprefix("-"): read_csv(path) for path in _table_files(name, directory)}
     if not tables:
         raise TraceError(directory, None, f"holds no tables of the experiment {name}")
     return tables
 
 
+def _table_files(name: str, directory: Path) -> list[Path]:
+    if (directory / _manifest(name)).exists() or arriving(directory, _manifest(name)).exists():
+        result = open_sealed(directory, _manifest(name))
+        if result.files is not None:
+            return [path for path in map(result.find, result.files) if path is not None]
+    # Without digests: tables that were copied, or written before there were any.
+    return [
+        path
+        for path in sorted(directory.glob(f"{name}*.csv"))
+        if (path.stem == name or path.stem.startswith(f"{name}-")) and path.name != f"{name}{_VERDICTS}"
+    ]
+
+
 def _file(name: str, table: str) -> str:
     return f"{name}-{table}" if table else name
+
+
+def _manifest(name: str) -> str:
+    return f"{name}.json"

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from pathlib import Path
 
 from workloads.errors import InputError
 
-__all__ = ["check_distinct", "file_part", "table_path"]
+__all__ = ["check_distinct", "file_part", "table_name"]
 
 
 def file_part(mechanism: str) -> str:
@@ -22,9 +21,9 @@ def file_part(mechanism: str) -> str:
     return re.sub(r"[^A-Za-z0-9._=+-]", "_", mechanism)
 
 
-def table_path(directory: Path, table: str, mechanism: str) -> Path:
-    """Where a table of a mechanism stands, e.g. ``jobs-CUA-SPAA.csv``."""
-    return directory / f"{table}-{file_part(mechanism)}.csv"
+def table_name(table: str, mechanism: str) -> str:
+    """The file of a table of a mechanism, e.g. ``jobs-CUA-SPAA.csv``."""
+    return f"{table}-{file_part(mechanism)}.csv"
 
 
 def check_distinct(mechanisms: Iterable[str]) -> None:

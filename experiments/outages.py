@@ -104,23 +104,22 @@ def outages_of(arguments: argparse.Namespace, nodes: int) -> AskedOutages:
     return AskedOutages(outages, failures, configuration)
 
 
-def write_happened(results: Sequence[Records], directory: Path, source: str | None) -> None:
+def write_happened(results: Sequence[Records], new: Path, directory: Path, source: str | None) -> None:
     """Write the outages of a run, so that it can be repeated from them.
 
     Parameters
     ----------
     results
         Of the same outages: one that lasted longer has drawn more of them.
-    directory
-        Where to.
+    new, directory
+        Where to, and where that will stand.
     source
         The file of those that were given. It stays as it is, if it lies there.
     """
     from workloads.outagefile import write_outages
 
-    target = directory / OUTAGE_FILE
-    if source is None or target.resolve() != Path(source).resolve():
-        write_outages(max(results, key=lambda result: len(result.outages)).outages, target)
+    if source is None or (directory / OUTAGE_FILE).resolve() != Path(source).resolve():
+        write_outages(max(results, key=lambda result: len(result.outages)).outages, new / OUTAGE_FILE)
 
 
 def _mtbf(text: str) -> float:

@@ -11,12 +11,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from policies.mechanism import BASELINE
+from policies.order import ORDERS, Order
 from simulator.eventlog import Entry
 from simulator.instants import Sample
 from simulator.options import Options
 from simulator.records import JobRecord, Records
 from simulator.stochastic import ReservationRecord
 from workloads.errors import InputError
+from workloads.importing import importing
 from workloads.job import Job, JobType
 from workloads.units import to_ticks
 
@@ -44,6 +46,8 @@ class Recording:
         Ticks of the job table's clock at which the simulated clock stands at 0.
     epoch
         Seconds since 1970 at which the job table's clock stands at 0; None: not known.
+    trusted
+        Whether a queue order that the options name by its import path may be imported.
 
     Raises
     ------
@@ -61,6 +65,7 @@ class Recording:
     reservations: Sequence[ReservationRecord] = ()
     origin: int = 0
     epoch: float | None = field(default=None, compare=False)
+    trusted: bool = field(default=True, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if [job.job_id for job in self.jobs] != [record.job_id for record in self.records]:
@@ -85,6 +90,18 @@ class Recording:
             reservations=[item for course in result.stochastic for item in course.reservations],
             origin=result.origin,
         )
+
+    @cached_property
+    def order(self) -> Order:
+        """The queue order.
+
+        Raises
+        ------
+        InputError
+            If it cannot be had, or is not trusted.
+        """
+        with importing(self.trusted):
+            return ORDERS[self.options.order]
 
     @cached_property
     def job(self) -> dict[int, Job]:

@@ -10,12 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 from experiments.experiment import Experiment, all_experiments, find_experiment, present_experiment
 from experiments.figures.style import save
+from experiments.runfile import RUN
+from experiments.seals import open_sealed
 from experiments.tables import read_csv
 from experiments.verdicts import Verdict
 from workloads.errors import InputError, TraceError
+from workloads.files import is_plain_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+#: The manifest of a sweep.
+SWEEP = "sweep.json"
 
 __all__ = ["PICTURES", "draw_pictures", "found_experiments", "present_again"]
 
@@ -62,17 +68,34 @@ def draw_pictures(directory: Path) -> list[str]:
     Raises
     ------
     TraceError
-        If a table is not what it should be.
+        If a table is not what it should be, or was changed since it was written.
     """
     drawn = []
     for name, (table, draw) in PICTURES.items():
-        path = directory / table
-        if path.is_file():
+        path = _whole_table(directory, table)
+        if path is not None:
             with _as_written(path):
                 figure = draw(read_csv(path))
-            save(figure, directory / name)
+            save(figure, directory / name, follow=False)
             drawn.append(name)
     return drawn
+
+
+def _whole_table(directory: Path, name: str) -> Path | None:
+    """A table of a replay, a loop or a sweep; None if there is none.
+
+    Raises
+    ------
+    TraceError
+        If it was changed since it was written.
+    """
+    path = directory / name
+    for manifest in (RUN, SWEEP):
+        if is_plain_file(directory / manifest):
+            result = open_sealed(directory, manifest)
+            if result.files is not None:
+                return result.find(name)
+    return path if is_plain_file(path) else None
 
 
 def found_experiments(directory: Path, names: Iterable[str] = ()) -> list[Experiment]:
@@ -92,8 +115,15 @@ def found_experiments(directory: Path, names: Iterable[str] = ()) -> list[Experi
     return chosen or [item for item in all_experiments().values() if _table(item, directory).is_file()]
 
 
-def present_again(experiments: Iterable[Experiment], directory: Path) -> Iterator[tuple[Experiment, list[Verdict]]]:
+def present_again(
+    experiments: Iterable[Experiment], directory: Path, say: Callable[[str], None] | None = None
+) -> Iterator[tuple[Experiment, list[Verdict]]]:
     """Verdicts and figures of these experiments from their tables, one after the other.
+
+    Parameters
+    ----------
+    experiments, directory, say
+        As in :func:`experiments.experiment.present_experiment`.
 
     Raises
     ------
@@ -102,7 +132,7 @@ def present_again(experiments: Iterable[Experiment], directory: Path) -> Iterato
     """
     for item in experiments:
         with _as_written(_table(item, directory)):
-            verdicts = present_experiment(item, directory)
+            verdicts = present_experiment(item, directory, say=say)
         yield item, verdicts
 
 

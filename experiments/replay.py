@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments.courses import accounting_rows
-from experiments.filenames import check_distinct, table_path
+from experiments.filenames import check_distinct, table_name
 from experiments.tables import write_csv
 from policies.mechanism import BASELINE, MECHANISMS, parse_mechanism
 from simulator import Result, reservations, simulate
@@ -19,7 +18,7 @@ from simulator.metrics import JOB_COLUMNS, Window, job_rows, summarize, summariz
 from simulator.options import Options
 from simulator.reservations import reservation_rows, stochastic_rows
 from workloads.errors import OutputError
-from workloads.files import atomic_open
+from workloads.files import partial_name
 from workloads.job import Job
 from workloads.units import SECOND
 
@@ -29,7 +28,15 @@ if TYPE_CHECKING:
     from workloads.failures import FailureRate
     from workloads.outages import Outage
 
-__all__ = ["TIMELINE_COLUMNS", "Measurement", "make_directory", "parse_mechanisms", "replay", "write_replay"]
+__all__ = [
+    "TIMELINE_COLUMNS",
+    "Measurement",
+    "make_directory",
+    "parse_mechanisms",
+    "replay",
+    "replays",
+    "write_replay",
+]
 
 #: Of the machine over time: a row for each instant, valid until the next.
 DECISION_COLUMNS = ("time", "decision", "job_id", "other", "count", "at", "loss_node_seconds", "why")
@@ -97,22 +104,44 @@ def replay(
     failures: FailureRate | None = None,
 ) -> list[Result]:
     """Simulate the table under each mechanism; the parameters are those of :func:`simulator.simulation.simulate`."""
-    return [
-        simulate(
+    return list(
+        replays(
+            jobs,
+            nodes,
+            mechanisms,
+            options,
+            events=events,
+            progress=progress,
+            planner=planner,
+            plans=plans,
+            outages=outages,
+            failures=failures,
+        )
+    )
+
+
+def replays(
+    jobs: Sequence[Job],
+    nodes: int,
+    mechanisms: Sequence[str],
+    options: Options,
+    *,
+    events: bool = False,
+    progress: Progress | None = None,
+    **more: Any,
+) -> Iterator[Result]:
+    """As :func:`replay`, one result after the other, so that an interruption loses only the one under way."""
+    for mechanism in mechanisms:
+        yield simulate(
             jobs,
             nodes,
             mechanism,
             events=events,
             decisions=events,
             progress=None if progress is None else partial(progress, mechanism),
-            planner=planner,
-            plans=plans,
-            outages=outages,
-            failures=failures,
+            **more,
             **asdict(options),
         )
-        for mechanism in mechanisms
-    ]
 
 
 def make_directory(path: str | Path) -> Path:
@@ -126,8 +155,8 @@ def make_directory(path: str | Path) -> Path:
     directory = Path(path)
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        probe = directory / ".holdfast-probe"
-        probe.touch()
+        probe = directory / partial_name("probe")
+        probe.touch(exist_ok=False)  # nothing that is there is touched
         probe.unlink()
     except OSError as error:
         raise OutputError(f"cannot write to the directory {directory}: {error.strerror or error}") from None
@@ -138,11 +167,10 @@ def write_replay(
     directory: Path,
     results: Sequence[Result],
     measurement: Measurement,
-    configuration: Mapping[str, Any],
     *,
     events: bool = False,
 ) -> list[dict[str, str | int | float]]:
-    """Write ``run.json``, ``summary.csv``, ``types.csv``, ``accounting.csv`` and ``jobs-*.csv``.
+    """Write ``summary.csv``, ``types.csv``, ``accounting.csv`` and ``jobs-*.csv``.
 
     With ``events`` also ``events-*.csv``, ``timeline-*.csv`` and ``decisions-*.csv``. Where there are stochastic jobs
     also ``stochastic-*.csv`` (a row a job) and ``reservations-*.csv``; where there are outages, ``outages.csv``.
@@ -157,7 +185,10 @@ def write_replay(
         for result in results
     ]
     for result in results:
-        path = partial(table_path, directory, mechanism=result.mechanism)
+
+        def path(table: str, mechanism: str = result.mechanism) -> Path:
+            return directory / table_name(table, mechanism)
+
         write_csv(path("jobs"), job_rows(result, measurement.instant_tolerance), JOB_COLUMNS)
         if events:
             write_csv(path("events"), _event_rows(result), Entry._fields)
@@ -172,9 +203,6 @@ def write_replay(
     write_csv(directory / "types.csv", types, tuple(types[0]))
     accounting = accounting_rows(results)
     write_csv(directory / "accounting.csv", accounting, tuple(accounting[0]))
-    with atomic_open(directory / "run.json") as file:
-        json.dump(configuration, file, indent=2)
-        file.write("\n")
     return summaries
 
 

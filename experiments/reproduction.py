@@ -34,8 +34,7 @@ from experiments.experiment import (
 from experiments.parameters import PROCESSES, with_data
 from experiments.report.pictures import Picture, picture_of
 from experiments.verdicts import Verdict
-from workloads.errors import sentence_of
-from workloads.files import remove_partials
+from workloads.errors import TraceError, sentence_of
 
 __all__ = ["Done", "Reproduction", "reproduce"]
 
@@ -100,6 +99,8 @@ class Done:
         Of its tables; the main table itself where there is no picture.
     seconds
         That the measurement took; None: it was there before.
+    note
+        What was not as it was written, and so was made again; empty: nothing.
     error, details
         Why it failed, in a sentence, and the traceback; empty: it did not.
     """
@@ -110,6 +111,7 @@ class Done:
     picture: Picture | None = None
     table: Sequence[Row] = ()
     seconds: float | None = None
+    note: str = ""
     error: str = ""
     details: str = ""
 
@@ -120,7 +122,6 @@ def reproduce(names: Sequence[str], how: Reproduction) -> Iterator[Done]:
     Experiments that share their work among processes themselves come first, one at a time, with all workers; then the
     others, one worker each.
     """
-    remove_partials(how.directory)  # of a reproduction that was killed while it wrote
     known = how.catalogue()
     sharing = [name for name in names if known[name].simulates or hasattr(known[name].parameters, PROCESSES)]
     alone = [name for name in names if name not in sharing]
@@ -205,11 +206,12 @@ def _reproduced(name: str, how: Reproduction, processes: int) -> Done:
     record: dict[str, Any] = {}
     seconds = None
     pictures: list[Picture] = []
+    notes: list[str] = []
     try:
         experiment = how.catalogue()[name]
         parameters = how.parameters(experiment)
         record = record_of(experiment, parameters, how.seed, how.version)
-        if how.fresh or not is_measured(record, how.directory):
+        if how.fresh or not _stands(record, how.directory, notes):
             if PROCESSES in asdict(parameters):
                 parameters = replace(parameters, **{PROCESSES: processes})
             began = time.perf_counter()
@@ -217,10 +219,24 @@ def _reproduced(name: str, how: Reproduction, processes: int) -> Done:
             measure_experiment(experiment, parameters, how.seed, how.directory, how.version, resources)
             seconds = time.perf_counter() - began
         verdicts = present_experiment(
-            experiment, how.directory, also=lambda figure: pictures.append(picture_of(figure))
+            experiment,
+            how.directory,
+            also=lambda figure: pictures.append(picture_of(figure)),
+            say=notes.append,
         )
     except Exception as error:
         return Done(name, record, error=sentence_of(error), details=traceback.format_exc(), seconds=seconds)
+    note = "; ".join(notes)
     if pictures:
-        return Done(name, record, verdicts, pictures[0], seconds=seconds)
-    return Done(name, record, verdicts, table=read_tables(name, how.directory).get("", ()), seconds=seconds)
+        return Done(name, record, verdicts, pictures[0], seconds=seconds, note=note)
+    table = read_tables(name, how.directory).get("", ())
+    return Done(name, record, verdicts, table=table, seconds=seconds, note=note)
+
+
+def _stands(record: Mapping[str, Any], directory: Path, notes: list[str]) -> bool:
+    """Whether the experiment is measured already, and as it was written; else it is measured again."""
+    try:
+        return is_measured(record, directory)
+    except TraceError as error:
+        notes.append(str(error).rpartition(":")[0])
+        return False

@@ -2,29 +2,43 @@
 
 from __future__ import annotations
 
-import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from experiments.replay import Measurement
+from experiments.seals import Sealed, arriving, open_sealed
 from policies.mechanism import BASELINE, parse_mechanism
 from simulator.options import Options
 from workloads.errors import InputError, TraceError
-from workloads.files import read_text, sha256_of
+from workloads.files import is_plain_file, is_plain_name, sha256_of
+from workloads.importing import importing
 from workloads.job import Job
 
 __all__ = [
     "EPOCH",
     "JOB_TABLE",
+    "PICTURE_FILES",
+    "RUN",
     "chosen_mechanism",
     "epoch_of",
+    "holds_run",
+    "measurement_of",
     "nodes_of",
+    "open_run",
     "options_of",
     "read_run",
     "simulated_jobs",
 ]
 
+#: The manifest of a replay, and of a loop.
+RUN = "run.json"
+#: What is drawn from the tables of a replay and of a loop.
+PICTURE_FILES = tuple(
+    f"{name}.{kind}" for name in ("mechanisms", "machine", "accounting", "loop") for kind in ("png", "pdf")
+)
 #: Key of ``run.json``: the file that holds the job table. It stands there where the event log was kept.
 JOB_TABLE = "job_table"
 #: Key of ``run.json``: seconds since 1970 at which the clock of the job table stands at 0, null if not known.
@@ -37,22 +51,38 @@ def read_run(directory: Path) -> dict[str, Any]:
     Raises
     ------
     InputError
-        If there is none, or it does not name input and mechanisms.
+        As :func:`open_run`.
     """
-    path = directory / "run.json"
-    if not path.is_file():
-        raise InputError(f"{directory}: no results of 'holdfast run' (there is no run.json)")
-    text = read_text(path)
+    return open_run(directory).told
+
+
+def holds_run(directory: Path) -> bool:
+    """Whether there is a result, good or not."""
+    return (directory / RUN).is_file() or arriving(directory, RUN).is_dir()
+
+
+def open_run(directory: Path) -> Sealed:
+    """The result of a replay, if all of it is as it was written.
+
+    Raises
+    ------
+    InputError
+        If there is none, a file of it was changed, or ``run.json`` does not name input and mechanisms.
+    """
+    path = directory / RUN
+    if not holds_run(directory):
+        raise InputError(f"{directory}: no results of 'holdfast run' (there is no {RUN})")
+    result = open_sealed(directory, RUN)
     try:
-        told = json.loads(text)
-        source, mechanisms = told["input"], told["mechanisms"]
+        source, mechanisms = result.told["input"], result.told["mechanisms"]
         usable = isinstance(source["path"], str) and isinstance(source["sha256"], str)
-        usable = usable and bool(mechanisms) and all(isinstance(name, str) for name in mechanisms)
-    except (ValueError, KeyError, TypeError):
+        usable = usable and isinstance(mechanisms, list) and bool(mechanisms)
+        usable = usable and all(isinstance(name, str) for name in mechanisms)
+    except (KeyError, TypeError):
         usable = False
     if not usable:
         raise TraceError(path, None, "is not what 'holdfast run' writes: it must name input and mechanisms")
-    return dict(told)
+    return result
 
 
 def chosen_mechanism(directory: Path, told: Mapping[str, Any], mechanism: str | None) -> str:
@@ -76,8 +106,15 @@ def chosen_mechanism(directory: Path, told: Mapping[str, Any], mechanism: str | 
     return mechanism
 
 
-def simulated_jobs(directory: Path, told: Mapping[str, Any]) -> Sequence[Job]:
+def simulated_jobs(result: Sealed, *, trust: bool = False) -> Sequence[Job]:
     """The job table that was simulated: beside the results, or made again from an input that is still the same.
+
+    Parameters
+    ----------
+    result
+        Of :func:`open_run`.
+    trust
+        Whether a reader that ``run.json`` names by its import path may be imported.
 
     Raises
     ------
@@ -86,24 +123,30 @@ def simulated_jobs(directory: Path, told: Mapping[str, Any]) -> Sequence[Job]:
     """
     from workloads.jobtable import read_job_table
 
+    told, directory = result.told, result.directory
     kept = told.get(JOB_TABLE)
     if kept is None and "format" in told["input"] and ("preparation" in told or "life" in told):
         kept = "jobs.csv"  # made from a trace
-    if kept is not None:
-        path = directory / Path(str(kept)).name
-        if not path.exists():
+    if kept is None and "format" in told["input"]:
+        return _jobs_of_trace(directory, told, trust)
+    if kept is None:
+        return read_job_table(_input_of(directory, told)).jobs
+    path = result.find(str(kept))
+    if path is None:
+        path = directory / str(kept)
+        # An input that lay there was left as it was.
+        if not is_plain_name(kept) or not is_plain_file(path):
             raise InputError(f"{directory}: has no {path.name}, the job table that was simulated: run it again")
-        return read_job_table(path).jobs
-    if "format" in told["input"]:
-        return _jobs_of_trace(directory, told)
-    return read_job_table(_input_of(directory, told)).jobs
+        if result.files is not None and sha256_of(path) != told["input"]["sha256"]:
+            raise TraceError(path, None, "was changed after it was simulated: run it again")
+    return read_job_table(path).jobs
 
 
 def nodes_of(directory: Path, told: Mapping[str, Any]) -> int:
     """Size of the machine."""
     nodes = told.get("nodes")
     if isinstance(nodes, bool) or not isinstance(nodes, int) or nodes < 1:
-        raise TraceError(directory / "run.json", None, "must name a positive number of nodes")
+        raise TraceError(directory / RUN, None, "must name a positive number of nodes")
     return nodes
 
 
@@ -112,31 +155,47 @@ def epoch_of(directory: Path, told: Mapping[str, Any]) -> float | None:
     epoch = told.get(EPOCH)
     if epoch is None:
         return None
-    if isinstance(epoch, bool) or not isinstance(epoch, int | float):
-        raise TraceError(directory / "run.json", None, f"{EPOCH} must be a number of seconds since 1970, or null")
+    if isinstance(epoch, bool) or not isinstance(epoch, int | float) or not math.isfinite(epoch):
+        raise TraceError(directory / RUN, None, f"{EPOCH} must be a number of seconds since 1970, or null")
     return float(epoch)
 
 
+def measurement_of(directory: Path, told: Mapping[str, Any]) -> Measurement:
+    """What was measured, and how; what is not told is at its default."""
+    try:
+        given = {name: float(value) for name, value in told.get("measurement", {}).items()}
+        measurement = Measurement(**given)
+        legal = all(math.isfinite(value) and value >= 0 for value in given.values())
+    except (AttributeError, TypeError, ValueError):
+        legal = False
+    if not legal:
+        raise TraceError(directory / RUN, None, "must name instant_tolerance, warmup and cooldown as seconds")
+    return measurement
+
+
 def options_of(directory: Path, told: Mapping[str, Any]) -> Options:
-    """How the machine was operated; what this version does not know is passed over."""
+    """How the machine was operated; what this version does not know is passed over.
+
+    Plug-ins are named as they were and not looked for: a file of results must not make code run.
+    """
     known = {field.name for field in fields(Options)}
     try:
-        return Options(**{name: value for name, value in told["options"].items() if name in known})
-    except (AttributeError, KeyError, TypeError) as error:
-        raise TraceError(directory / "run.json", None, f"must name the options of the simulation: {error}") from None
+        return Options.told(**{name: value for name, value in told["options"].items() if name in known})
+    except (AttributeError, InputError, KeyError, TypeError) as error:
+        raise TraceError(directory / RUN, None, f"must name the options of the simulation: {error}") from None
 
 
 def _input_of(directory: Path, told: Mapping[str, Any]) -> Path:
     """The file that was simulated, if it is still the same."""
     path = Path(told["input"]["path"])
-    if not path.exists():
+    if not path.is_file():
         raise InputError(f"{directory}: the jobs are in the input of the run, {path}, which is not there")
     if sha256_of(path) != told["input"]["sha256"]:
         raise InputError(f"{directory}: the input of the run, {path}, has changed since: run it again")
     return path
 
 
-def _jobs_of_trace(directory: Path, told: Mapping[str, Any]) -> list[Job]:
+def _jobs_of_trace(directory: Path, told: Mapping[str, Any], trust: bool) -> list[Job]:
     """A trace as the baseline alone replays it: without a job table."""
     from workloads.assignment import as_rigid
     from workloads.readers import read_trace
@@ -144,7 +203,8 @@ def _jobs_of_trace(directory: Path, told: Mapping[str, Any]) -> list[Job]:
     source, path = told["input"], _input_of(directory, told)
     try:
         how = {name: source.get(name) for name in ("format", "procs_per_node")}
-        trace = read_trace(path, lenient=bool(source.get("lenient")), **how)
+        with importing(trust):
+            trace = read_trace(path, lenient=bool(source.get("lenient")), **how)
         return as_rigid(trace.on_machine(int(told["nodes"])))
     except (KeyError, TypeError) as error:
-        raise TraceError(directory / "run.json", None, f"does not say how the trace was read: {error}") from None
+        raise TraceError(directory / RUN, None, f"does not say how the trace was read: {error}") from None

@@ -192,7 +192,9 @@ def loop_table(rows: Iterable[Mapping[str, Any]]) -> str:
     return render(rows, LOOP)
 
 
-def write_csv(path: str | Path, rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> None:
+def write_csv(
+    path: str | Path, rows: Iterable[Mapping[str, Any]], columns: Sequence[str], *, follow: bool = True
+) -> None:
     """Write rows as CSV: complete or not at all, and equal rows as equal bytes.
 
     Parameters
@@ -203,6 +205,8 @@ def write_csv(path: str | Path, rows: Iterable[Mapping[str, Any]], columns: Sequ
         Each has all of the columns; what else it has is not written.
     columns
         Head of the file.
+    follow
+        Whether a file that is a link stays one, as in :func:`workloads.files.atomic_open`.
 
     Raises
     ------
@@ -211,10 +215,11 @@ def write_csv(path: str | Path, rows: Iterable[Mapping[str, Any]], columns: Sequ
 
     Notes
     -----
-    A number is written with the fewest digits that give it back, None and NaN as nothing. A summary holds measured
-    times, which differ from run to run.
+    A number is written with the fewest digits that give it back, None and NaN as nothing, and a text as it is, also one
+    that begins with ``=``: a table must give back what was written. Where it comes from somebody else, let a
+    spreadsheet take its cells as text. A summary holds measured times, which differ from run to run.
     """
-    with atomic_open(path) as file:
+    with atomic_open(path, follow=follow) as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(columns)
         writer.writerows([_field(row[column]) for column in columns] for row in rows)

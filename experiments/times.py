@@ -24,6 +24,6 @@ def read_times(directory: Path) -> dict[str, float]:
 
 def write_times(directory: Path, times: Mapping[str, float]) -> None:
     """Write them, ordered by name."""
-    with atomic_open(directory / _NAME) as file:
+    with atomic_open(directory / _NAME, follow=False) as file:
         json.dump({name: round(times[name], 3) for name in sorted(times)}, file, indent=2)
         file.write("\n")

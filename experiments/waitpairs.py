@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from experiments.archive import chosen_mechanism, read_run, simulated_jobs, table_rows
-from experiments.filenames import table_path
+from experiments.archive import table_rows
+from experiments.filenames import table_name
+from experiments.runfile import chosen_mechanism, measurement_of, open_run, simulated_jobs
 from experiments.traces import left_out
 from policies.mechanism import BASELINE
-from simulator.metrics import Window
 from simulator.truth import PREEMPTED
 from workloads.errors import InputError, TraceError
 from workloads.fields import number, shown, whole
@@ -110,7 +110,7 @@ def pairs_of_trace(trace: Trace) -> WaitPairs:
     )
 
 
-def pairs_of_results(directory: str | Path, mechanism: str | None = None) -> WaitPairs:
+def pairs_of_results(directory: str | Path, mechanism: str | None = None, *, trust: bool = False) -> WaitPairs:
     """The pairs of one mechanism from a directory that ``holdfast run`` has written.
 
     Parameters
@@ -119,6 +119,8 @@ def pairs_of_results(directory: str | Path, mechanism: str | None = None) -> Wai
         With ``run.json`` and ``jobs-<mechanism>.csv``.
     mechanism
         Which one, where there are several.
+    trust
+        As in :func:`experiments.archive.read_recording`.
 
     Returns
     -------
@@ -134,11 +136,12 @@ def pairs_of_results(directory: str | Path, mechanism: str | None = None) -> Wai
         If the directory is no such, or its files do not belong together.
     """
     place = Path(directory)
-    told = read_run(place)
+    result = open_run(place)
+    told = result.told
     name = chosen_mechanism(place, told, mechanism)
-    table = table_path(place, "jobs", name)
+    table = result.need(table_name("jobs", name), "the jobs of that mechanism: run it again")
     jobs = list(table_rows(table, _JOB, "type"))
-    simulated = simulated_jobs(place, told)
+    simulated = simulated_jobs(result, trust=trust)
     measured = _window(place, told, jobs, beginning_of(simulated))
     walltimes = _walltimes(simulated, name == BASELINE)
     without: Counter[str] = Counter()
@@ -158,13 +161,14 @@ def pairs_of_results(directory: str | Path, mechanism: str | None = None) -> Wai
             raise TraceError(table, line, f"job {row['job_id']} is not among the jobs that were simulated")
         else:
             pairs.append((walltimes[row["job_id"]], row["wait"], row["nodes"]))
-    reservations = table_path(place, "reservations", name)
+    reservations = result.find(table_name("reservations", name))
     before: tuple[Any, Any] = (None, None)
-    for line, row in table_rows(reservations, _RESERVATION, "ending") if reservations.exists() else ():
+    asked = () if reservations is None else table_rows(reservations, _RESERVATION, "ending")
+    for line, row in asked:
         again = before == (row["job_id"], PREEMPTED)
         before = (row["job_id"], row["ending"])
         if row["job_id"] not in submits:
-            raise TraceError(reservations, line, f"job {row['job_id']} is no stochastic job of {table.name}")
+            raise TraceError(str(reservations), line, f"job {row['job_id']} is no stochastic job of {table.name}")
         if row["start"] is None or row["submit"] is None or row["length"] is None:
             without["reservation that never started"] += 1
         elif again:  # it stands where it stood before it was preempted, and its time in the queue is no longer a wait
@@ -174,7 +178,8 @@ def pairs_of_results(directory: str | Path, mechanism: str | None = None) -> Wai
         else:
             wait = row["start"] - row["submit"]
             if wait < 0 or row["length"] == 0:
-                raise TraceError(reservations, line, "a reservation has a length, and does not start before its submit")
+                message = "a reservation has a length, and does not start before its submit"
+                raise TraceError(str(reservations), line, message)
             pairs.append((row["length"], wait, row["nodes"]))
     source = {
         "path": str(directory),
@@ -189,12 +194,9 @@ def _window(
     directory: Path, told: Mapping[str, Any], jobs: Sequence[tuple[int, dict[str, Any]]], begin: float | None
 ) -> Callable[[float], bool]:
     """Whether a submit [s] is in the window that the run has measured, which begins after a starting state."""
-    measurement = told.get("measurement", {})
+    measurement = measurement_of(directory, told)
     submits = [to_ticks(row["submit"]) for _, row in jobs if row["submit"] is not None]
-    try:
-        window = Window(float(measurement.get("warmup", 0.0)), float(measurement.get("cooldown", 0.0)))
-    except (AttributeError, TypeError, ValueError):
-        raise TraceError(directory / "run.json", None, "must name warmup and cooldown as numbers") from None
+    window = measurement.window
     opened = None if begin is None else to_ticks(begin)
     if not submits or (opened is not None and max(submits) < opened):
         return lambda submit: False

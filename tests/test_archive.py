@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from dataclasses import asdict
 from pathlib import Path
@@ -14,7 +13,7 @@ from experiments.cli import main
 from experiments.recording import Recording
 from policies.planning.planbook import Planner
 from simulator import simulate
-from tests.support import malleable, on_demand, rigid, stochastic
+from tests.support import malleable, on_demand, resealed, rigid, stochastic
 from workloads.errors import InputError
 from workloads.job import Job
 from workloads.jobtable import read_job_table, write_job_table
@@ -99,28 +98,38 @@ def test_what_does_not_belong_together_is_refused(tmp_path: Path) -> None:
     assert "choose one with --mechanism" in refused(mechanism=None)
     assert "not of CUP-PAA" in refused(mechanism="CUP&PAA")
     (place / "events-N-PAA.csv").unlink()
-    assert "has no events-N-PAA.csv, which 'holdfast run --events' writes" in refused()
-    (place / "timeline-N-PAA.csv").unlink()
-    assert "has no timeline-N-PAA.csv, which 'holdfast run --events' writes" in refused()
+    assert "events-N-PAA.csv: is missing (run.json names its SHA-256)" in refused()
+    for name, sentence in (
+        ("events-N-PAA.csv", "has no events-N-PAA.csv, which 'holdfast run --events' writes"),
+        ("timeline-N-PAA.csv", "has no timeline-N-PAA.csv, which 'holdfast run --events' writes"),
+        ("jobs.csv", "has no jobs.csv, the job table that was simulated"),
+    ):
+        (place / name).unlink()
+        resealed(place)
+        assert sentence in refused()
     shutil.copy(place / "events-baseline.csv", place / "events-N-PAA.csv")
+    resealed(place)
     assert "is not the event log of jobs-N-PAA.csv" in refused()
-    (place / "jobs.csv").unlink()
-    assert "has no jobs.csv, the job table that was simulated" in refused()
     write_job_table(JOBS[1:], place / "jobs.csv")
+    resealed(place)
     assert "jobs-N-PAA.csv:2: job 1 is not among the jobs" in refused()
     write_job_table(JOBS[::-1], place / "jobs.csv")
+    resealed(place)
     assert "in the same order" in refused()
-    told = json.loads((place / "run.json").read_text())
     for key, value, sentence in (
         ("nodes", None, "positive number of nodes"),
         ("options", 3, "must name the options"),
+        ("options", {"order": 3}, "order must be a name"),
         ("epoch", "monday", "epoch must be a number of seconds since 1970, or null"),
         ("mechanisms", [], "must name input and mechanisms"),
     ):
-        (place / "run.json").write_text(json.dumps({**told, key: value}))
-        assert sentence in refused()
+        resealed(place, **{key: value})
+        found = refused()
+        assert sentence in found
+        assert "run.json" in found
     lines = (place / "events-N-PAA.csv").read_text().splitlines(keepends=True)
     (place / "events-N-PAA.csv").write_text("".join([*lines[:3], "soon,start,1,0,6,\n", *lines[4:]]))
+    resealed(place)
     assert "events-N-PAA.csv:4: time must be a finite number, not 'soon'" in refused()
     (place / "run.json").unlink()
     assert "there is no run.json" in refused()

@@ -11,6 +11,7 @@ from experiments.archive import read_decisions, read_recording
 from experiments.cli import main
 from experiments.stories.story import Stories
 from simulator import simulate
+from tests.support import resealed
 from workloads.jobtable import read_job_table
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -106,6 +107,7 @@ def test_a_directory_from_before_decisions_says_so(
     for path in results.iterdir():
         if path.is_file() and not path.name.startswith("decisions-"):
             (tmp_path / path.name).write_bytes(path.read_bytes())
+    resealed(tmp_path)
     text = told(capsys, tmp_path, 2, "--mechanism", "CUP-SPAA")
     assert "What was promised, lent and weighed was not recorded" in text
     assert "The plan takes" not in text

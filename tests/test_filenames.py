@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.filenames import check_distinct, file_part, table_path
+from experiments.filenames import check_distinct, file_part, table_name
 from experiments.replay import parse_mechanisms
 from policies.mechanism import MECHANISMS
 from workloads.errors import InputError
@@ -14,7 +14,7 @@ from workloads.errors import InputError
 
 def test_built_in_names_stay_as_they_are() -> None:
     assert [file_part(item.slug) for item in MECHANISMS] == [item.slug for item in MECHANISMS]
-    assert table_path(Path("out"), "jobs", "baseline") == Path("out/jobs-baseline.csv")
+    assert table_name("jobs", "baseline") == "jobs-baseline.csv"
 
 
 def test_colons_blanks_and_slashes_are_underscores() -> None:

@@ -17,6 +17,7 @@ from experiments.costfile import read_costs
 from experiments.figures.costs import plot_costs
 from experiments.waitpairs import pairs_of_results
 from policies.planning.waits.fitting import fit_waits
+from tests.support import resealed
 from workloads.errors import InputError
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -166,6 +167,7 @@ def test_a_trace_under_the_baseline_alone_has_its_walltimes_in_the_trace(
     assert cli.main(words) == 0
     assert sorted(pairs_of_results(tmp_path / "out", "baseline").walltimes) == [3600.0 * row for row in range(1, 13)]
     (tmp_path / "out" / "jobs.csv").unlink()
+    resealed(tmp_path / "out")
     assert "has no jobs.csv" in refused(capsys, "fit-costs", str(tmp_path / "out"), "--mechanism", "N-PAA")
 
 
@@ -184,6 +186,7 @@ def stochastic(results: Path, reservations: str) -> None:
     path = results / "jobs-baseline.csv"
     path.write_text(path.read_text().replace("\n7,rigid,", "\n7,stochastic,"))
     (results / "reservations-baseline.csv").write_text(reservations)
+    resealed(results, add=["reservations-baseline.csv"])
 
 
 def test_reservations_count_and_their_jobs_do_not(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -210,6 +213,7 @@ def test_reservations_count_and_their_jobs_do_not(results: Path, capsys: pytest.
         ("job_id,submit,start,end,nodes\n", "baseline.csv:1: the header row must have a column length"),
     ]:
         (results / "reservations-baseline.csv").write_text(text)
+        resealed(results)
         assert told in refused(capsys, "fit-costs", "results", "--mechanism", "baseline")
 
 
@@ -226,16 +230,24 @@ def test_files_that_do_not_belong_together(results: Path, capsys: pytest.Capture
         (jobs, whole[jobs].replace(",7140.0,", ",-7140.0,"), "jobs-baseline.csv:3: wait must be at least 0"),
         (jobs, whole[jobs].replace("wait", "delay"), "must have a column wait"),
         (jobs, "", "is empty"),
-        (told, "{", "run.json: is not what 'holdfast run' writes"),
-        (told, "[]", "run.json: is not what 'holdfast run' writes"),
-        (told, whole[told].replace('"warmup": 0.0', '"warmup": "long"'), "warmup"),
+        (told, "{", "run.json: is not JSON"),
+        (told, "[]", "run.json: is not JSON"),
+        (told, "{}", "run.json: is not what 'holdfast run' writes"),
+        (told, whole[told].replace('"warmup": 0.0', '"warmup": 1.0'), "run.json: was changed after it was written"),
     ]:
         path.write_text(text)
+        if path == jobs:
+            resealed(results)
         assert sentence in refused(capsys, *words), sentence
         path.write_text(whole[path])
+        told.write_text(whole[told])
+    resealed(results, measurement={"warmup": "long"})
+    assert "run.json: must name instant_tolerance, warmup" in refused(capsys, *words)
     jobs.unlink()
-    assert "jobs-baseline.csv: no such file" in refused(capsys, *words)
+    resealed(results)
+    assert "has no jobs-baseline.csv" in refused(capsys, *words)
     jobs.write_text(whole[jobs])
+    told.write_text(whole[told])
     table.unlink()
     assert "small.csv, which is not there" in refused(capsys, *words)
 

@@ -176,7 +176,11 @@ def test_the_command_line_takes_them_wherever_a_name_is_taken(
     assert [row["mechanism"] for row in summary] == ["baseline", "CUA-holdfast_example:YoungestFirst"]
     holdfast("plot b")
     submitted = read_csv(tmp_path / "b" / "jobs-CUA-holdfast_example_YoungestFirst.csv")[0]
-    story = holdfast(f"explain b {submitted['job_id']} --mechanism CUA-holdfast_example:YoungestFirst")
+    # Their code is not run because a file of results names it.
+    telling = f"explain b {submitted['job_id']} --mechanism CUA-holdfast_example:YoungestFirst"
+    holdfast(telling, 2)
+    holdfast("export b --mechanism CUA-holdfast_example:YoungestFirst -o out.swf")
+    story = holdfast(f"{telling} --trust")
     assert "was not recorded" not in story
     assert "It was submitted" in story
     holdfast("picture queue b --mechanism CUA-holdfast_example:YoungestFirst")

@@ -68,10 +68,13 @@ def test_the_machine_is_a_table_of_what_was_simulated(replay: Path) -> None:
 
 
 def test_a_run_without_pictures_leaves_no_machine_of_an_earlier_one(replay: Path, tmp_path: Path) -> None:
-    for path in (*replay.glob("*.csv"), replay / "year.swf.gz"):
-        shutil.copy(path, tmp_path)
+    shutil.copytree(replay, tmp_path, dirs_exist_ok=True)
+    (tmp_path / "notes.csv").write_text("mine")
+    (tmp_path / "types.csv").unlink()
     assert cli.main(["run", str(tmp_path / "year.swf.gz"), "-o", str(tmp_path), "--mechanism", "baseline"]) == 0
-    assert not (tmp_path / "machine.csv").exists()
+    names = {path.name for path in tmp_path.iterdir()}
+    tables = {"jobs-baseline.csv", "summary.csv", "types.csv", "accounting.csv", "run.json"}
+    assert names == {*tables, "notes.csv", "year.swf.gz"}
 
 
 def refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
@@ -90,6 +93,30 @@ def test_refusals_are_one_sentence(experiment: Path, tmp_path: Path, capsys: pyt
     file = tmp_path / "file"
     file.touch()
     assert "is not a directory" in refused([str(file)], capsys)
+
+
+@pytest.mark.parametrize("kind", ["experiment", "replay"])
+def test_a_changed_table_is_named(
+    kind: str, request: pytest.FixtureRequest, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(request.getfixturevalue(kind), tmp_path, dirs_exist_ok=True)
+    path = tmp_path / ("profiles-fig7.csv" if kind == "experiment" else "types.csv")
+    path.write_bytes(path.read_bytes().rpartition(b"\n")[0].rpartition(b"\n")[0] + b"\n")  # a line less
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    assert f"{path}: was changed after it was written" in refused([str(tmp_path)], capsys)
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
+
+
+def test_changed_verdicts_are_written_again(
+    experiment: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(experiment, tmp_path, dirs_exist_ok=True)
+    path = tmp_path / "checkpoint-fig3-verdicts.csv"
+    before = path.read_bytes()
+    path.write_bytes(before.replace(b"holds", b"does not hold"))
+    assert cli.main(["plot", str(tmp_path), "checkpoint-fig3"]) == 0
+    assert capsys.readouterr().err == f"{path.name} was not what the tables say: it is written again\n"
+    assert path.read_bytes() == before
 
 
 @pytest.mark.parametrize("damage", ["head", "cells", "empty", "binary", "numbers", "rows"])

@@ -264,16 +264,21 @@ def test_same_bytes_for_any_number_of_workers_and_nothing_is_measured_twice(tmp_
     assert (one / "beyond-cloud.png").read_bytes() == written["beyond-cloud.png"]
 
 
-@pytest.mark.parametrize("change", ["seed", "sizes", "fresh", "table", "record"])
+@pytest.mark.parametrize("change", ["seed", "sizes", "fresh", "table", "record", "number", "verdicts"])
 def test_what_differs_is_measured_again(tmp_path: Path, change: str) -> None:
     carry_out(tmp_path, ("hybrid-table1",), quick=True)
     if change == "table":
         (tmp_path / "hybrid-table1.csv").unlink()
     if change == "record":
         (tmp_path / "hybrid-table1.json").write_text("{")
+    path = tmp_path / ("hybrid-table1-verdicts.csv" if change == "verdicts" else "hybrid-table1.csv")
+    if change in ("number", "verdicts"):
+        path.write_text(path.read_text().replace("3", "4").replace("2", "7"))
     how: dict[str, Any] = {"seed": {"quick": True, "seed": 1}, "sizes": {}, "fresh": {"quick": True, "fresh": True}}
     done, _ = carry_out(tmp_path, ("hybrid-table1",), **how.get(change, {"quick": True}))
-    assert done["hybrid-table1"].seconds is not None
+    # Verdicts follow from the tables, and need no measurement.
+    assert (done["hybrid-table1"].seconds is None) == (change == "verdicts")
+    assert (path.name in done["hybrid-table1"].note) == (change in ("table", "number", "verdicts"))
 
 
 def test_data_take_the_place_of_what_stands_in(tmp_path: Path) -> None:

@@ -7,7 +7,10 @@ import gzip
 import hashlib
 import io
 import os
+import re
 import secrets
+import shutil
+import stat
 import zlib
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
@@ -16,11 +19,23 @@ from typing import IO, Any, Literal, overload
 
 from workloads.errors import OutputError, TraceError
 
-__all__ = ["atomic_open", "csv_rows", "decode_text", "read_bytes", "read_text", "remove_partials", "sha256_of"]
+__all__ = [
+    "atomic_open",
+    "csv_rows",
+    "decode_text",
+    "is_plain_file",
+    "is_plain_name",
+    "partial_name",
+    "read_bytes",
+    "read_text",
+    "remove_partials",
+    "sha256_of",
+    "sync",
+]
 
 _GZIP = b"\x1f\x8b"
-#: Ends the name of a file that is being written.
-_PART = ".part"
+#: Names of files and directories that are being written, as :func:`partial_name` makes them.
+_PARTIAL = re.compile(r"\..+\.[0-9a-f]{8}\.part")
 #: First bytes of what people hand over instead of a text, and what it is.
 _FOREIGN = {
     b"PK\x03\x04": "a zip archive; unpack it first",
@@ -108,15 +123,20 @@ def sha256_of(path: str | Path) -> str:
 
 
 @overload
-def atomic_open(path: str | Path, mode: Literal["w"] = "w") -> AbstractContextManager[IO[str]]: ...
+def atomic_open(
+    path: str | Path, mode: Literal["w"] = "w", *, follow: bool = True
+) -> AbstractContextManager[IO[str]]: ...
 @overload
-def atomic_open(path: str | Path, mode: Literal["wb"]) -> AbstractContextManager[IO[bytes]]: ...
-def atomic_open(path: str | Path, mode: Literal["w", "wb"] = "w") -> AbstractContextManager[IO[Any]]:
+def atomic_open(path: str | Path, mode: Literal["wb"], *, follow: bool = True) -> AbstractContextManager[IO[bytes]]: ...
+def atomic_open(
+    path: str | Path, mode: Literal["w", "wb"] = "w", *, follow: bool = True
+) -> AbstractContextManager[IO[Any]]:
     """Open a file for writing that appears under its name only when it is complete.
 
-    It is written under a temporary name in the same directory and renamed at the end; after an error there is no
-    trace of it, and what stood there before stands unchanged. A name that ends in ``.gz`` is compressed, with no
-    time and no name inside, so that equal content makes equal bytes. Text is UTF-8 with ``\\n`` line ends.
+    It is written under a temporary name in the same directory and renamed at the end, when it has reached the disk;
+    after an error there is no trace of it, and what stood there before stands unchanged. A name that ends in ``.gz`` is
+    compressed, with no time and no name inside, so that equal content makes equal bytes. Text is UTF-8 with ``\\n``
+    line ends.
 
     Parameters
     ----------
@@ -124,6 +144,9 @@ def atomic_open(path: str | Path, mode: Literal["w", "wb"] = "w") -> AbstractCon
         Where to. A device or a pipe (``/dev/stdout``) is written directly.
     mode
         ``"w"`` for text, ``"wb"`` for bytes.
+    follow
+        Whether a link stays a link and its target is written. Without it, the file takes the place of the link: for
+        directories that somebody else may have filled.
 
     Returns
     -------
@@ -135,13 +158,13 @@ def atomic_open(path: str | Path, mode: Literal["w", "wb"] = "w") -> AbstractCon
     OutputError
         If it cannot be written.
     """
-    return _atomic_open(path, mode)
+    return _atomic_open(path, mode, follow)
 
 
 @contextmanager
-def _atomic_open(path: str | Path, mode: str) -> Iterator[IO[Any]]:
-    target, direct = _target(path)
-    partial = target if direct else target.with_name(f".{target.name}.{secrets.token_hex(4)}{_PART}")
+def _atomic_open(path: str | Path, mode: str, follow: bool) -> Iterator[IO[Any]]:
+    target, direct = _target(path) if follow else (Path(path), False)
+    partial = target if direct else target.with_name(partial_name(target.name))
     try:
         with ExitStack() as stack:
             # "x", not a module for temporary files: those make files that only their owner may read.
@@ -152,6 +175,7 @@ def _atomic_open(path: str | Path, mode: str) -> Iterator[IO[Any]]:
                 file = stack.enter_context(io.TextIOWrapper(file, encoding="utf-8", newline="\n"))
             yield file
         if not direct:
+            sync(partial)  # a rename must not reach the disk before the content
             partial.replace(target)
     except OSError as error:
         # An error that names another file is not about this one: the caller read something meanwhile.
@@ -172,9 +196,40 @@ def remove_partials(directory: str | Path) -> None:
     directory
         One that nobody else writes to now: what is being written looks the same.
     """
-    for partial in Path(directory).glob(f".*{_PART}"):
-        with suppress(OSError):
-            partial.unlink()
+    for partial in Path(directory).iterdir():
+        if _PARTIAL.fullmatch(partial.name):
+            if partial.is_dir() and not partial.is_symlink():
+                shutil.rmtree(partial, ignore_errors=True)  # which follows no links
+            with suppress(OSError):
+                partial.unlink(missing_ok=True)
+
+
+def partial_name(name: str) -> str:
+    """A hidden name for what is being written and will have that name."""
+    return f".{name}.{secrets.token_hex(4)}.part"
+
+
+def is_plain_name(name: object) -> bool:
+    """Whether it is the name of a file in the same directory: no path, nothing that leads elsewhere."""
+    return isinstance(name, str) and name not in ("", ".", "..") and not re.search(r"[/\\\0:]", name)
+
+
+def is_plain_file(path: Path) -> bool:
+    """Whether a regular file stands there: no link, no pipe, no directory."""
+    try:
+        return stat.S_ISREG(path.lstat().st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def sync(path: Path) -> None:
+    """Wait until a file, or the names in a directory, have reached the disk, where the file system can tell."""
+    with suppress(OSError):
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def _target(path: str | Path) -> tuple[Path, bool]:

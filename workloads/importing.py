@@ -3,12 +3,34 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from importlib import import_module
 from typing import Any
 
 from workloads.errors import InputError, UnknownNameError, shown
 
-__all__ = ["imported"]
+__all__ = ["imported", "importing"]
+
+#: Whether import paths are followed; those of entry points always are, since somebody has installed them.
+_ALLOWED: ContextVar[bool] = ContextVar("allowed", default=True)
+
+
+@contextmanager
+def importing(allowed: bool) -> Iterator[None]:
+    """Follow import paths or refuse them, e.g. while a file of somebody else is read that may name any.
+
+    Parameters
+    ----------
+    allowed
+        Whether to follow them; it never allows what is refused already.
+    """
+    before = _ALLOWED.set(allowed and _ALLOWED.get())
+    try:
+        yield
+    finally:
+        _ALLOWED.reset(before)
 
 
 def imported(kind: str, path: str, name: str | None = None) -> Any:
@@ -26,11 +48,16 @@ def imported(kind: str, path: str, name: str | None = None) -> Any:
     Raises
     ------
     InputError
-        If it cannot be imported, in one sentence.
+        If it cannot be imported, in one sentence, or import paths are refused now (:func:`importing`).
     """
     module_name, _, attribute = path.partition(":")
     if not module_name or not attribute:
         raise InputError(f"{kind} {shown(name or path)} must be given as module:name")
+    if name is None and not _ALLOWED.get():
+        raise InputError(
+            f"the {kind} {shown(path)} is somebody's code, which this needs and which is not run because a file names "
+            "it: look at it, then add --trust"
+        )
     try:
         found: Any = _module(module_name)
     except Exception as error:  # whatever somebody else's module raises while it is imported

@@ -7,7 +7,10 @@ from importlib.metadata import version
 
 from experiments.arguments import whole
 
-__all__ = ["add_arguments", "main"]
+__all__ = ["KEPT", "add_arguments", "main"]
+
+#: What is kept when a signal ends the command.
+KEPT = "the experiments that are done, and all simulations, are in {output}; name the others to go on"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from experiments.experiment import all_experiments, find_experiment, run_experiment
+    from experiments.locks import writing
     from experiments.parameters import with_settings
     from experiments.replay import make_directory
     from experiments.verdicts import shown_p
@@ -41,15 +45,16 @@ def main(arguments: argparse.Namespace) -> None:
         raise InputError("give a directory for the tables and figures with -o")
     workers = None if arguments.workers is None else whole(arguments.workers, "--workers", 1)
     directory = make_directory(arguments.output)
-    for item, parameters in zip(chosen, settings, strict=True):
-        print(f"{item.id}: {item.title}", flush=True)
-        for verdict in run_experiment(
-            item, parameters, seed, directory, version("holdfast"), workers=workers, progress=True
-        ):
-            print(f"  {verdict.outcome}: {verdict.claim}")
-            printed = f"printed {verdict.printed} ({verdict.source}); " if verdict.printed else ""
-            print(f"    {printed}measured {verdict.measured}")
-            for line in (verdict.rule, shown_p(verdict), verdict.remark):
-                if line:
-                    print(f"    {line}")
+    with writing(directory):
+        for item, parameters in zip(chosen, settings, strict=True):
+            print(f"{item.id}: {item.title}", flush=True)
+            for verdict in run_experiment(
+                item, parameters, seed, directory, version("holdfast"), workers=workers, progress=True
+            ):
+                print(f"  {verdict.outcome}: {verdict.claim}")
+                printed = f"printed {verdict.printed} ({verdict.source}); " if verdict.printed else ""
+                print(f"    {printed}measured {verdict.measured}")
+                for line in (verdict.rule, shown_p(verdict), verdict.remark):
+                    if line:
+                        print(f"    {line}")
     print(f"tables, figures and verdicts are in {directory}")

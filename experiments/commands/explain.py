@@ -7,6 +7,8 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
+from experiments.arguments import add_trust
+
 if TYPE_CHECKING:
     from experiments.stories.story import Stories
 
@@ -21,6 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help="tell long lists to their end")
     parser.add_argument("--worst", metavar="N", help="the N jobs that waited longest, were slowed down or lost most")
     parser.add_argument("--json", metavar="FILE", help="write the facts as JSON ('-': to standard output)")
+    add_trust(parser)
 
 
 def main(arguments: argparse.Namespace) -> None:
@@ -38,7 +41,7 @@ def main(arguments: argparse.Namespace) -> None:
     told: list[dict[str, object]] = []
     blocks: list[str] = []
     if most is not None:
-        recording = read_recording(arguments.directory, arguments.mechanism, events=False)
+        recording = read_recording(arguments.directory, arguments.mechanism, events=False, trust=arguments.trust)
         told += worst(recording, most)
         blocks.append(worst_table(recording, most) or "No job waited, was slowed down or lost anything.")
     if ids:
@@ -56,18 +59,20 @@ def main(arguments: argparse.Namespace) -> None:
 def _stories(arguments: argparse.Namespace) -> Stories:
     from pathlib import Path
 
-    from experiments.archive import EPOCH, read_decisions, read_recording, read_run
+    from experiments.archive import read_decisions, read_recording
+    from experiments.runfile import RUN, measurement_of
+    from experiments.seals import open_sealed
     from experiments.stories.story import Stories
 
-    recording = read_recording(arguments.directory, arguments.mechanism)
-    run = read_run(Path(arguments.directory))
-    tolerance = run.get("measurement", {}).get("instant_tolerance")
-    epoch = run.get(EPOCH)
+    recording = read_recording(arguments.directory, arguments.mechanism, trust=arguments.trust)
+    place = Path(arguments.directory)
+    told = open_sealed(place, RUN, check=False).told
+    measurement = measurement_of(place, told)
     return Stories(
         recording,
         read_decisions(arguments.directory, recording),
-        epoch=None if epoch is None else float(epoch),
-        instant_tolerance=None if tolerance is None else float(tolerance),
+        epoch=recording.epoch,
+        instant_tolerance=measurement.instant_tolerance if "measurement" in told else None,
     )
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from experiments.arguments import add_trust
+
 __all__ = ["add_arguments", "main"]
 
 
@@ -17,6 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="swf, batsim (jobs.csv, for evalys), perfetto (trace JSON) or parquet; default: by the name of the file",
     )
     parser.add_argument("--mechanism", metavar="M", help="which one, where DIR holds several")
+    add_trust(parser)
 
 
 def main(arguments: argparse.Namespace) -> None:
@@ -26,6 +29,6 @@ def main(arguments: argparse.Namespace) -> None:
 
     name = arguments.format or format_of(arguments.output)
     EXPORTS[name]  # a wrong one is told before a year is read
-    recording = read_recording(arguments.directory, arguments.mechanism)
+    recording = read_recording(arguments.directory, arguments.mechanism, trust=arguments.trust)
     told = export_recording(recording, arguments.output, name)
     print(f"{told} of {recording.mechanism} written to {arguments.output}")

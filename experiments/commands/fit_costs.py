@@ -8,7 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from experiments.arguments import add_reading, check_outputs, classes_of, read_options, whole
+from experiments.arguments import add_reading, add_trust, check_outputs, classes_of, read_options, whole
 
 if TYPE_CHECKING:
     from experiments.waitpairs import WaitPairs
@@ -28,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--plot", metavar="FILE", help="draw the fits: FILE.png and FILE.pdf")
     add_reading(parser)
+    add_trust(parser)
 
 
 def main(arguments: argparse.Namespace) -> None:
@@ -71,7 +72,7 @@ def _pairs_of(arguments: argparse.Namespace) -> WaitPairs:
         for name in ("nodes", "format", "procs_per_node", "lenient"):
             if getattr(arguments, name):
                 raise InputError(f"--{name.replace('_', '-')} is about reading a trace, and INPUT is a directory")
-        return pairs_of_results(arguments.input, arguments.mechanism)
+        return pairs_of_results(arguments.input, arguments.mechanism, trust=arguments.trust)
     if arguments.mechanism is not None:
         raise InputError("--mechanism chooses among the results of a directory, and INPUT is a file")
     workload = read_workload(arguments.input, **read_options(arguments))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 
-from experiments.arguments import check_outputs
+from experiments.arguments import add_trust, check_outputs
 
 __all__ = ["add_arguments", "main"]
 
@@ -18,6 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="FILE.html", required=True, help="page to write")
     parser.add_argument("--mechanism", metavar="M", help="which one, where DIR holds several")
     add_window(parser)
+    add_trust(parser)
 
 
 def main(arguments: argparse.Namespace) -> None:
@@ -29,7 +30,7 @@ def main(arguments: argparse.Namespace) -> None:
     from experiments.windows import window_of
 
     check_outputs(arguments.output, None)
-    recording = read_recording(arguments.directory, arguments.mechanism)
+    recording = read_recording(arguments.directory, arguments.mechanism, trust=arguments.trust)
     window = window_of(arguments)
     words = ["holdfast", "gantt", Path(arguments.directory).name or arguments.directory]
     words += ["--mechanism", recording.mechanism]

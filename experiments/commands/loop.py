@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 from importlib.metadata import version
 
 from experiments.arguments import classes_of, share, whole
+from experiments.signals import Interrupted
 from experiments.simulation import add_simulation, simulation_of
 
 __all__ = ["add_arguments", "main"]
@@ -27,15 +27,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(arguments: argparse.Namespace) -> None:
     """Run the command."""
-    from experiments.closedloop import COLUMNS, Round, check_planned, close_loop
+    from experiments.closedloop import COLUMNS, Loop, Round, check_planned, close_loop
     from experiments.figures.loop import plot_loop
     from experiments.figures.style import save
+    from experiments.handover import handover
+    from experiments.locks import writing
     from experiments.planreport import write_json
     from experiments.replay import make_directory, parse_mechanisms
+    from experiments.runfile import PICTURE_FILES, RUN, holds_run
+    from experiments.seals import seal
     from experiments.tables import loop_table, write_csv
     from policies.planning.waits.document import to_document
     from workloads.errors import InputError, ParameterError
-    from workloads.files import atomic_open
     from workloads.jobtable import write_job_table
 
     mechanisms = parse_mechanisms(arguments.mechanism)
@@ -50,8 +53,10 @@ def main(arguments: argparse.Namespace) -> None:
     directory = make_directory(arguments.output)
     if simulation.about:
         print(simulation.about)
+    found: list[Round] = []
 
     def tell(latest: Round) -> None:
+        found.append(latest)
         row = latest.row()
         print(
             f"round {latest.number}: planned for alpha {row['alpha']:.3f}, gamma {row['gamma_h']:.2f} h; response of "
@@ -60,32 +65,40 @@ def main(arguments: argparse.Namespace) -> None:
             flush=True,
         )
 
-    loop = close_loop(
-        simulation.jobs,
-        simulation.nodes,
-        mechanisms[0],
-        planner=simulation.planner,
-        options=simulation.options,
-        rounds=rounds,
-        tolerance=tolerance,
-        classes=classes,
-        plans=simulation.plans,
-        progress=tell,
-    )
-    rows = [item.row() for item in loop.rounds]
-    if simulation.prepared:
-        write_job_table(simulation.jobs, directory / "jobs.csv")
-    write_csv(directory / "rounds.csv", rows, COLUMNS)
-    told = to_document(
-        loop.rounds[-1].prices or loop.rounds[-1].fitted,
-        holdfast=version("holdfast"),
-        source={"loop": str(directory), "mechanism": mechanisms[0], "rounds": len(rows), "stable": loop.stable},
-    )
-    write_json(str(directory / "costs.json"), told)
-    with atomic_open(directory / "run.json") as file:
-        json.dump({**simulation.configuration, "rounds": rounds, "tolerance": tolerance}, file, indent=2)
-        file.write("\n")
-    save(plot_loop(rows), directory / "loop")
+    stop: KeyboardInterrupt | None = None
+    with writing(directory):
+        try:
+            loop = close_loop(
+                simulation.jobs,
+                simulation.nodes,
+                mechanisms[0],
+                planner=simulation.planner,
+                options=simulation.options,
+                rounds=rounds,
+                tolerance=tolerance,
+                classes=classes,
+                plans=simulation.plans,
+                progress=tell,
+            )
+        except KeyboardInterrupt as stopped:
+            if not found or holds_run(directory):
+                raise Interrupted.of(stopped, f"{directory} holds what it held before; start it again") from None
+            loop, stop = Loop(tuple(found)), stopped
+        rows = [item.row() for item in loop.rounds]
+        told = to_document(
+            loop.rounds[-1].prices or loop.rounds[-1].fitted,
+            holdfast=version("holdfast"),
+            source={"loop": str(directory), "mechanism": mechanisms[0], "rounds": len(rows), "stable": loop.stable},
+        )
+        with handover(directory, RUN) as new:
+            if simulation.prepared:
+                write_job_table(simulation.jobs, new / "jobs.csv")
+            write_csv(new / "rounds.csv", rows, COLUMNS)
+            write_json(str(new / "costs.json"), told)
+            save(plot_loop(rows), new / "loop")
+            seal(new, RUN, {**simulation.configuration, "rounds": rounds, "tolerance": tolerance}, PICTURE_FILES)
+    if stop is not None:
+        raise Interrupted.of(stop, f"the rounds that were complete are in {directory}; start it again")
     print(f"\n{loop_table(rows)}\n")
     print("the plans are stable" if loop.stable else f"the plans are not stable after {len(rows)} rounds")
     for name, what in (("turnaround_stochastic_h", "stochastic jobs respond"), ("turnaround_h", "all jobs respond")):

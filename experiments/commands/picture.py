@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from experiments.arguments import check_outputs, number
+from experiments.arguments import add_trust, check_outputs, number
 
 __all__ = ["add_arguments", "main"]
 
@@ -21,6 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--mechanism", metavar="M", help="which one, where DIR holds several")
     add_window(parser)
     parser.add_argument("--quantile", metavar="Q", default="0.9", help="beside the median of waits (default 0.9)")
+    add_trust(parser)
 
 
 def main(arguments: argparse.Namespace) -> None:
@@ -38,7 +39,7 @@ def main(arguments: argparse.Namespace) -> None:
     quantile = number(arguments.quantile, "--quantile")
     check_outputs(None, arguments.output)
     events = any(PORTRAITS[name].events for name in names)
-    recording = read_recording(arguments.directory, arguments.mechanism, events=events)
+    recording = read_recording(arguments.directory, arguments.mechanism, events=events, trust=arguments.trust)
     window = window_of(arguments)
     figures = {}
     for name in names:
@@ -53,5 +54,5 @@ def main(arguments: argparse.Namespace) -> None:
         stem = arguments.output or str(Path(arguments.directory) / f"{name}-{file_part(recording.mechanism)}")
         if arguments.output and len(names) > 1:
             stem = f"{arguments.output}-{name}"
-        png, pdf = save(figure, stem)
+        png, pdf = save(figure, stem, follow=arguments.output is not None)
         print(f"{name}: {png}, {pdf}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -17,18 +18,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(arguments: argparse.Namespace) -> None:
     """Run the command."""
+    from experiments.locks import writing
     from experiments.redraw import PICTURES, draw_pictures, found_experiments, present_again
     from experiments.replay import make_directory
     from workloads.errors import TraceError
 
     directory = Path(arguments.directory)
-    chosen = found_experiments(directory, arguments.id)
+    found_experiments(directory, arguments.id)  # refused before anything is written there
     make_directory(directory)
-    for item, verdicts in present_again(chosen, directory):
-        counts = Counter(verdict.outcome for verdict in verdicts)
-        picture = "no picture" if item.draw is None else f"{item.id}.png, {item.id}.pdf"
-        print(f"{item.id}: {picture}; {', '.join(f'{number} {outcome}' for outcome, number in counts.items())}")
-    drawn = [] if arguments.id else draw_pictures(directory)
+    with writing(directory):
+        chosen = found_experiments(directory, arguments.id)
+        for item, verdicts in present_again(chosen, directory, say=lambda text: print(text, file=sys.stderr)):
+            counts = Counter(verdict.outcome for verdict in verdicts)
+            picture = "no picture" if item.draw is None else f"{item.id}.png, {item.id}.pdf"
+            print(f"{item.id}: {picture}; {', '.join(f'{number} {outcome}' for outcome, number in counts.items())}")
+        drawn = [] if arguments.id else draw_pictures(directory)
     for name in drawn:
         print(f"{name}: {name}.png, {name}.pdf")
     if not chosen and not drawn:

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from experiments.experiment import Experiment
     from experiments.reproduction import Done, Reproduction
 
-__all__ = ["add_arguments", "main"]
+__all__ = ["KEPT", "add_arguments", "main"]
+
+#: What is kept when a signal ends the command.
+KEPT = "the experiments that are done are in {output}; the same command goes on from there"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,6 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(arguments: argparse.Namespace) -> int:
     """Run the command; 1 if an experiment failed."""
     from experiments.experiment import all_experiments
+    from experiments.locks import writing
     from experiments.replay import make_directory
     from experiments.report.document import Tally, write_report
     from experiments.reproduction import Reproduction, reproduce
@@ -52,17 +56,18 @@ def main(arguments: argparse.Namespace) -> int:
         directory, version("holdfast"), arguments.quick, seed, data, arguments.fresh, workers, all_experiments
     )
     print(f"{len(chosen)} experiments, up to {workers} at a time, into {directory}", file=sys.stderr, flush=True)
-    times = read_times(directory)
-    done: dict[str, Done] = {}
-    for item in reproduce(chosen, how):
-        done[item.id] = item
-        if item.seconds is not None:
-            times[item.id] = item.seconds
-            write_times(directory, times)
-        print(f"[{len(done)}/{len(chosen)}] {_line(item)}", file=sys.stderr, flush=True)
-    report = directory / "report.html"
-    ordered = [done[name] for name in chosen]
-    write_report(report, ordered, how, times, _words(how, arguments.only))
+    with writing(directory):
+        times = read_times(directory)
+        done: dict[str, Done] = {}
+        for item in reproduce(chosen, how):
+            done[item.id] = item
+            if item.seconds is not None:
+                times[item.id] = item.seconds
+                write_times(directory, times)
+            print(f"[{len(done)}/{len(chosen)}] {_line(item)}", file=sys.stderr, flush=True)
+        report = directory / "report.html"
+        ordered = [done[name] for name in chosen]
+        write_report(report, ordered, how, times, _words(how, arguments.only))
     print(f"{len(ordered)} experiments: {Tally.of(ordered).words}; the report is {report}")
     return int(any(item.error for item in ordered))
 
@@ -71,6 +76,8 @@ def _line(item: Done) -> str:
     from experiments.report.document import Tally
 
     how = "measured before" if item.seconds is None else f"{item.seconds:.1f} s"
+    if item.note:
+        how += f"; {item.note}"
     return f"{item.id}: {item.error}" if item.error else f"{item.id}: {Tally.of([item]).words} ({how})"
 
 

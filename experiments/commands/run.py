@@ -5,10 +5,19 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from experiments.arguments import duration
-from experiments.outages import add_outages, outages_of, write_happened
-from experiments.simulation import add_simulation, simulation_of
+from experiments.outages import AskedOutages, add_outages, outages_of, write_happened
+from experiments.signals import Interrupted
+from experiments.simulation import add_simulation
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from experiments.replay import Measurement
+    from experiments.simulation import Simulation
+    from simulator import Result
 
 __all__ = ["add_arguments", "main"]
 
@@ -36,12 +45,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(arguments: argparse.Namespace) -> None:
     """Run the command."""
-    from experiments.archive import EPOCH, JOB_TABLE
-    from experiments.progress import Bar
-    from experiments.replay import Measurement, make_directory, parse_mechanisms, replay, write_replay
-    from experiments.tables import cancellation_comparison, comparison, stochastic_comparison, write_csv
+    from experiments.locks import writing
+    from experiments.replay import Measurement, make_directory, parse_mechanisms
+    from experiments.simulation import simulation_of
     from workloads.joblife import beginning_of
-    from workloads.jobtable import write_job_table
     from workloads.outages import check_outages
     from workloads.units import to_ticks
 
@@ -64,44 +71,91 @@ def main(arguments: argparse.Namespace) -> None:
     if submits and (begin is None or max(submits) >= to_ticks(begin)):
         measurement.window.bounds(submits, None if begin is None else to_ticks(begin))
     directory = make_directory(arguments.output)
+    with writing(directory):
+        results, stop = _simulated(arguments, mechanisms, simulation, asked, len(submits), directory)
+        _write(arguments, directory, results, simulation, asked, measurement)
+    if stop is not None:
+        names = ", ".join(result.mechanism for result in results)
+        raise Interrupted.of(stop, f"the results of {names} are in {directory}; start it again for the others")
+    print(f"results are in {directory}")
 
-    with Bar(len(submits), mechanisms) as bar:
-        results = replay(
-            simulation.jobs,
-            simulation.nodes,
-            mechanisms,
-            simulation.options,
-            events=arguments.events,
-            progress=bar.ended,
-            planner=simulation.planner,
-            plans=simulation.plans,
-            outages=asked.outages,
-            failures=asked.failures,
-        )
+
+def _simulated(
+    arguments: argparse.Namespace,
+    mechanisms: Sequence[str],
+    simulation: Simulation,
+    asked: AskedOutages,
+    submits: int,
+    directory: Path,
+) -> tuple[list[Result], KeyboardInterrupt | None]:
+    """The results, and what has interrupted them; an older result is not replaced by a part of a new one."""
+    from experiments.progress import Bar
+    from experiments.replay import replays
+    from experiments.runfile import holds_run
+
+    results: list[Result] = []
+    with Bar(submits, mechanisms) as bar:
+        try:
+            for result in replays(
+                simulation.jobs,
+                simulation.nodes,
+                mechanisms,
+                simulation.options,
+                events=arguments.events,
+                progress=bar.ended,
+                planner=simulation.planner,
+                plans=simulation.plans,
+                outages=asked.outages,
+                failures=asked.failures,
+            ):
+                results.append(result)  # noqa: PERF402  # one by one, so that those before an interruption are kept
+        except KeyboardInterrupt as stop:
+            if not results or holds_run(directory):
+                raise Interrupted.of(stop, f"{directory} holds what it held before; start it again") from None
+            return results, stop
+    return results, None
+
+
+def _write(
+    arguments: argparse.Namespace,
+    directory: Path,
+    results: Sequence[Result],
+    simulation: Simulation,
+    asked: AskedOutages,
+    measurement: Measurement,
+) -> None:
+    """Put the results into the directory, and print what they compare."""
+    from experiments.handover import handover
+    from experiments.replay import write_replay
+    from experiments.runfile import EPOCH, JOB_TABLE, PICTURE_FILES, RUN
+    from experiments.seals import seal
+    from experiments.tables import cancellation_comparison, comparison, stochastic_comparison, write_csv
+    from workloads.jobtable import write_job_table
+
     configuration = {**simulation.configuration, **asked.configuration, "measurement": asdict(measurement)}
-    table = directory / "jobs.csv"
+    configuration["mechanisms"] = [result.mechanism for result in results]
     if arguments.events:
-        configuration[JOB_TABLE] = table.name
+        configuration[JOB_TABLE] = "jobs.csv"
         configuration[EPOCH] = simulation.epoch
-    # Beside the results, so that what was simulated can be read, diffed, and fed to another simulator; an input that
-    # lies there stays as it is.
-    if (simulation.prepared or arguments.events) and table.resolve() != Path(arguments.input).resolve():
-        write_job_table(simulation.jobs, table)
-    if asked.configuration:
-        write_happened(results, directory, arguments.outages)
-    summaries = write_replay(directory, results, measurement, configuration, events=arguments.events)
+    with handover(directory, RUN) as new:
+        # Beside the results, so that what was simulated can be read, diffed, and fed to another simulator; an input
+        # that lies there stays as it is.
+        own = (directory / "jobs.csv").resolve() == Path(arguments.input).resolve()
+        if (simulation.prepared or arguments.events) and not own:
+            write_job_table(simulation.jobs, new / "jobs.csv")
+        if asked.configuration:
+            write_happened(results, new, directory, arguments.outages)
+        summaries = write_replay(new, results, measurement, events=arguments.events)
+        if arguments.plot:
+            from experiments.courses import MACHINE_COLUMNS, machine_rows
+            from experiments.redraw import draw_pictures
+
+            # Figures are made from tables alone, here as at any later time.
+            write_csv(new / "machine.csv", machine_rows(results), MACHINE_COLUMNS)
+            draw_pictures(new)
+        seal(new, RUN, configuration, PICTURE_FILES)
     print(comparison(summaries))
     if any(result.stochastic for result in results):
         print(f"\n{stochastic_comparison(summaries)}")
     if any(result.withdrawn is not None for result in results):
         print(f"\n{cancellation_comparison(summaries)}")
-    # That of an earlier run in this directory would be drawn beside the tables of this one.
-    (directory / "machine.csv").unlink(missing_ok=True)
-    if arguments.plot:
-        from experiments.courses import MACHINE_COLUMNS, machine_rows
-        from experiments.redraw import draw_pictures
-
-        # Figures are made from tables alone, here as at any later time.
-        write_csv(directory / "machine.csv", machine_rows(results), MACHINE_COLUMNS)
-        draw_pictures(directory)
-    print(f"results are in {directory}")

@@ -184,7 +184,7 @@ def legend_above(figure: Figure, handles: Sequence[Any], labels: Sequence[str], 
     )
 
 
-def save(figure: Figure, path: str | Path, *, dpi: int = 150) -> tuple[Path, Path]:
+def save(figure: Figure, path: str | Path, *, dpi: int = 150, follow: bool = True) -> tuple[Path, Path]:
     """Write a figure as PNG and PDF; equal figures make equal bytes, whenever and by whatever version.
 
     Parameters
@@ -195,6 +195,8 @@ def save(figure: Figure, path: str | Path, *, dpi: int = 150) -> tuple[Path, Pat
         Where to, without suffix.
     dpi
         Resolution of the PNG file.
+    follow
+        Whether files that are links stay links, as in :func:`workloads.files.atomic_open`.
 
     Returns
     -------
@@ -211,10 +213,10 @@ def save(figure: Figure, path: str | Path, *, dpi: int = 150) -> tuple[Path, Pat
     png, pdf = Path(f"{path}.png"), Path(f"{path}.pdf")
     with _writing, without_warnings_of_names():
         lay_out(figure)
-        with atomic_open(png, "wb") as file:
+        with atomic_open(png, "wb", follow=follow) as file:
             figure.savefig(file, format="png", dpi=dpi, metadata={"Software": None})
         # Journals refuse matplotlib's default, Type 3 fonts.
-        with mpl.rc_context({"pdf.fonttype": 42}), atomic_open(pdf, "wb") as file:
+        with mpl.rc_context({"pdf.fonttype": 42}), atomic_open(pdf, "wb", follow=follow) as file:
             nothing: dict[str, Any] = {"CreationDate": None, "Producer": None, "Creator": None}
             figure.savefig(file, format="pdf", metadata=nothing)
     return png, pdf

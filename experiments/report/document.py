@@ -111,7 +111,7 @@ class Chapter:
 def write_report(path: Path, done: Sequence[Done], how: Reproduction, times: Mapping[str, float], words: str) -> None:
     """Write the page; the arguments are those of :func:`render_report`."""
     html = render_report(done, how, times, words)
-    with atomic_open(path) as file:
+    with atomic_open(path, follow=False) as file:
         file.write(html)
 
 

@@ -18,7 +18,6 @@ from experiments.stories.holdings import Holdings
 from experiments.stories.lives import Booking, Gain, Instant, Life, Spell, Stint
 from experiments.stories.standing import Standing
 from policies.mechanism import BASELINE
-from policies.order import ORDERS
 from simulator.decisions import Decision
 from simulator.eventlog import Entry
 from simulator.holders import Run
@@ -65,7 +64,7 @@ class Playback:
         self._recording = recording
         self._baseline = recording.mechanism == BASELINE
         self._told = draws is not None
-        self._standing = Standing(ORDERS[recording.options.order], recording.nodes)
+        self._standing = Standing(recording.order, recording.nodes)
         self._runs: dict[int, tuple[Stint, Run | None]] = {}
         self._waiting: dict[int, Spell] = {}
         # Who has given up nodes last in this instant, and what of them goes back to whom.

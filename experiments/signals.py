@@ -1,0 +1,109 @@
+"""Signals: an interruption ends a command between two steps, and never in the middle of a handover."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+__all__ = ["Interrupted", "held", "listening"]
+
+#: What ends a command.
+_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
+#: A terminal, and programs that start others, may send the same signal twice; that is one wish [s].
+_ONE_WISH = 1.0
+
+
+class Interrupted(KeyboardInterrupt):
+    """A signal has ended the command.
+
+    Parameters
+    ----------
+    number
+        Of the signal.
+    kept
+        What is kept, and how to go on; empty: as the command says it.
+    """
+
+    def __init__(self, number: int = signal.SIGINT, kept: str = "") -> None:
+        super().__init__(number, kept)
+        self.number = number
+        self.kept = kept
+
+    @classmethod
+    def of(cls, stop: KeyboardInterrupt, kept: str) -> Interrupted:
+        """The same interruption, with what is kept."""
+        return cls(getattr(stop, "number", signal.SIGINT), kept)
+
+    @property
+    def name(self) -> str:
+        """Of the signal, e.g. ``SIGTERM``."""
+        return signal.Signals(self.number).name
+
+
+class _Listener:
+    """Handles the signals of one command."""
+
+    def __init__(self) -> None:
+        self.since: float | None = None
+        self.held = 0
+        self.pending = 0
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        now = time.monotonic()
+        if self.since is not None:
+            if now - self.since > _ONE_WISH:
+                os._exit(128 + number)  # asked again: files are whole at any moment
+            return
+        self.since = now
+        if self.held:
+            self.pending = number
+            return
+        raise Interrupted(number)
+
+
+_listener: _Listener | None = None
+
+
+@contextmanager
+def listening() -> Iterator[None]:
+    """Raise :class:`Interrupted` at the first signal; a second one, more than a second later, ends the process."""
+    global _listener
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    outer, _listener = _listener, _Listener()
+    before: dict[int, Any] = {}
+    try:
+        for name in _SIGNALS:
+            number = getattr(signal, name, None)
+            # Those that are ignored stay so: of 'nohup', of a shell's background.
+            if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+                before[number] = signal.signal(number, _listener)
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+        _listener = outer
+
+
+@contextmanager
+def held() -> Iterator[None]:
+    """Put an interruption off until the end of the block."""
+    listener = _listener
+    if listener is None or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    listener.held += 1
+    try:
+        yield
+    finally:
+        listener.held -= 1
+    if listener.pending and not listener.held:
+        number, listener.pending = listener.pending, 0
+        raise Interrupted(number)
