@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from experiments.experiment import Experiment, all_experiments, find_experiment, present_experiment
 from experiments.figures.style import save
 from experiments.runfile import RUN
-from experiments.seals import open_sealed
+from experiments.seals import SWEEP, open_sealed
 from experiments.tables import read_csv
 from experiments.verdicts import Verdict
 from workloads.errors import InputError, TraceError
@@ -19,9 +19,6 @@ from workloads.files import is_plain_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-#: The manifest of a sweep.
-SWEEP = "sweep.json"
 
 __all__ = ["PICTURES", "draw_pictures", "found_experiments", "present_again"]
 

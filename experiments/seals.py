@@ -18,8 +18,10 @@ from typing import Any
 from workloads.errors import InputError, TraceError
 from workloads.files import atomic_open, is_plain_file, is_plain_name, read_bytes, sha256_of
 
-__all__ = ["Sealed", "arriving", "check_files", "open_sealed", "seal"]
+__all__ = ["SWEEP", "Sealed", "arriving", "check_files", "open_sealed", "seal"]
 
+#: The manifest of a sweep.
+SWEEP = "sweep.json"
 #: The end of a manifest: its own digest, of all its bytes with the digits left out.
 _END = re.compile(rb'"digest": "([0-9a-f]{64})"\n}\n\Z')
 _OPEN = b'"digest": ""\n}\n'

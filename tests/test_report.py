@@ -224,6 +224,8 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Done
 def test_the_report_is_whole_and_needs_nothing_else(done: tuple[Path, dict[str, Done], str]) -> None:
     directory, _, html = done
     page = check_page(html, directory, tuple(catalogue()))
+    assert "default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; style-src 'sha256-" in html
+    assert "unsafe" not in html
     assert [str(image["src"])[:14] for image in page.images] == ["data:image/svg", "data:image/png"]
     assert "A line. 1 statement holds, 1 is not comparable." in {image["alt"] for image in page.images}
     text = " ".join("".join(page.text).split())

@@ -23,17 +23,13 @@ from experiments.sweeps import clusters, make_sweep, run_sweep
 from experiments.sweeps.execution import Workforce, carry_out
 from experiments.sweeps.grid import GeneratedYear, RunConfiguration, expand
 from experiments.sweeps.simulations import Outcome
+from tests.test_sweeps import contents
 from workloads.errors import InputError
 
 ROOT = Path(__file__).parent.parent
 SMALL: dict[str, Any] = {"workload": {"seeds": "0:4", "jobs": 400}, "mechanisms": "all"}
 RUNS = 28
-SAME = ("summary.csv", "summary.parquet", "types.csv", "accounting.csv", "weeks.csv", "sweep.json")
 TOML = "[workload]\nseeds = '0:4'\njobs = 400\n"
-
-
-def contents(directory: Path) -> dict[str, bytes]:
-    return {name: (directory / name).read_bytes() for name in SAME}
 
 
 def until(condition: Callable[[], Any], seconds: float = 30) -> Any:

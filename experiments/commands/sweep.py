@@ -7,12 +7,15 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from experiments.arguments import whole
+from experiments.arguments import add_trust, whole
 
 if TYPE_CHECKING:
     from experiments.sweeps import Sweep
 
-__all__ = ["add_arguments", "main"]
+__all__ = ["KEPT", "add_arguments", "main"]
+
+#: What is kept when a signal ends the command.
+KEPT = "what is done is stored, and shown by the tables, in {output}; the same command goes on from there"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,6 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--set", metavar="KEY=VALUE", action="append", default=[], help="change a key, e.g. workload.seeds=0:2"
     )
     parser.add_argument("--dry-run", action="store_true", help="list the runs and which are done, and stop")
+    add_trust(parser)
     workers = parser.add_argument_group("workers")
     workers.add_argument("--workers", metavar="N", help="processes (default: one for each core)")
     workers.add_argument("--backend", metavar="NAME", default="loky", help="loky, on this machine (default), or dask")
@@ -35,11 +39,14 @@ def main(arguments: argparse.Namespace) -> int:
     """Run the command; the exit status is 1 if a run failed."""
     from experiments.sweeps import read_sweep, run_sweep
     from experiments.sweeps.clusters import cluster_options
+    from workloads.importing import importing
 
-    sweep = read_sweep(arguments.file, arguments.set)
-    if arguments.dry_run:
-        _list(sweep, arguments.output)
-        return 0
+    # A list runs no code that a file names; a sweep is that code, too.
+    with importing(arguments.trust or not arguments.dry_run):
+        sweep = read_sweep(arguments.file, arguments.set)
+        if arguments.dry_run:
+            _list(sweep, arguments.output)
+            return 0
     workers = None if arguments.workers is None else whole(arguments.workers, "--workers", 1)
     options = {} if arguments.cluster_options is None else cluster_options(arguments.cluster_options)
     result = run_sweep(

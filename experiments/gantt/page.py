@@ -12,6 +12,7 @@ from typing import Any
 
 from experiments.figures.style import STATE_COLORS, TYPE_COLORS, mechanism_name
 from experiments.gantt.columns import columns_of
+from experiments.pagepolicy import with_policy
 from experiments.recording import Recording
 from experiments.windows import Window
 from simulator.records import Records
@@ -82,7 +83,7 @@ def _render(columns: Mapping[str, Any], words: str) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment.get_template("gantt.html").render(
+    html = environment.get_template("gantt.html").render(
         title=f"Jobs on nodes under {mechanism_name(columns['mechanism'])}",
         about=_about(columns),
         example=_example(columns["jobs"]),
@@ -92,6 +93,7 @@ def _render(columns: Mapping[str, Any], words: str) -> str:
         words=words,
         version=_version(),
     )
+    return with_policy(html, scripts=1)
 
 
 def _json(value: Any) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.experiment import Experiment
+from experiments.pagepolicy import with_policy
 from experiments.parameters import data_files
 from experiments.publications import PUBLICATIONS, Publication, paper_of
 from experiments.report.choices import section_html, sentence_html
@@ -143,7 +144,7 @@ def render_report(done: Sequence[Done], how: Reproduction, times: Mapping[str, f
     environment.filters["p"] = shown_p
     known = how.catalogue()
     chapters = _chapters([_entry(known[item.id], item, how, times) for item in done])
-    return environment.get_template("report.html").render(
+    html = environment.get_template("report.html").render(
         chapters=chapters,
         tally=Tally.of(done),
         how=how,
@@ -154,6 +155,7 @@ def render_report(done: Sequence[Done], how: Reproduction, times: Mapping[str, f
         libraries=[("Python", platform.python_version()), *((name, _version(name)) for name in _LIBRARIES)],
         Outcome=Outcome,
     )
+    return with_policy(html, scripts=0)
 
 
 def _chapters(entries: Sequence[Entry]) -> list[Chapter]:

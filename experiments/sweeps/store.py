@@ -5,21 +5,21 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
+from experiments.locks import writing
 from experiments.replay import make_directory
 from experiments.sweeps.grid import RunConfiguration
 from experiments.sweeps.simulations import Outcome
-from workloads.errors import InputError
-from workloads.files import atomic_open, remove_partials
+from workloads.files import atomic_open, is_plain_file
 
 __all__ = ["Store"]
 
 #: Of the files; another one is computed anew.
-_FORMAT = 1
+_FORMAT = 2
 
 
 class Store:
@@ -49,11 +49,13 @@ class Store:
     def read(self, run: RunConfiguration) -> Outcome | None:
         """The result of a run, None if it is to be computed."""
         try:
+            if not is_plain_file(self.path(run)):
+                return None
             record = json.loads(self.path(run).read_bytes())
             measured, timings = record["measured"], record["timings"]
             known = record["format"] == _FORMAT and record["configuration"] == _plain(run.identity())
-            whole = known and record["digest"] == _digest(measured, timings)
-        except (OSError, ValueError, LookupError, TypeError):
+            whole = known and record["digest"] == _digest(record)
+        except (OSError, ValueError, LookupError, TypeError, RecursionError):
             return None
         return Outcome(run.key, measured, timings) if whole else None
 
@@ -62,19 +64,17 @@ class Store:
         measured, timings = _plain(outcome.measured), _plain(outcome.timings)
         record = {
             "format": _FORMAT,
-            "configuration": run.identity(),
+            "configuration": _plain(run.identity()),
             "label": run.label,
             "measured": measured,
             "timings": timings,
-            "digest": _digest(measured, timings),
         }
-        with atomic_open(self.path(run)) as file:
-            json.dump(record, file, allow_nan=False)
+        with atomic_open(self.path(run), follow=False) as file:
+            json.dump({**record, "digest": _digest(record)}, file, allow_nan=False)
             file.write("\n")
         return Outcome(run.key, measured, timings)
 
-    @contextmanager
-    def reserved(self) -> Iterator[None]:
+    def reserved(self) -> AbstractContextManager[None]:
         """Keep other sweeps out, and clear away what one that was killed has left half-written.
 
         Raises
@@ -82,25 +82,7 @@ class Store:
         InputError
             If another sweep is at work here. The system frees the store when that process ends, however it ends.
         """
-        with (self.directory / ".lock").open("w") as file:
-            if _locked(file.fileno(), self.directory):
-                remove_partials(self.directory)
-            yield
-
-
-def _locked(descriptor: int, directory: Path) -> bool:
-    """Lock the file; False where the system or the file system cannot, so that two sweeps may meet unhindered."""
-    try:
-        import fcntl
-    except ImportError:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise InputError(f"another sweep is at work in {directory}") from None
-    except OSError:
-        return False
-    return True
+        return writing(self.directory, "another sweep")
 
 
 def _plain(value: Any) -> Any:
@@ -112,5 +94,6 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _digest(measured: Any, timings: Any) -> str:
-    return hashlib.sha256(json.dumps([measured, timings], sort_keys=True).encode()).hexdigest()
+def _digest(record: Mapping[str, Any]) -> str:
+    own = {name: value for name, value in record.items() if name != "digest"}
+    return hashlib.sha256(json.dumps(own, sort_keys=True).encode()).hexdigest()

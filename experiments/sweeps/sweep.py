@@ -3,26 +3,38 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from experiments.fingerprint import model_fingerprint
+from experiments.handover import handover
+from experiments.locks import writing
 from experiments.progress import RunBar
 from experiments.replay import make_directory
+from experiments.seals import SWEEP, open_sealed, seal
 from experiments.sweeps.configuration import Sweep
 from experiments.sweeps.execution import Workforce, carry_out
 from experiments.sweeps.grid import Log, RunConfiguration, expand
 from experiments.sweeps.simulations import simulate_run
 from experiments.sweeps.store import Store
 from experiments.sweeps.table import SUMMARY, Row, Tables
-from workloads.errors import HoldfastError
-from workloads.files import atomic_open, remove_partials
+from workloads.errors import HoldfastError, OutputError, TraceError
+from workloads.files import atomic_open
 
 if TYPE_CHECKING:
     import pandas as pd
+
+#: What failed, beside the tables.
+FAILURES = "failures.json"
+#: At most this share of the time is spent on showing what has come so far.
+_SHARE = 0.05
+#: Shortest time between two looks [s].
+_LEAST = 0.5
 
 __all__ = ["Failure", "SweepResult", "run_sweep"]
 
@@ -111,9 +123,9 @@ def run_sweep(
     sweep
         Of :func:`~experiments.sweeps.structure.make_sweep` or :func:`~experiments.sweeps.structure.read_sweep`.
     directory
-        Where the tables go: ``summary.csv`` (and ``.parquet`` where pyarrow is installed), to which rows are added
-        while it runs, ``types.csv``, ``accounting.csv``, ``weeks.csv``, ``timings.csv``, ``sweep.json``, and
-        ``failures.json`` if runs failed. The bytes of the first four depend on the configuration alone.
+        Where the tables go: ``summary.csv`` (and ``.parquet`` where pyarrow is installed), ``types.csv``,
+        ``accounting.csv``, ``weeks.csv``, ``timings.csv``, ``sweep.json``, and ``failures.json`` if runs failed. Rows
+        are added to all of them while it runs. The bytes of the first four depend on the configuration alone.
     workers, backend, scheduler, cluster, cluster_options
         Who does it, see :class:`experiments.sweeps.execution.Workforce`; by default a process for each core.
     store
@@ -141,12 +153,17 @@ def run_sweep(
         cluster_options=cluster_options or {},
     )
     runs = expand(sweep)
-    place = make_directory(directory)
-    kept = Store(store if store is not None else place / "store")
-    tables = Tables(place, runs)
-    failures: dict[str, Failure] = {}
-    with kept.reserved():
-        remove_partials(place)
+    place = Path(directory)
+    stored = place / "store" if store is None else Path(store)
+    _refuse_links(place, stored)
+    place = make_directory(place)
+    kept = Store(stored)
+    tables = Tables(runs)
+    with writing(place, "another sweep"), kept.reserved():
+        changed = _changed(place)
+        if changed and progress:
+            print(f"{changed}; the tables are written again from the store", file=sys.stderr)
+        shown = _Shown(place, _told(sweep, runs), tables)
         missing: list[RunConfiguration] = []
         for run in runs:
             outcome = kept.read(run)
@@ -154,16 +171,14 @@ def run_sweep(
                 missing.append(run)
             else:
                 tables.add(run, outcome)
-        _write_json(place / "sweep.json", _told(sweep, runs))
         try:
             if missing:
-                tables.refresh()
-                _carry_out(missing, workforce, kept, tables, failures, RunBar(len(runs), len(missing), progress))
+                shown.refresh()
+                _carry_out(missing, workforce, kept, tables, shown, RunBar(len(runs), len(missing), progress))
         finally:
             # Also after an interruption: what is done is shown.
-            tables.write()
-            failed = [failures[run.key] for run in runs if run.key in failures]
-            _write_failures(place / "failures.json", failed)
+            shown.write()
+    failed = shown.failed(runs)
     return SweepResult(
         summary=tables.summary,
         types=tables.types,
@@ -176,12 +191,71 @@ def run_sweep(
     )
 
 
+class _Shown:
+    """The tables in the directory, which are replaced as a whole, and show what has come so far.
+
+    Parameters
+    ----------
+    directory, told, tables
+        Where they stand, what ``sweep.json`` tells, and their rows.
+    """
+
+    def __init__(self, directory: Path, told: Mapping[str, Any], tables: Tables) -> None:
+        self._directory, self._told, self._tables = directory, told, tables
+        self._next = 0.0
+        self.failures: dict[str, Failure] = {}
+
+    def failed(self, runs: Sequence[RunConfiguration]) -> list[Failure]:
+        """The failures in the order of the runs."""
+        return [self.failures[run.key] for run in runs if run.key in self.failures]
+
+    def refresh(self) -> None:
+        """Show what has come so far, unless that was done just now."""
+        began = perf_counter()
+        if began >= self._next:
+            self.write()
+            now = perf_counter()
+            self._next = now + max(_LEAST, (now - began) / _SHARE)
+
+    def write(self) -> None:
+        """Show what has come so far."""
+        with handover(self._directory, SWEEP) as new:
+            self._tables.write(new)
+            failed = self.failed(self._tables.runs)
+            if failed:
+                _write_json(new / FAILURES, [_failure(failure) for failure in failed])
+            seal(new, SWEEP, {**self._told, "done": len(self._tables.summary)})
+
+
+def _refuse_links(directory: Path, store: Path) -> None:
+    """Refuse a store that is a link, or tables below it behind one: what is there may be somebody else's.
+
+    Raises
+    ------
+    OutputError
+        Says which.
+    """
+    below = [path for path in (directory, *directory.parents) if store in path.parents]
+    for path in (store, *below):
+        if path.is_symlink():
+            raise OutputError(f"{path}: is a link, and results are not written through links")
+
+
+def _changed(directory: Path) -> str:
+    """Which table was changed since it was written; empty: none, or there is none."""
+    try:
+        open_sealed(directory, SWEEP)
+    except TraceError as error:
+        return "" if not (directory / SWEEP).exists() else str(error).rpartition(":")[0] or str(error)
+    return ""
+
+
 def _carry_out(
     missing: Sequence[RunConfiguration],
     workforce: Workforce,
     kept: Store,
     tables: Tables,
-    failures: dict[str, Failure],
+    shown: _Shown,
     bar: RunBar,
 ) -> None:
     by_key = {run.key: run for run in missing}
@@ -189,11 +263,11 @@ def _carry_out(
         for outcome in carry_out(simulate_run, missing, pool):
             run = by_key[outcome.key]
             if outcome.error:
-                failures[run.key] = Failure(run, outcome.error, outcome.trace)
+                shown.failures[run.key] = Failure(run, outcome.error, outcome.trace)
                 bar.say(f"failed ({run.label}): {outcome.error}")
             else:
                 tables.add(run, kept.write(run, outcome))
-                tables.refresh()
+                shown.refresh()
             bar.advance()
 
 
@@ -207,22 +281,14 @@ def _told(sweep: Sweep, runs: Sequence[RunConfiguration]) -> dict[str, Any]:
     }
 
 
-def _write_failures(path: Path, failed: Sequence[Failure]) -> None:
-    """Write what failed; a file of former failures that are none any more goes."""
-    if not failed:
-        path.unlink(missing_ok=True)
-        return
-    told = [
-        {
-            "run": failure.run.key[:12],
-            "label": failure.run.label,
-            "error": failure.error,
-            "trace": failure.trace,
-            "configuration": failure.run.identity(),
-        }
-        for failure in failed
-    ]
-    _write_json(path, told)
+def _failure(failure: Failure) -> dict[str, Any]:
+    return {
+        "run": failure.run.key[:12],
+        "label": failure.run.label,
+        "error": failure.error,
+        "trace": failure.trace,
+        "configuration": failure.run.identity(),
+    }
 
 
 def _write_json(path: Path, content: Any) -> None:

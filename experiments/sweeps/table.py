@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 from experiments.replay import Measurement
@@ -47,29 +46,20 @@ ACCOUNTING = (*PARAMETERS, *(f"{name}_node_hours" for name in STATES))
 WEEKS = (*_WORKLOAD, *_ASSIGNMENT, "week", "type", "jobs", "node_hours")
 TIMINGS = (*PARAMETERS, *_CLOCK)
 
-#: At most this share of the time is spent on showing what has come so far.
-_SHARE = 0.05
-#: Shortest time between two looks [s].
-_LEAST = 0.5
-
 
 class Tables:
     """Rows of the runs that are done.
 
     Parameters
     ----------
-    directory
-        Where the files go.
     runs
         All runs of the sweep, in the order of the rows.
     """
 
-    def __init__(self, directory: Path, runs: Sequence[RunConfiguration]) -> None:
-        self._directory = directory
-        self._runs = runs
+    def __init__(self, runs: Sequence[RunConfiguration]) -> None:
+        self.runs = runs
         self._outcomes: dict[str, Outcome] = {}
         self._summary: dict[str, Row] = {}
-        self._next = 0.0
 
     def add(self, run: RunConfiguration, outcome: Outcome) -> None:
         """A run is done."""
@@ -80,14 +70,14 @@ class Tables:
     def _done(self) -> list[tuple[RunConfiguration, Outcome, Row]]:
         return [
             (run, self._outcomes[run.key], _parameters(run, self._outcomes[run.key]))
-            for run in self._runs
+            for run in self.runs
             if run.key in self._outcomes
         ]
 
     @property
     def summary(self) -> list[Row]:
         """A row for each run."""
-        return [self._summary[run.key] for run in self._runs if run.key in self._summary]
+        return [self._summary[run.key] for run in self.runs if run.key in self._summary]
 
     @property
     def types(self) -> list[Row]:
@@ -118,29 +108,18 @@ class Tables:
         """A row for each run: what was measured by the clock, and is another number each time."""
         return [{**told, **outcome.timings} for _, outcome, told in self._done()]
 
-    def refresh(self) -> None:
-        """Show what has come so far, unless that was done just now."""
-        began = perf_counter()
-        if began >= self._next:
-            self._write_summary()
-            now = perf_counter()
-            self._next = now + max(_LEAST, (now - began) / _SHARE)
-
-    def write(self) -> None:
-        """Write all tables; each is complete or not there."""
-        self._write_summary()
-        for name, rows, columns in (
+    def write(self, directory: Path) -> None:
+        """Write all tables of what has come so far into a directory."""
+        rows = self.summary
+        write_csv(directory / "summary.csv", rows, SUMMARY)
+        _write_parquet(directory / "summary.parquet", rows, SUMMARY)
+        for name, found, columns in (
             ("types", self.types, TYPES),
             ("accounting", self.accounting, ACCOUNTING),
             ("weeks", self.weeks, WEEKS),
             ("timings", self.timings, TIMINGS),
         ):
-            write_csv(self._directory / f"{name}.csv", rows, columns)
-
-    def _write_summary(self) -> None:
-        rows = self.summary
-        write_csv(self._directory / "summary.csv", rows, SUMMARY)
-        _write_parquet(self._directory / "summary.parquet", rows, SUMMARY)
+            write_csv(directory / f"{name}.csv", found, columns)
 
 
 def _parameters(run: RunConfiguration, outcome: Outcome) -> Row:
@@ -174,7 +153,6 @@ def _write_parquet(path: Path, rows: Sequence[Row], columns: Sequence[str]) -> N
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError:
-        path.unlink(missing_ok=True)  # one from elsewhere would be an older table
         return
 
     def column(name: str) -> Any:

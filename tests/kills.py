@@ -1,0 +1,195 @@
+"""Kill commands at random moments, and look whether what they leave is one whole result: the old one or the new.
+
+``python -m tests.kills run 50 --seed 0`` kills ``holdfast run`` fifty times: half of the time into an empty directory,
+half over an older result, and every fifth time while a second command of the same kind writes to the same directory.
+After each kill the directory is read as a command would read it, with all digests; its tables must be those of the
+older result, or those of the new one, or (a sweep, a reproduction) some of the new one's rows or experiments, each of
+them whole.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import json
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from experiments.experiment import read_tables
+from experiments.handover import settle_all
+from experiments.runfile import RUN
+from experiments.seals import SWEEP, Sealed, open_sealed
+from workloads.errors import InputError
+
+__all__ = ["COMMANDS", "kills", "main"]
+
+_START = [
+    sys.executable,
+    "-c",
+    "import sys\nfrom experiments.cli import main\nif __name__ == '__main__':\n sys.exit(main())",
+]
+#: Commands by name, for an older and for a newer result; ``{in}`` is the directory of the inputs.
+COMMANDS = {
+    "run": (
+        "run {in}/year.swf --mechanism baseline,N-PAA,CUP-SPAA --events --plot",
+        "run {in}/year.swf --mechanism baseline,CUA-SPAA --seed 1",
+    ),
+    "sweep": ("sweep {in}/grid.toml --workers 2", "sweep {in}/grid.toml --workers 2 --set workload.seeds=3:6"),
+    "reproduce": (
+        "reproduce --quick --workers 2 --only checkpoint-fig[34] --only profiles-fig1 --seed 0",
+        "reproduce --quick --workers 2 --only checkpoint-fig[34] --only profiles-fig1 --seed 1",
+    ),
+    "loop": (
+        "loop {in}/year.swf --stochastic-share 0.3 --known-runs 2 --tolerance 0 --rounds 2",
+        "loop {in}/year.swf --stochastic-share 0.3 --known-runs 2 --tolerance 0 --rounds 3 --seed 1",
+    ),
+}
+#: Columns that are measured by the clock.
+_CLOCK = ("decision_ms", "engine_seconds", "planning_seconds", "prepare_seconds", "run_seconds", "worker_peak_mib")
+_GRID = "mechanisms = ['baseline', 'CUA&SPAA', 'CUP-PAA']\n[workload]\nseeds = '0:3'\njobs = 150\n"
+
+
+def kills(command: str, times: int, seed: int, place: Path) -> Counter[str]:
+    """Kill a command so many times.
+
+    Returns
+    -------
+    Counter
+        How often what was found; what begins with ``MIX`` must not be.
+    """
+    inputs, rng = place / "in", random.Random(f"{command} {seed}")
+    inputs.mkdir()
+    (inputs / "grid.toml").write_text(_GRID)
+    subprocess.run(
+        [*_START, "generate", "-o", str(inputs / "year.swf"), "--jobs", "250"], check=True, capture_output=True
+    )
+    words = [line.replace("{in}", str(inputs)).split() for line in COMMANDS[command]]
+    wholes, longest = [], 0.0
+    for number, line in enumerate(words):
+        began = time.monotonic()
+        _carried_out([*line, "-o", str(place / f"whole{number}")])
+        longest = max(longest, time.monotonic() - began)
+        wholes.append(_content(place / f"whole{number}", command))
+    found: Counter[str] = Counter()
+    for number in range(times):
+        out = place / "out"
+        shutil.rmtree(out, ignore_errors=True)
+        older, line = number % 2, [*words[0], "-o", str(out)]
+        if older:
+            shutil.copytree(place / "whole1", out)
+        # Most of the time is spent before anything is written: half of the kills wait for the first sign of writing.
+        processes = [_started(line)]
+        if number % 5 == 4:
+            processes.append(_started(line))
+        if rng.random() < 0.5:
+            _wait_for_writing(out, processes[0], 3 * longest)
+            time.sleep(rng.expovariate(1 / 0.02))
+        else:
+            time.sleep(rng.uniform(0, longest))
+        for process in processes:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+        time.sleep(1.2 if command in ("sweep", "reproduce") else 0)  # workers end with their parent
+        kind = _judged(out, command, wholes[1] if older else {}, wholes[0])
+        waiting = "" if kind.startswith("MIX") or not list(out.glob(".*.new")) else ", on its way"
+        found[f"{'over an older one' if older else 'from nothing'}: {kind}{waiting}"] += 1
+        if waiting:
+            settle_all(out)
+            if _judged(out, command, {}, wholes[0]).startswith("MIX"):
+                found["MIX after it was put into place"] += 1
+    return found
+
+
+def _carried_out(line: list[str]) -> None:
+    subprocess.run([*_START, *line], check=True, capture_output=True)
+
+
+def _started(line: list[str]) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([*_START, *line], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def _wait_for_writing(out: Path, process: subprocess.Popen[bytes], longest: float) -> None:
+    end = time.monotonic() + longest
+    while time.monotonic() < end and process.poll() is None:
+        with suppress(OSError):
+            if [name for name in out.glob(".*") if name.name.endswith((".part", ".new"))]:
+                return
+        time.sleep(0.001)
+
+
+def _judged(out: Path, command: str, older: dict[str, object], new: dict[str, object]) -> str:
+    try:
+        found = _content(out, command) if out.is_dir() else {}
+    except (InputError, KeyError, ValueError) as error:
+        return f"MIX: {error}"
+    if found == new:
+        return "the new one"
+    if found == older:
+        return "the older one" if older else "nothing"
+    if command == "sweep":
+        rows = {name: table for name, table in found.items() if name != "done"}
+        if all(set(table) <= set(new[name]) for name, table in rows.items()):  # type: ignore[call-overload]
+            return "some runs of the new one"
+    if command == "reproduce" and all(table in (new.get(name), older.get(name)) for name, table in found.items()):
+        return "some experiments of the new one, the others as before"
+    return "MIX of two results"
+
+
+def _content(out: Path, command: str) -> dict[str, object]:
+    """The tables by name without what the clock says; of a reproduction the tables of each experiment."""
+    if command == "reproduce":
+        names = sorted({path.name.removeprefix(".").partition(".json")[0] for path in out.glob("*.json")}
+                       | {path.name[1:].partition(".json")[0] for path in out.glob(".*.json.new")})  # fmt: skip
+        return {
+            name: (open_sealed(out, f"{name}.json").told, read_tables(name, out)) for name in names if name != "times"
+        }
+    manifest = SWEEP if command == "sweep" else RUN
+    try:
+        result = open_sealed(out, manifest)
+    except InputError as error:
+        if "no such file" in str(error):
+            return {}
+        raise
+    return {name: table for name, table in _tables(result) if name != "timings.csv"}
+
+
+def _tables(result: Sealed) -> Iterator[tuple[str, object]]:
+    for name in result.files or ():
+        path = result.find(name)
+        assert path is not None
+        if name.endswith(".csv"):
+            rows = list(csv.DictReader(io.StringIO(path.read_text(), newline="")))
+            yield name, [tuple((key, cell) for key, cell in row.items() if not key.startswith(_CLOCK)) for row in rows]
+        elif name == "costs.json":
+            yield name, {**json.loads(path.read_text()), "source": None}
+
+
+def main() -> None:
+    """Kill, count and say."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("command", choices=[*COMMANDS, "all"])
+    parser.add_argument("times", type=int)
+    parser.add_argument("--seed", default=0, type=int)
+    arguments = parser.parse_args()
+    bad = False
+    for command in COMMANDS if arguments.command == "all" else [arguments.command]:
+        with tempfile.TemporaryDirectory() as place:
+            found = kills(command, arguments.times, arguments.seed, Path(place))
+        for kind, count in sorted(found.items()):
+            print(f"{command}: {count:3d} {kind}", flush=True)
+            bad = bad or kind.startswith("MIX") or ": MIX" in kind
+    sys.exit(bad)
+
+
+if __name__ == "__main__":
+    main()
