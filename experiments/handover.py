@@ -64,7 +64,9 @@ def _check_places(new: Path, directory: Path) -> None:
 def settle(directory: Path, manifest: str) -> None:
     """Move a complete result to its place, if one waits for that."""
     new = arriving(directory, manifest)
-    if new.is_symlink() or not new.is_dir():
+    if new.is_symlink():
+        new.unlink()  # nothing of ours: it would lead elsewhere
+    if not new.is_dir():
         return
     if is_plain_file(new / manifest):
         _remove_former(directory, manifest, {path.name for path in new.iterdir()})

@@ -246,6 +246,20 @@ def test_a_run_that_kills_dask_workers_has_failed_and_the_others_go_on(tmp_path:
     assert os.getpid() not in {outcome.measured.get("process") for outcome in outcomes.values()}
 
 
+def test_a_sweep_without_workers_says_so_and_how_to_go_on(tmp_path: Path) -> None:
+    out, told = tmp_path / "out", tmp_path / "told.txt"
+    with dask_processes(tmp_path, 1) as (address, _, workers):
+        soon = "from experiments.sweeps import clusters\nclusters.LOOK_EVERY, clusters.PATIENCE = 0.1, 1.0"
+        sweep = started(tmp_path, "--backend", "dask", "--scheduler", address, before=soon)
+        until(lambda: len([*out.glob("store/*.json")]) >= 1)
+        workers[0].kill()
+        until(lambda: "the cluster has had no worker for 1 s: the sweep waits for one" in told.read_text())
+        sweep.send_signal(signal.SIGTERM)
+        assert finished(sweep, tmp_path) == 128 + signal.SIGTERM
+    assert "holdfast sweep: ended by SIGTERM: what is done is stored" in told.read_text().splitlines()[-1]
+    assert "Traceback" not in told.read_text()
+
+
 def test_a_scheduler_that_dies_is_one_sentence(tmp_path: Path) -> None:
     out = tmp_path / "out"
     with dask_processes(tmp_path, 1) as (address, scheduler, _):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -11,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from workloads.documents import read_toml
-from workloads.errors import InputError, UnknownNameError
+from workloads.errors import InputError, ParameterError, UnknownNameError
 
 __all__ = ["CLUSTERS", "Lost", "cluster_options", "dask_backend", "dask_client"]
 
@@ -27,6 +29,13 @@ CLUSTERS = {
     "htcondor": ("dask_jobqueue", "HTCondorCluster"),
 }
 
+#: How often the workers are counted, and how long none may be there until that is said [s].
+LOOK_EVERY, PATIENCE = 5.0, 60.0
+
+_OPEN = (
+    "the scheduler listens on all interfaces of this machine, and anybody who reaches its port can run code as you: "
+    "name the one that workers use (interface = 'ib0' in --cluster-options), or ask for certificates (security = true)"
+)
 _MISSING = "a Dask cluster needs what 'pip install holdfast[cluster]' installs"
 
 
@@ -93,10 +102,45 @@ def dask_client(
             stack.enter_context(client)
         except (OSError, ValueError) as error:
             raise InputError(f"the scheduler {scheduler} does not answer: {error}") from None
+        stack.enter_context(_watched(client))
         if not client.ncores():
             print("waiting for the first worker", file=sys.stderr, flush=True)
             client.wait_for_workers(1)
         yield client, workers or sum(client.ncores().values())
+
+
+@contextmanager
+def _watched(client: Any) -> Iterator[None]:
+    """Say once, each time that it happens, that no worker has been there for a minute."""
+    over = threading.Event()
+
+    def watch() -> None:
+        since: float | None = None
+        told = False
+        while not over.wait(LOOK_EVERY):
+            try:
+                there = bool(client.ncores())
+            except Exception:  # the scheduler is gone, which whoever waits for a result is told of
+                return
+            if there:
+                since, told = None, False
+                continue
+            since = time.monotonic() if since is None else since
+            if not told and time.monotonic() - since >= PATIENCE:
+                told = True
+                print(
+                    f"the cluster has had no worker for {PATIENCE:.0f} s: the sweep waits for one. What is done is "
+                    "stored: start workers, or end this command and give it again when there are some",
+                    file=sys.stderr,
+                    flush=True,
+                )
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
 
 
 def _started(name: str, workers: int, options: Mapping[str, Any]) -> Any:
@@ -104,9 +148,17 @@ def _started(name: str, workers: int, options: Mapping[str, Any]) -> Any:
         raise UnknownNameError("cluster", name, CLUSTERS)
     module, kind = CLUSTERS[name]
     # One simulation at a time in a process: threads would only share its interpreter.
-    defaults = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": None} if name == "local" else {}
+    given: dict[str, Any] = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": None, **options}
+    if name != "local":
+        scheduler = options.get("scheduler_options", {})
+        if not isinstance(scheduler, Mapping):
+            raise ParameterError("scheduler_options", "a table", scheduler)
+        # By default the dashboard would be open to everybody who reaches this machine.
+        given = {**options, "scheduler_options": {"dashboard_address": "127.0.0.1:0", **scheduler}}
+        if not (options.get("interface") or options.get("security") or {"host", "interface"} & set(scheduler)):
+            print(_OPEN, file=sys.stderr, flush=True)
     try:
-        cluster = getattr(import_module(module), kind)(**{**defaults, **options})
+        cluster = getattr(import_module(module), kind)(**given)
     except ImportError:
         raise InputError(_MISSING) from None
     except (TypeError, ValueError) as error:
