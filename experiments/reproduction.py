@@ -16,6 +16,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ from experiments.experiment import (
 )
 from experiments.parameters import PROCESSES, with_data
 from experiments.report.pictures import Picture, picture_of
+from experiments.signals import start_trackers
 from experiments.verdicts import Verdict
 from workloads.errors import TraceError, sentence_of
 
@@ -163,6 +165,7 @@ def _context() -> Any:
     """Processes that begin with the imports done, where the system can; each is clean of what others did."""
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
+    start_trackers(resource_tracker.ensure_running)
     context = multiprocessing.get_context("forkserver")
     ours = [name for name in sys.modules if name.startswith("experiments.")]
     context.set_forkserver_preload([*ours, *_HEAVY])

@@ -6,12 +6,12 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-__all__ = ["Interrupted", "held", "listening"]
+__all__ = ["Interrupted", "held", "listening", "start_trackers"]
 
 #: What ends a command.
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
@@ -90,6 +90,24 @@ def listening() -> Iterator[None]:
         for number, handler in before.items():
             signal.signal(number, signal.SIG_DFL if handler is None else handler)
         _listener = outer
+
+
+def start_trackers(*trackers: Callable[[], None]) -> None:
+    """Start processes that clear up after others, so that a hangup does not end them before those that they serve.
+
+    Parameters
+    ----------
+    trackers
+        What starts each; they ignore the other signals by themselves.
+    """
+    if not hasattr(signal, "SIGHUP") or threading.current_thread() is not threading.main_thread():
+        return
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # which they inherit
+    try:
+        for start in trackers:
+            start()
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 @contextmanager

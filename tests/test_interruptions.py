@@ -95,6 +95,7 @@ def test_a_second_writer_is_refused_and_a_lock_of_the_dead_is_none(tmp_path: Pat
     (tmp_path / f".summary.csv.{'0' * 8}.part").write_text("half")
     other.kill()
     other.wait()
+    other.stdout.close()
     with writing(tmp_path):
         assert [path.name for path in tmp_path.iterdir()] == [LOCK]
     assert not list(tmp_path.iterdir())

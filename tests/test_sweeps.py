@@ -186,8 +186,8 @@ def test_the_rows_that_come_back_are_those_of_the_files(done: Path) -> None:
 
 
 def test_rows_appear_while_it_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table, "_LEAST", 0.0)
-    monkeypatch.setattr(table, "_SHARE", math.inf)
+    monkeypatch.setattr(sweep, "_LEAST", 0.0)
+    monkeypatch.setattr(sweep, "_SHARE", math.inf)
     seen: list[list[str]] = []
 
     def looking(run: RunConfiguration) -> simulations.Outcome:

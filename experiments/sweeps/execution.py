@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from experiments.signals import start_trackers
 from experiments.sweeps.clusters import CLUSTERS, Lost, dask_backend, dask_client
 from experiments.sweeps.grid import RunConfiguration
 from experiments.sweeps.simulations import Outcome
@@ -84,6 +85,9 @@ class Workforce:
 
         here = self.workers or joblib.cpu_count()
         if self.backend == "loky":
+            from joblib.externals.loky.backend import resource_tracker
+
+            start_trackers(resource_tracker.ensure_running)
             yield Pool("loky", here, "n_jobs", {"initializer": _follow, "initargs": (os.getpid(),)})
             return
         with dask_client(self.scheduler, self.cluster or "local", self.workers or here, self.cluster_options) as (
