@@ -4,7 +4,7 @@
 half over an older result, and every fifth time while a second command of the same kind writes to the same directory.
 After each kill the directory is read as a command would read it, with all digests; its tables must be those of the
 older result, or those of the new one, or (a sweep, a reproduction) some of the new one's rows or experiments, each of
-them whole.
+them whole. All but ``reproduce``, which has processes of its own, are forked, so that nothing is imported fifty times.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import argparse
 import csv
 import io
 import json
+import os
 import random
 import shutil
 import signal
@@ -22,9 +23,10 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 
+from experiments.cli import main as main_of_commands
 from experiments.experiment import read_tables
 from experiments.handover import settle_all
 from experiments.runfile import RUN
@@ -33,18 +35,14 @@ from workloads.errors import InputError
 
 __all__ = ["COMMANDS", "kills", "main"]
 
-_START = [
-    sys.executable,
-    "-c",
-    "import sys\nfrom experiments.cli import main\nif __name__ == '__main__':\n sys.exit(main())",
-]
+_CODE = "import sys\nfrom experiments.cli import main\nif __name__ == '__main__':\n sys.exit(main())"
 #: Commands by name, for an older and for a newer result; ``{in}`` is the directory of the inputs.
 COMMANDS = {
     "run": (
         "run {in}/year.swf --mechanism baseline,N-PAA,CUP-SPAA --events --plot",
         "run {in}/year.swf --mechanism baseline,CUA-SPAA --seed 1",
     ),
-    "sweep": ("sweep {in}/grid.toml --workers 2", "sweep {in}/grid.toml --workers 2 --set workload.seeds=3:6"),
+    "sweep": ("sweep {in}/grid.toml --workers 1", "sweep {in}/grid.toml --workers 1 --set workload.seeds=3:6"),
     "reproduce": (
         "reproduce --quick --workers 2 --only checkpoint-fig[34] --only profiles-fig1 --seed 0",
         "reproduce --quick --workers 2 --only checkpoint-fig[34] --only profiles-fig1 --seed 1",
@@ -70,15 +68,13 @@ def kills(command: str, times: int, seed: int, place: Path) -> Counter[str]:
     inputs, rng = place / "in", random.Random(f"{command} {seed}")
     inputs.mkdir()
     (inputs / "grid.toml").write_text(_GRID)
-    subprocess.run(
-        [*_START, "generate", "-o", str(inputs / "year.swf"), "--jobs", "250"], check=True, capture_output=True
-    )
+    _carried_out(["generate", "-o", str(inputs / "year.swf"), "--jobs", "250"])
     words = [line.replace("{in}", str(inputs)).split() for line in COMMANDS[command]]
     wholes, longest = [], 0.0
     for number, line in enumerate(words):
         began = time.monotonic()
         _carried_out([*line, "-o", str(place / f"whole{number}")])
-        longest = max(longest, time.monotonic() - began)
+        longest = time.monotonic() - began
         wholes.append(_content(place / f"whole{number}", command))
     found: Counter[str] = Counter()
     for number in range(times):
@@ -88,18 +84,16 @@ def kills(command: str, times: int, seed: int, place: Path) -> Counter[str]:
         if older:
             shutil.copytree(place / "whole1", out)
         # Most of the time is spent before anything is written: half of the kills wait for the first sign of writing.
-        processes = [_started(line)]
-        if number % 5 == 4:
-            processes.append(_started(line))
+        processes = [_started(line) for _ in range(2 if number % 5 == 4 else 1)]
         if rng.random() < 0.5:
-            _wait_for_writing(out, processes[0], 3 * longest)
+            _wait_for_writing(out, 1.5 * longest)
             time.sleep(rng.expovariate(1 / 0.02))
         else:
             time.sleep(rng.uniform(0, longest))
         for process in processes:
-            process.send_signal(signal.SIGKILL)
-            process.wait()
-        time.sleep(1.2 if command in ("sweep", "reproduce") else 0)  # workers end with their parent
+            os.kill(process, signal.SIGKILL)
+            os.waitpid(process, 0)
+        time.sleep(1.2 if command == "reproduce" else 0)  # workers end with their parent
         kind = _judged(out, command, wholes[1] if older else {}, wholes[0])
         waiting = "" if kind.startswith("MIX") or not list(out.glob(".*.new")) else ", on its way"
         told = f"{'over an older one' if older else 'from nothing'}: {kind}{waiting}"
@@ -113,20 +107,33 @@ def kills(command: str, times: int, seed: int, place: Path) -> Counter[str]:
 
 
 def _carried_out(line: list[str]) -> None:
-    subprocess.run([*_START, *line], check=True, capture_output=True)
+    """In this process: what it has imported, it has for all that it forks."""
+    with Path(os.devnull).open("w") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
+        status = main_of_commands(line)
+    assert status == 0, line
 
 
-def _started(line: list[str]) -> subprocess.Popen[bytes]:
-    return subprocess.Popen([*_START, *line], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+def _started(line: list[str]) -> int:
+    """The number of the process."""
+    if line[0] == "reproduce":
+        nowhere = subprocess.DEVNULL
+        return subprocess.Popen([sys.executable, "-c", _CODE, *line], stdout=nowhere, stderr=nowhere).pid
+    child = os.fork()
+    if child:
+        return child
+    try:
+        _carried_out(line)
+    finally:
+        os._exit(1)
 
 
-def _wait_for_writing(out: Path, process: subprocess.Popen[bytes], longest: float) -> None:
+def _wait_for_writing(out: Path, longest: float) -> None:
     end = time.monotonic() + longest
-    while time.monotonic() < end and process.poll() is None:
+    while time.monotonic() < end:
         with suppress(OSError):
             if [name for name in out.glob(".*") if name.name.endswith((".part", ".new"))]:
                 return
-        time.sleep(0.001)
+        time.sleep(0.0005)
 
 
 def _judged(out: Path, command: str, older: dict[str, object], new: dict[str, object]) -> str:
