@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
 import time
 from collections import deque
@@ -185,4 +186,6 @@ def _follow(parent: int) -> None:
             time.sleep(_LOOK_EVERY)
         os._exit(1)
 
+    # What a terminal sends goes to the whole group: the process that hands out the work ends it, and says so.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=look, daemon=True).start()
