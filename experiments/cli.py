@@ -51,6 +51,8 @@ _LONGEST = 300
 def _refuse(sentence: str) -> None:
     """Say on standard error why not, in one line; what a terminal would obey is written as its code."""
     plain = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in sentence)
+    if len(plain) > 3 * _LONGEST:
+        plain = f"{plain[: 2 * _LONGEST]}...{plain[-_LONGEST:]}"
     print(plain, file=sys.stderr)
 
 
