@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
 from workloads.errors import InputError, OutputError, ParameterError
-from workloads.units import parse_duration
+from workloads.fields import LARGEST_WHOLE
+from workloads.units import LARGEST_SIZE, LARGEST_TIME, parse_duration
 
 if TYPE_CHECKING:
     from workloads.assignment import Assignment
@@ -28,15 +30,22 @@ __all__ = [
 ]
 
 
-def whole(text: str, option: str, least: int = 0) -> int:
-    """A whole number of at least ``least``, or a sentence that says so."""
+def whole(text: str, option: str, least: int = 0, most: int = LARGEST_WHOLE) -> int:
+    """A whole number from ``least`` to ``most``, or a sentence that says so."""
     try:
         value = int(text)
-    except ValueError:
-        value = least - 1
+    except ValueError:  # also of thousands of digits
+        value = least - 1 if not text.strip().isdecimal() else most + 1
     if value < least:
-        raise ParameterError(option, f"a whole number of at least {least}", text)
+        raise ParameterError(option, f"a whole number of at least {least}", shortened(text))
+    if value > most:
+        raise ParameterError(option, f"a whole number of at most {most:,}", shortened(text))
     return value
+
+
+def shortened(text: str) -> str:
+    """A word of the command line for a message, cut where it is long."""
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def number(text: str, option: str) -> float:
@@ -61,9 +70,9 @@ def share(text: str, option: str) -> float:
     return value
 
 
-def duration(text: str, option: str) -> float:
-    """A duration of at least 0 [s], or a sentence that says so."""
-    value = parse_duration(text, option)
+def duration(text: str, option: str, most: float = LARGEST_TIME) -> float:
+    """A duration from 0 to ``most`` [s], or a sentence that says so."""
+    value = parse_duration(text, option, most)
     if value < 0:
         raise ParameterError(option, "a duration of at least 0", text)
     return value
@@ -101,7 +110,7 @@ def read_options(arguments: argparse.Namespace) -> ReadOptions:
     return ReadOptions(
         format=arguments.format,
         lenient=arguments.lenient,
-        procs_per_node=None if per_node is None else whole(per_node, "--procs-per-node", 1),
+        procs_per_node=None if per_node is None else whole(per_node, "--procs-per-node", 1, LARGEST_SIZE),
     )
 
 
@@ -137,7 +146,7 @@ def assignment_of(arguments: argparse.Namespace) -> tuple[Assignment, int]:
         notice_mix=arguments.notice_mix,
         group_by=arguments.group_by,
         overheads=arguments.overheads,
-        node_mtbf=duration(arguments.node_mtbf, "--node-mtbf"),
+        node_mtbf=duration(arguments.node_mtbf, "--node-mtbf", math.inf),
         checkpoint_factor=number(arguments.checkpoint_factor, "--checkpoint-factor"),
         no_show_share=share(arguments.no_show_share, "--no-show-share"),
         stochastic_share=share(arguments.stochastic_share, "--stochastic-share"),
@@ -153,7 +162,7 @@ def assignment_of(arguments: argparse.Namespace) -> tuple[Assignment, int]:
 def machine_of(arguments: argparse.Namespace, trace: Trace | None, source: str | Path) -> int:
     """Size of the machine: as asked for, else by the trace's header."""
     if arguments.nodes is not None:
-        return whole(arguments.nodes, "--nodes", 1)
+        return whole(arguments.nodes, "--nodes", 1, LARGEST_SIZE)
     if trace is None or trace.nodes is None:
         what = "a job table" if trace is None else "this trace"
         raise InputError(f"{source}: {what} does not say how large the machine is: give it with --nodes")

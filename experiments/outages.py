@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from workloads.failures import FailureRate
     from workloads.outages import Outage
 
-__all__ = ["OUTAGE_FILE", "AskedOutages", "add_outages", "outages_of", "write_happened"]
+__all__ = ["OUTAGE_FILE", "AskedOutages", "add_outages", "outages_of", "untouched", "write_happened"]
 
 #: Where the outages of a run are written, beside its results.
 OUTAGE_FILE = "outages.csv"
@@ -102,6 +102,27 @@ def outages_of(arguments: argparse.Namespace, nodes: int) -> AskedOutages:
         if arguments.outages is not None and target.resolve() == Path(arguments.outages).resolve():
             raise InputError(f"--outages {arguments.outages} would be overwritten by what --failure-mtbf draws")
     return AskedOutages(outages, failures, configuration)
+
+
+def untouched(outages: Sequence[Outage], results: Sequence[Records]) -> str:
+    """A sentence on given outages that lie before or after all that was simulated; empty: each of them touches it."""
+    from workloads.units import SECOND, to_ticks
+
+    first = min(result.origin if result.begin is None else result.begin for result in results)
+    last = max((record.end for result in results for record in result.records if record.end is not None), default=first)
+    apart = [
+        number
+        for number, outage in enumerate(outages, start=1)
+        if to_ticks(outage.end) <= first or to_ticks(outage.start) >= last
+    ]
+    if not apart:
+        return ""
+    span = f"the simulated time, {first / SECOND:.15g} s to {last / SECOND:.15g} s of the job table's clock"
+    one = outages[apart[0] - 1]
+    first_of = f"outage {apart[0]} ({one.kind}, {one.start:.15g} s to {one.end:.15g} s)"
+    if len(apart) == 1:
+        return f"{first_of} never touches {span}"
+    return f"{len(apart):,} of {len(outages):,} outages never touch {span}; the first is {first_of}"
 
 
 def write_happened(results: Sequence[Records], new: Path, directory: Path, source: str | None) -> None:

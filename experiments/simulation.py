@@ -51,6 +51,8 @@ class Simulation:
         Seconds since 1970 at which the clock of the jobs stands at 0; None: not known.
     prepared
         Whether more was made of a trace than it says of its jobs, so that their table should be kept.
+    lopsided
+        What is to be said where one draw has decided what the workload is; empty: nothing.
     """
 
     jobs: Sequence[Job]
@@ -62,6 +64,7 @@ class Simulation:
     about: str = ""
     epoch: float | None = None
     prepared: bool = False
+    lopsided: str = ""
 
 
 def add_simulation(parser: argparse.ArgumentParser) -> None:
@@ -103,10 +106,12 @@ def simulation_of(arguments: argparse.Namespace, mechanisms: Sequence[str]) -> S
     InputError
         If any of it is not usable.
     """
-    from experiments.traces import left_out
+    from experiments.traces import left_out, need_jobs
     from simulator.options import Options
     from workloads.assignment import as_rigid, assign
+    from workloads.errors import TraceError
     from workloads.files import sha256_of
+    from workloads.imbalance import imbalance
     from workloads.readers import read_workload
     from workloads.trace import Trace, epoch_of
     from workloads.validation import check_jobs
@@ -131,11 +136,12 @@ def simulation_of(arguments: argparse.Namespace, mechanisms: Sequence[str]) -> S
         "mechanisms": list(mechanisms),
         "options": asdict(options),
     }
-    prepared, about = False, ""
+    prepared, about, lopsided = False, "", ""
     jobs: list[Job]
     if isinstance(workload, Trace):
         nodes = machine_of(arguments, workload, arguments.input)
         trace = life.of_trace(workload, nodes)
+        need_jobs(trace, arguments.input)
         drawn = list(mechanisms) != [BASELINE] or assignment.stochastic_share > 0
         prepared = drawn or bool(life.told)
         jobs, told = life.of_jobs(trace, assign(trace, assignment, seed=seed) if drawn else as_rigid(trace))
@@ -145,16 +151,19 @@ def simulation_of(arguments: argparse.Namespace, mechanisms: Sequence[str]) -> S
             configuration["preparation"] = {"seed": seed, **asdict(assignment)}
         configuration |= life.told
         about = left_out(trace) + told
+        lopsided = imbalance(trace, jobs, assignment) if drawn else ""
     else:
         life.refuse_table(arguments.input)
         nodes = machine_of(arguments, None, arguments.input)
         jobs = list(workload.jobs)
+        if not jobs:
+            raise TraceError(arguments.input, None, "no job is left to simulate: the table has no row")
         check_jobs(jobs, nodes, where=arguments.input)
     configuration["nodes"] = nodes
     planner, plans = _planning(arguments, jobs, configuration)
     first = min((job.submit for job in jobs if job.submit is not None), default=0.0)
     epoch = epoch_of(workload.header if isinstance(workload, Trace) else {}, first)
-    return Simulation(jobs, nodes, options, planner, plans, configuration, about, epoch, prepared)
+    return Simulation(jobs, nodes, options, planner, plans, configuration, about, epoch, prepared, lopsided)
 
 
 def _planning(

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
+from workloads.errors import TraceError
 from workloads.startingstate import state_of
 from workloads.trace import Trace
 
-__all__ = ["Description", "describe", "left_out", "life_of_trace", "listed"]
+__all__ = ["Description", "describe", "left_out", "life_of_trace", "listed", "need_jobs"]
 
 _DAY = 86400.0
 
@@ -30,12 +32,26 @@ def left_out(trace: Trace) -> str:
     count = len(trace.jobs)
     text = f"{count:,} job{'s' if count != 1 else ''}"
     if trace.nodes is not None:
-        text += f" on {trace.nodes:,} nodes"
+        text += f" on {trace.nodes:,} {trace.unit}"
     if any(trace.excluded.values()):
         text += f"; left out: {sum(trace.excluded.values()):,} ({listed(trace.excluded)})"
     if any(trace.remarks.values()):
         text += f"\nnoted: {listed(trace.remarks)}"
     return text
+
+
+def need_jobs(trace: Trace, path: str | Path) -> None:
+    """Refuse a trace of which no job is left.
+
+    Raises
+    ------
+    TraceError
+        Names the file, and why jobs were left out, with their numbers.
+    """
+    if not trace.jobs:
+        size = f" on {trace.nodes:,} {trace.unit}" if trace.nodes is not None else ""
+        why = f" ({listed(trace.excluded)})" if any(trace.excluded.values()) else ""
+        raise TraceError(path, None, f"no job is left to simulate{size}{why}")
 
 
 def life_of_trace(trace: Trace) -> list[str]:
@@ -54,7 +70,8 @@ def life_of_trace(trace: Trace) -> list[str]:
         machine = "" if trace.nodes is None else f" of {trace.nodes:,}"
         running = f"{state.running:,} job{'s run' if state.running != 1 else ' runs'}"
         waiting = f"{state.waiting:,} wait{'s' if state.waiting == 1 else ''}"
-        told.append(f"starting state at {state.begin:.15g} s: {running} on {state.nodes:,}{machine} nodes, {waiting}")
+        size = f"{state.nodes:,}{machine} {trace.unit}"
+        told.append(f"starting state at {state.begin:.15g} s: {running} on {size}, {waiting}")
     withdrawn = sum(job.cancelled_at is not None for job in trace.jobs)
     if withdrawn:
         told.append(f"withdrawn by their users before they started, and kept: {withdrawn:,}")

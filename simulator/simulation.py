@@ -25,7 +25,7 @@ from workloads.failures import FailureRate
 from workloads.job import Job, JobType
 from workloads.joblife import has_life
 from workloads.outages import Outage, check_outages
-from workloads.units import to_ticks
+from workloads.units import LARGEST_SIZE, to_seconds, to_ticks
 from workloads.validation import check_jobs
 
 if TYPE_CHECKING:
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from policies.planning.planbook import PlanBook, Planner
 
 __all__ = ["simulate"]
+
+#: The last tick that tables hold.
+_LAST = 2**63 - 1
 
 
 def simulate(
@@ -56,7 +59,7 @@ def simulate(
     jobs
         The job table; every random choice is already made in it, so that the simulation is deterministic.
     nodes
-        Size of the machine, >= 1.
+        Size of the machine, from 1 to 1,000,000,000.
     mechanism
         ``baseline`` (FCFS with EASY backfilling, every job rigid), or a notice and an arrival strategy, e.g.
         ``CUA&SPAA`` or ``CUA-SPAA``.
@@ -101,8 +104,8 @@ def simulate(
     1       2  600.0  1200.0            0
     """
     settings = Options.of(**options)
-    if isinstance(nodes, bool) or not isinstance(nodes, int) or nodes < 1:
-        raise ParameterError("nodes", "a positive number of nodes", nodes)
+    if isinstance(nodes, bool) or not isinstance(nodes, int) or not 1 <= nodes <= LARGEST_SIZE:
+        raise ParameterError("nodes", f"a number of nodes from 1 to {LARGEST_SIZE:,}", nodes)
     served_by = parse_mechanism(mechanism)
     table = list(jobs)
     if not table:
@@ -152,6 +155,11 @@ def _simulated(
     state = starting_state_of(states, origin) if lively else None
     engine = Engine(states, nodes, served_by, options, log, progress, book, state, closures, decisions, lively=lively)
     engine.run()
+    if engine.system.now + abs(origin) > _LAST:
+        raise InputError(
+            f"the jobs take until {to_seconds(engine.system.now + origin):.3g} s, and a simulation must end by "
+            f"{to_seconds(_LAST):,.0f} s"
+        )
     accounting = _account(engine, states)
     return Result(
         mechanism=served_by.slug if served_by is not None else BASELINE,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -13,7 +14,8 @@ from hypothesis import strategies as st
 from workloads.assignment import Assignment, as_rigid, assign
 from workloads.checkpointing import checkpoints_of_job
 from workloads.errors import ParameterError, UnknownNameError
-from workloads.groups import campaigns, group_jobs
+from workloads.groups import campaigns, group_jobs, group_names
+from workloads.imbalance import imbalance
 from workloads.job import Job, JobType
 from workloads.notices import NOTICE_MIXES
 from workloads.trace import Trace, TraceJob
@@ -183,14 +185,15 @@ def test_shares_of_types_and_categories() -> None:
 def test_one_project_has_one_type_but_for_its_large_jobs() -> None:
     sizes = [128, 2196] + [2197] * 600
     jobs = tuple(TraceJob(i, float(i), n, 100.0, 100.0, project="p") for i, n in enumerate(sizes))
-    assigned = assign(Trace(jobs, nodes=4392), shares=(1.0, 0.0, 0.0), seed=1)
+    trace = Trace(jobs, nodes=4392)
+    assigned = assign(trace, shares=(1.0, 0.0, 0.0), group_by="project", seed=1)
     assert [job.type for job in assigned[:2]] == [JobType.ON_DEMAND] * 2
     assert {job.type for job in assigned[2:]} == {JobType.RIGID}
     # With the paper's proportion 60 : 30 two of three become rigid, job by job.
     split = next(
         types
         for seed in range(100)
-        if (types := Counter(job.type for job in assign(Trace(jobs, nodes=4392), seed=seed)))[JobType.ON_DEMAND]
+        if (types := Counter(job.type for job in assign(trace, group_by="project", seed=seed)))[JobType.ON_DEMAND]
     )
     assert split[JobType.ON_DEMAND] == 2
     assert split[JobType.RIGID] / 600 == pytest.approx(2 / 3, abs=0.08)
@@ -219,6 +222,39 @@ def test_groups_fall_back_from_project_to_user_to_campaign() -> None:
     assert group_jobs(nameless) == [0, 0, 0, 0]
     with pytest.raises(ParameterError, match="names no project"):
         group_jobs(nameless, "project")
+
+
+def test_one_value_on_every_line_groups_nothing() -> None:
+    shape = {"runtime": 1.0, "walltime": 1.0, "project": "p"}
+    told = enumerate(zip((1, 1, 2, 1), "uvuu", strict=True))
+    trace = Trace(tuple(TraceJob(i, float(i), nodes, **shape, user=user) for i, (nodes, user) in told), nodes=4)
+    assert group_jobs(trace) == group_jobs(trace, "user") == [0, 1, 0, 0]
+    alone = Trace(tuple(replace(job, user="u") for job in trace.jobs), nodes=4)
+    assert group_jobs(alone) == group_jobs(alone, "campaign") == [0, 0, 1, 2]
+    assert group_names(alone) == ["group-0", "group-0", "group-1", "group-2"]
+    # Who asks for it gets it; a job without a project is then of its campaign, for all are of one user.
+    assert group_jobs(alone, "project") == [0, 0, 0, 0]
+    gaps = Trace((*alone.jobs[:3], replace(alone.jobs[3], project="")), nodes=4)
+    assert group_jobs(gaps) == [0, 0, 0, 1]
+    assert group_names(gaps) == ["p", "p", "p", "group-1"]
+
+
+@pytest.mark.parametrize(
+    ("users", "options", "sentence"),
+    [
+        ("aab", {"shares": (0, 1, 0)}, "types are drawn for each user: 'a' has 67 % of the jobs; another seed"),
+        ("aab", {}, "types are drawn for each user: 'a' has 67 % of the jobs, and none is malleable; another seed"),
+        ("abc", {}, "types are drawn for each user: no job is malleable; another seed may draw others"),
+        ("abc", {"shares": (0, 1, 0)}, ""),
+        ("abc", {"stochastic_share": 1.0}, ""),
+        ("aaa", {"shares": (0, 1, 0)}, "types are drawn for each campaign: 'group-0' has 100 % of the jobs; another"),
+        ("", {}, ""),
+    ],
+)
+def test_what_one_draw_decides_is_said(users: str, options: dict[str, Any], sentence: str) -> None:
+    trace = Trace(tuple(TraceJob(i, float(i), 1, 1.0, 1.0, user=user) for i, user in enumerate(users)), nodes=4)
+    told = imbalance(trace, assign(trace, seed=1, **options), Assignment(**options))
+    assert told.startswith(sentence) and bool(told) == bool(sentence)
 
 
 def test_campaigns_are_consecutive_in_time_and_not_by_line() -> None:

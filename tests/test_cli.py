@@ -268,7 +268,19 @@ WRONG_WORDS = {
     "no jobs": (["generate", "-o", "{tmp}/out", "--jobs", "0"], "--jobs"),
     "prepare a table": (["prepare", "{table}", "-o", "{tmp}/out"], "job table"),
     "info of a table": (["info", "{table}"], "job table"),
-    "nobody fits": (["info", "{year}", "--nodes", "5"], "5 nodes"),
+    "nobody fits": (
+        ["info", "{year}", "--nodes", "5"],
+        "year.swf.gz: no job is left to simulate on 5 nodes (600 larger than the machine)",
+    ),
+    "nobody fits to be prepared": (["prepare", "{year}", "--nodes", "5", "-o", "{tmp}/out"], "larger than the machine"),
+    "nobody fits to run": (["run", "{year}", "--nodes", "5", "-o", "{tmp}/out"], "(600 larger than the machine)"),
+    "no row": (["run", "{tmp}/none.csv", "-o", "{tmp}/out", "--nodes", "5"], "none.csv: no job is left to simulate"),
+    "a huge machine": (["info", "{year}", "--nodes", "9" * 30], "at most 1,000,000,000, not"),
+    "a number without end": (["info", "{year}", "--nodes", "9" * 5000], "at most 1,000,000,000, not '999"),
+    "a late beginning": (
+        ["run", "{year}", "-o", "{tmp}/out", "--starting-state", "1e30"],
+        "at most 1,000,000,000,000 s",
+    ),
     "unknown command": (["replay", "x"], "replay"),
     "unknown option": (["run", "{table}", "-o", "{tmp}/out", "--node", "5"], "--node"),
     "nothing to write to": (["run", "{table}"], "-o"),
@@ -279,6 +291,7 @@ WRONG_WORDS = {
 def test_wrong_words(name: str, year: Path, table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "prose.txt").write_text("To be, or not to be, that is the question:\n")
     (tmp_path / "empty.txt").write_text("")
+    (tmp_path / "none.csv").write_text(",".join(COLUMNS) + "\n")
     words, expected = WRONG_WORDS[name]
     filled = [word.format(tmp=tmp_path, table=table, year=year) for word in words]
     try:
@@ -288,6 +301,28 @@ def test_wrong_words(name: str, year: Path, table: Path, tmp_path: Path, capsys:
     assert status == 2
     refused(capsys, expected)
     assert not (tmp_path / "out").exists()
+
+
+def test_one_project_has_most_of_the_jobs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    line = "{0} {0} 5 60 4 -1 -1 4 90 -1 1 7 {1} -1 -1 -1 -1 -1\n"
+    log = tmp_path / "a.swf"
+    log.write_text("; MaxProcs: 8\n" + "".join(line.format(job, job // 4) for job in range(5)))
+    told = "types are drawn for each project: '0' has 80 % of the jobs, and none is on-demand; another seed"
+    assert cli.main(["prepare", str(log), "-o", str(tmp_path / "t.csv"), "--seed", "3"]) == 0
+    assert capsys.readouterr().err.startswith(f"holdfast prepare: {told}")
+    assert cli.main(["run", str(log), "-o", str(tmp_path / "o"), "--seed", "3", "--mechanism", "N-PAA"]) == 0
+    shown = capsys.readouterr()
+    assert f"holdfast run: {told}" in shown.err
+    assert "5 jobs on 8 processors" in shown.out
+    assert cli.main(["run", str(log), "-o", str(tmp_path / "o"), "--mechanism", "baseline"]) == 0
+    assert "drawn" not in capsys.readouterr().err
+    (tmp_path / "s.toml").write_text(
+        f'mechanisms = ["N-PAA", "CUA-PAA"]\n[workload]\ntraces = ["{log}"]\n[assignment]\nseeds = [3, 4]\n'
+    )
+    assert cli.main(["sweep", str(tmp_path / "s.toml"), "-o", str(tmp_path / "sweep"), "--workers", "1"]) == 0
+    error = capsys.readouterr().err
+    assert error.count("drawn") == 1
+    assert f"holdfast sweep: in 2 of 2 job tables (first {log}, seed 3) {told}" in error
 
 
 def refused(capsys: pytest.CaptureFixture[str], expected: str) -> None:

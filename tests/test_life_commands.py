@@ -82,7 +82,7 @@ def test_everything_on(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_starting_state(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = run(log, "--starting-state", "1m50s")
     # The last start before 110 s is that of job 2 at 100 s.
-    assert "starting state at 100 s: 1 job runs on 4 of 4 nodes, 1 waits" in capsys.readouterr().out
+    assert "starting state at 100 s: 1 job runs on 4 of 4 processors, 1 waits" in capsys.readouterr().out
     starts = {row["job_id"]: row["start"] for row in rows(out / "jobs-baseline.csv")}
     assert starts == {"2": "100.0", "4": "160.0", "5": "500.0"}
     assert rows(out / "summary.csv")[0]["jobs"] == "1"

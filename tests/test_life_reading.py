@@ -296,7 +296,7 @@ STATE = rigid(9, 0, 4, 1000, running_since=50)
 NOTICED = on_demand(1, 9, 4, 9, notice=8)
 
 
-FROM_SUBMIT = "missing, or a finite number of seconds from its submit of 10 s on"
+FROM_SUBMIT = "missing, or from its submit of 10 s to 1,000,000,000,000 s"
 CIRCLE = "a job that does not itself wait for this one"
 
 
@@ -306,7 +306,11 @@ CIRCLE = "a job that does not itself wait for this one"
         ("cancelled_at", [replace(A, cancelled_at=5)], f"{FROM_SUBMIT}, not 5"),
         ("cancelled_at", [replace(A, cancelled_at=math.nan)], f"{FROM_SUBMIT}, not nan"),
         ("cancelled_at", [replace(A, cancelled_at=math.inf)], f"{FROM_SUBMIT}, not inf"),
-        ("cancelled_at", [replace(NOTICED, submit=None, cancelled_at=7)], "from its notice of 8 s on, not 7"),
+        (
+            "cancelled_at",
+            [replace(NOTICED, submit=None, cancelled_at=7)],
+            "from its notice of 8 s to 1,000,000,000,000 s, not 7",
+        ),
         ("cancelled_at", [replace(A, cancelled_at=49), STATE], "at least 50 s, where the replay begins, not 49"),
         ("preceding", [replace(A, preceding=7)], "a job of the table, not 7"),
         ("preceding", [replace(A, preceding=1)], f"{CIRCLE}, not 1"),
@@ -316,7 +320,7 @@ CIRCLE = "a job that does not itself wait for this one"
         ("preceding", [replace(A, preceding=2), replace(NOTICED, job_id=2, submit=None)], "a job that arrives, not 2"),
         ("preceding", [replace(A, running_since=30, preceding=1)], "missing for a job that runs already, not 1"),
         ("think_time", [replace(A, think_time=3)], "missing for a job without a preceding one, not 3"),
-        ("think_time", [replace(A, preceding=2, think_time=-3), B], "a finite number of seconds >= 0, or missing"),
+        ("think_time", [replace(A, preceding=2, think_time=-3), B], "from 0 to 1,000,000,000,000 s, or missing"),
         ("running_since", [replace(A, running_since=5)], f"{FROM_SUBMIT}, not 5"),
         ("running_since", [stochastic(1, 0, 4, 9, "p", running_since=5)], "missing for a stochastic job"),
         ("running_since", [replace(NOTICED, running_since=10)], "missing for a job with a notice"),

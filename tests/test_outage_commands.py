@@ -78,6 +78,18 @@ def test_a_run_tells_of_its_outages_and_can_be_repeated(outages: Path, tmp_path:
     assert (other / "outages.csv").read_bytes() != (first / "outages.csv").read_bytes()
 
 
+def test_outages_outside_the_simulated_time_are_mentioned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "o.csv"
+    path.write_text("kind,start,end,nodes\nmaintenance,-9,0,1\nmaintenance,10,20,1\nfailure,1e9,2e9,1\n")
+    assert run(tmp_path / "out", "--outages", str(path), "--mechanism", "baseline") == 0
+    told = "holdfast run: 2 of 3 outages never touch the simulated time, 0 s to "
+    assert told in (error := capsys.readouterr().err)
+    assert "s of the job table's clock; the first is outage 1 (maintenance, -9 s to 0 s)\n" in error
+    path.write_text("kind,start,end,nodes\nfailure,1e9,2e9,1\n")
+    assert run(tmp_path / "out", "--outages", str(path), "--mechanism", "baseline") == 0
+    assert "outage 1 (failure, 1000000000 s to 2000000000 s) never touches the simu" in capsys.readouterr().err
+
+
 def test_without_outages_no_file_speaks_of_them(tmp_path: Path) -> None:
     assert run(tmp_path / "out") == 0
     assert not (tmp_path / "out" / "outages.csv").exists()

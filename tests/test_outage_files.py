@@ -29,13 +29,16 @@ class TestLaws:
         ("outage", "sentence"),
         [
             (Outage("failure", 0, 1, place=0), "kind of outage 1 must be an OutageKind"),  # type: ignore[arg-type]
-            (Outage(MAINTENANCE, float("nan"), 1), "start of outage 1 must be a finite number of seconds, not nan"),
-            (Outage(MAINTENANCE, 5, 5.0000001), "end of outage 1 must be later than its start of 5 s, not 5.0000001"),
+            (
+                Outage(MAINTENANCE, float("nan"), 1),
+                "start of outage 1 must be from -1,000,000,000,000 to 1,000,000,000,000 s, not nan",
+            ),
+            (Outage(MAINTENANCE, 5, 5.0000001), "end of outage 1 must be later than its start of 5 s, and"),
             (Outage(MAINTENANCE, 5, float("inf")), "end of outage 1 must be later"),
             (Outage(MAINTENANCE, 0, 1, 0), "nodes of outage 1 must be a whole number >= 1, not 0"),
             (Outage(MAINTENANCE, 0, 1, 1.5), "nodes of outage 1 must be a whole number"),  # type: ignore[arg-type]
             (Outage(MAINTENANCE, 0, 1, 9), "nodes of outage 1 must be at most the 8 nodes of the machine, not 9"),
-            (Outage(MAINTENANCE, 0, 1, running="kill"), "running of outage 1 must be preempt or wait, not kill"),
+            (Outage(MAINTENANCE, 0, 1, running="kill"), "running of outage 1 must be preempt or wait, not 'kill'"),
             (Outage(MAINTENANCE, 5, 6, announced=5.5), "announced of outage 1 must be at most its start of 5 s"),
             (Outage(FAILURE, 5, 6, announced=4, place=0), "announced of outage 1 must be missing for a failure"),
             (Outage(FAILURE, 5, 6), "place of outage 1 must be a number from 0 to below 1 for a failure, not missing"),
@@ -171,9 +174,9 @@ class TestRate:
     @pytest.mark.parametrize(
         ("values", "sentence"),
         [
-            ({"mtbf": 0}, "mtbf must be a positive finite number of seconds, not 0"),
+            ({"mtbf": 0}, "mtbf must be from 0.000001 to 1,000,000,000,000 s, not 0"),
             ({"mtbf": float("inf")}, "mtbf must be"),
-            ({"mtbf": 1, "repair": -1}, "repair must be a positive finite number of seconds, not -1"),
+            ({"mtbf": 1, "repair": -1}, "repair must be from 0.000001 to 1,000,000,000,000 s, not -1"),
             ({"mtbf": 1, "variation": -0.1}, "variation must be a finite number >= 0, not -0.1"),
             ({"mtbf": 1, "seed": -1}, "seed must be a whole number >= 0, not -1"),
         ],

@@ -5,6 +5,7 @@ import pytest
 from workloads.errors import ParameterError, TraceError
 from workloads.sacct import looks_like_sacct, parse_sacct, read_sacct
 from workloads.trace import TraceJob
+from workloads.withdrawals import keep_cancelled
 
 ROW = {
     "JobIDRaw": "1000",
@@ -77,7 +78,7 @@ def test_without_a_limit_the_runtime_is_the_walltime(limit):
         ({"Start": "None", "State": "CANCELLED by 1000", "ElapsedRaw": "0"}, "never started"),
         ({"Start": "", "End": ""}, "never started"),
         ({"Start": "0"}, "never started"),
-        ({"State": "PENDING", "JobIDRaw": "1000_[1-4]", "Start": "Unknown"}, "never started"),
+        ({"State": "CANCELLED by 7", "Start": "1700000500", "End": "1700000500", "ElapsedRaw": "0"}, "never started"),
         ({"State": "RUNNING", "End": "Unknown"}, "not ended"),
         ({"End": "Unknown"}, "not ended"),
         ({"JobIDRaw": "1000.batch"}, "job step"),
@@ -92,6 +93,47 @@ def test_what_is_no_job_that_ran_is_counted(changes, reason):
     trace = parse({}, changes)
     assert len(trace.jobs) == 1
     assert trace.excluded == {reason: 1}
+
+
+@pytest.mark.parametrize(
+    ("ids", "tasks"),
+    [
+        ("5010_[1-20]", range(1, 21)),
+        ("5010_[1-20%4]", range(1, 21)),
+        ("5010_[7]", [7]),
+        ("5010_[1,3,10-14:2]", [1, 3, 10, 12, 14]),
+        ("5010_[1,3,...]", [1, 3]),
+    ],
+)
+def test_a_cancelled_array_is_each_of_its_tasks(ids, tasks):
+    gone = {"State": "CANCELLED by 7", "Start": "1700000500", "End": "1700000500", "ElapsedRaw": "0"}
+    trace = parse({}, {"JobIDRaw": ids} | gone)
+    assert trace.excluded == {"never started": len(tasks)}
+    assert trace.remarks == ({"array of jobs not named in full: those named counted, or one": 1} if ".." in ids else {})
+    kept = keep_cancelled(trace)
+    assert kept.excluded == {}
+    assert [job.job_id - (5010 << 32) for job in kept.jobs[1:]] == list(tasks)
+    assert {(job.submit, job.cancelled_at, job.nodes) for job in kept.jobs[1:]} == {(1.7e9, 1700000500, 4)}
+    # Where both columns are there, the raw one says nothing of tasks.
+    text = export({}, {"JobIDRaw": ids} | gone).replace("JobIDRaw|", "JobID|JobIDRaw|").replace("]|", "]|5010|")
+    assert parse_sacct(text.replace("\n1000|", "\n1000|1000|"), "a.txt").withdrawn == trace.withdrawn
+
+
+@pytest.mark.parametrize("ids", ["5010_[]", "5010_[2-1]", "5010_[1-4000001]", "5010_[1-9:0]", "9999999999_[1]"])
+def test_arrays_that_cannot_be_counted_are_one_job_left_out(ids):
+    trace = parse(
+        {}, {"JobIDRaw": ids, "State": "CANCELLED", "Start": "None"}, {"JobIDRaw": "5_[1-3]", "Start": "None"}
+    )
+    assert trace.excluded == {"never started": 4}
+    assert trace.withdrawn == ()
+    assert set(trace.remarks.values()) == {1}
+    with pytest.raises(TraceError, match="the job id must be a number, or one such as 123_4, not '5_"):
+        parse({"JobIDRaw": "5_[1-3]"})
+    many = [{"JobIDRaw": f"{job}_[1-4000000]", "State": "CANCELLED", "Start": "None"} for job in (1, 2)]
+    with pytest.raises(
+        TraceError, match=r"a\.txt: has 8,000,000 jobs that were cancelled, and at most 5,000,000 are kept"
+    ):
+        keep_cancelled(parse({}, *many))
 
 
 def test_states_are_counted_and_leave_nothing_out():
@@ -126,7 +168,7 @@ def test_sizes():
     assert (nodes.jobs[0].nodes, nodes.header) == (5, {"Unit": "nodes"})
     with pytest.raises(ParameterError, match="procs_per_node must be left out for an export with the column NNodes"):
         parse({}, procs_per_node=64)
-    with pytest.raises(ParameterError, match="procs_per_node must be a positive whole number"):
+    with pytest.raises(ParameterError, match="procs_per_node must be a whole number from 1"):
         parse({}, names=without("NNodes"), procs_per_node=0)
 
 

@@ -97,19 +97,13 @@ WRONG_ROWS: list[tuple[dict[str, str], str]] = [
     ({**GOOD, "plan": "  "}, "plan of job 7 must be a planning strategy or the name of a plan"),
     ({**GOOD, "application": ""}, "application of job 7 must be given for a stochastic job"),
     ({**GOOD, "setup": "1"}, "setup of job 7 must be 0 for a stochastic job, which has restarts instead, not 1.0"),
-    ({**GOOD, "restart_cost": "-1"}, "restart_cost of job 7 must be a finite number of seconds >= 0, not -1.0"),
+    ({**GOOD, "restart_cost": "-1"}, "restart_cost of job 7 must be from 0 to 1,000,000,000,000 s, not -1.0"),
     ({**GOOD, "restart_cost": "inf"}, "restart_cost must be a finite number, not 'inf'"),
     ({**GOOD, "restart_cost": "soon"}, "restart_cost must be a"),
-    ({**GOOD, "checkpoint_cost": "-2"}, "checkpoint_cost of job 7 must be a finite number of seconds >= 0"),
+    ({**GOOD, "checkpoint_cost": "-2"}, "checkpoint_cost of job 7 must be from 0 to 1,000,000,000,000 s"),
     ({**GOOD, "checkpoint_interval": "9"}, "checkpoint_interval of job 7 must be missing for a job that is not rigid"),
-    (
-        {**GOOD, "true_runtime": "0"},
-        "true_runtime of job 7 must be a finite number of seconds, at least 0.000001, or missing",
-    ),
-    (
-        {**GOOD, "true_runtime": "-3"},
-        "true_runtime of job 7 must be a finite number of seconds, at least 0.000001, or missing",
-    ),
+    ({**GOOD, "true_runtime": "0"}, "true_runtime of job 7 must be from 0.000001 to 1,000,000,000,000 s, or missing"),
+    ({**GOOD, "true_runtime": "-3"}, "true_runtime of job 7 must be from 0.000001 to 1,000,000,000,000 s, or missing"),
     ({**GOOD, "true_runtime": "nan"}, "true_runtime must be a finite number, not 'nan'"),
     ({**GOOD, "memory_profile": "10"}, "memory_profile of job 7 must be SECONDS:GB for each task"),
     ({**GOOD, "memory_profile": "10:-1"}, "memory_profile of job 7 must be SECONDS:GB for each task"),
@@ -122,17 +116,17 @@ WRONG_ROWS: list[tuple[dict[str, str], str]] = [
     ),
     ({**GOOD, "min_nodes": "2"}, "min_nodes of job 7 must be missing or its 4 nodes"),
     ({**GOOD, "notice": "0", "estimated_arrival": "5"}, "notice of job 7 must be missing for a stochastic job"),
-    ({**GOOD, "submit": ""}, "submit of job 7 must be a finite number of seconds >= 0, not missing"),
+    ({**GOOD, "submit": ""}, "submit of job 7 must be from 0 to 1,000,000,000,000 s, not missing"),
     ({**GOOD, "runtime": "30"}, "runtime of job 7 must be at most its walltime of 20.0 s"),
     *(
         ({**RIGID, name: value}, f"{name} of job 7 must be missing for a rigid job, not {shown}")
         for name, value, shown in (
-            ("application", "atlas", "atlas"),
-            ("plan", "optimal", "optimal"),
+            ("application", "atlas", "'atlas'"),
+            ("plan", "optimal", "'optimal'"),
             ("true_runtime", "5", "5.0"),
             ("true_runtime", "0", "0.0"),
             ("restart_cost", "5", "5.0"),
-            ("memory_profile", "10:1", "10:1"),
+            ("memory_profile", "10:1", "'10:1'"),
         )
     ),
 ]

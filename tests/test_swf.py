@@ -130,24 +130,46 @@ def test_a_log_without_header_does_not_say_its_machine():
 @pytest.mark.parametrize(
     ("header", "per_node", "nodes"),
     [
-        (["; MaxNodes: 144", "; MaxProcs: 1152"], None, 1152),
-        (["; MaxNodes: 144"], None, 144),
-        (["; MaxNodes: 144", "; MaxProcs: 1152"], 8, 144),
-        (["; MaxProcs: 1152"], 8, 144),
-        (["; MaxProcs: 1150"], 8, 144),
-        (["; MaxProcs: -1"], None, None),
-        ([";MaxProcs:1152 (144 nodes)"], None, 1152),
+        (["; MaxNodes: 144", "; MaxProcs: 1152"], None, (1152, "processors")),
+        (["; MaxNodes: 144", "; MaxProcs: 144"], None, (144, "nodes")),
+        (["; MaxProcs: 1152"], None, (1152, "processors")),
+        (["; MaxNodes: 144"], None, (144, "nodes")),
+        (["; MaxNodes: 144", "; MaxProcs: 1152"], 8, (144, "nodes")),
+        (["; MaxProcs: 1152"], 8, (144, "nodes")),
+        (["; MaxProcs: 1150"], 8, (144, "nodes")),
+        (["; MaxProcs: -1"], None, (None, "nodes")),
+        (["; MaxProcs: unknown"], None, (None, "nodes")),
+        ([";MaxProcs:1152 (144 nodes)"], None, (1152, "processors")),
+        (["; MaxProcs: 1,152"], None, (1152, "processors")),
+        (["; MaxProcs: 1,152, in 144 nodes"], None, (1152, "processors")),
+        (["; MaxProcs: 1e9"], None, (1_000_000_000, "processors")),
     ],
 )
 def test_machine_size(header, per_node, nodes):
-    assert parse(*header, line(), procs_per_node=per_node).nodes == nodes
+    trace = parse(*header, line(), procs_per_node=per_node)
+    assert (trace.nodes, trace.unit) == nodes
+
+
+@pytest.mark.parametrize("size", ["1x", "1,15", "128-256", "1.5", "1e10", "9" * 30, "9" * 5000])
+def test_a_size_that_is_none_is_no_machine_of_one_node(size):
+    with pytest.raises(TraceError) as caught:
+        parse("; Note: a", f"; MaxNodes: {size}", line())
+    legal = "a.swf:2: MaxNodes must be a whole number up to 1,000,000,000, or -1 for unknown, not '"
+    assert str(caught.value).startswith(legal)
+    trace = parse(f"; MaxNodes: {size}", line(), lenient=True)
+    assert (trace.nodes, trace.remarks) == (None, {"MaxNodes not understood": 1})
+
+
+def test_a_long_header_takes_no_longer_for_each_line():
+    header = parse(*["; Note: one"] * 50_000, *[";       two"] * 50_000, line()).header
+    assert header == {"Note": "\n".join(["one"] * 50_000 + ["two"] * 50_000)}
 
 
 def test_processors_per_node_round_sizes_up():
     sizes = [job.nodes for job in parse(*(line(procs=procs) for procs in (1, 8, 9)), procs_per_node=8).jobs]
     assert sizes == [1, 1, 2]
     for wrong in (0, -8, 1.5):
-        with pytest.raises(ParameterError, match="procs_per_node must be a positive whole number"):
+        with pytest.raises(ParameterError, match="procs_per_node must be a whole number from 1 to"):
             parse(line(), procs_per_node=wrong)
 
 
@@ -175,6 +197,14 @@ def test_header_directives_repeat_and_continue():
         ({"submit": "nan"}, "field 2 (submit time) must be a finite number, not 'nan'"),
         ({"submit": "x"}, "field 2 (submit time) must be a finite number, not 'x'"),
         ({"run": "inf"}, "field 4 (run time) must be a finite number, not 'inf'"),
+        (
+            {"procs": "9" * 30},
+            "a number of processors must be a whole number up to 9,223,372,036,854,775,807, not '999",
+        ),
+        ({"procs": "1e10"}, "the size of a job must be at most 1,000,000,000, not 10,000,000,000"),
+        ({"request": "9200000000000"}, "the walltime of a job must be at most 1,000,000,000,000 s, not 9200000000000"),
+        ({"submit": "1e30"}, "the submit time of a job must be at most 1,000,000,000,000 s, not 1e+30"),
+        ({"job": "9" * 5000}, "field 1 (job number) must be a finite number, not '999"),
         ({"run": "1e999"}, "field 4 (run time) must be a finite number, not '1e999'"),
         ({"run": "1-2"}, "field 4 (run time) must be a finite number, not '1-2'"),
         ({"run": "9" * 400}, "field 4 (run time) must be a finite number"),
@@ -192,6 +222,16 @@ def test_a_broken_line_is_one_sentence_with_its_place(changes, sentence):
     assert "\n" not in str(caught.value)
     trace = parse("; MaxProcs: 8", line(), line(**changes), lenient=True)
     assert (len(trace.jobs), trace.excluded) == (1, {"broken line": 1})
+
+
+def test_a_preceding_job_that_is_none():
+    for fault, lenient in (("--5", 0), ("1-2", 0), ("--5", 1)):
+        lines = line(), line().removesuffix("-1 -1") + f"{fault} -1"
+        if lenient:
+            assert parse(*lines, lenient=True).excluded == {"broken line": 1}
+        else:
+            with pytest.raises(TraceError, match=rf"^a\.swf:2: field 17 \(preceding job\) must be .* not '{fault}'$"):
+                parse(*lines)
 
 
 def test_nan_in_a_field_that_nobody_reads_is_an_error_too():

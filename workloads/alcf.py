@@ -7,7 +7,6 @@ their order and some of the names changed over the years.
 from __future__ import annotations
 
 import csv
-import io
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from workloads.errors import ParameterError, TraceError
 from workloads.fields import Columns, number, seconds_of_date, whole
 from workloads.files import read_text
 from workloads.intake import BROKEN_LINE, Intake
+from workloads.lines import lines_with_ends
 from workloads.trace import Trace
 
 __all__ = ["looks_like_alcf", "parse_alcf", "read_alcf"]
@@ -63,7 +63,7 @@ def parse_alcf(text: str, path: str | Path, *, lenient: bool = False, procs_per_
     """Read a table from its text; see :func:`read_alcf`. ``path`` is for messages."""
     if procs_per_node is not None:
         raise ParameterError("procs_per_node", "left out for an ALCF log, which counts nodes", procs_per_node)
-    rows = csv.reader(io.StringIO(text, newline=""))
+    rows = csv.reader(lines_with_ends(text))
     line = 1
     try:
         record = _Record(Columns(next(rows)))

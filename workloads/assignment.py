@@ -37,7 +37,7 @@ class Assignment:
     shares
         Probabilities of a group to be on-demand, rigid, malleable.
     group_by
-        ``project``, ``user``, ``campaign``, or ``auto``: the first of these that the trace knows.
+        ``project``, ``user``, ``campaign``, or ``auto``: the first of these that tells jobs of the trace apart.
     notice_mix
         ``W1`` .. ``W5`` of Table III, or shares of none, accurate, early, late.
     notice_lead
@@ -128,6 +128,7 @@ def assign(trace: Trace, parameters: Assignment | None = None, *, seed: int = 0,
     list of Job
         In the order of the trace. Times are multiples of a tick. Job ids are the trace's if they are unique, else
         1, 2, ... for all. The notice of a job that arrives at the start of the trace lies before its first submit.
+        :func:`workloads.imbalance.imbalance` says where one group has most of the jobs, or a type has none.
 
     Raises
     ------

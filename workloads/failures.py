@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from workloads.errors import ParameterError
 from workloads.outages import Outage, OutageKind
 from workloads.streams import stream
-from workloads.units import SECOND, to_ticks
+from workloads.units import DURATIONS, LARGEST_TIME, SECOND, SHORTEST_TIME, to_ticks
 
 __all__ = ["FailureRate", "placed"]
 
@@ -51,8 +51,8 @@ class FailureRate:
     def __post_init__(self) -> None:
         for name in ("mtbf", "repair"):
             value = getattr(self, name)
-            if not (isinstance(value, int | float) and 0 < value < math.inf):
-                raise ParameterError(name, "a positive finite number of seconds", value)
+            if not (isinstance(value, int | float) and SHORTEST_TIME < value <= LARGEST_TIME):
+                raise ParameterError(name, DURATIONS, value)
         if not (isinstance(self.variation, int | float) and 0 <= self.variation < math.inf):
             raise ParameterError("variation", "a finite number >= 0", self.variation)
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 
 from workloads.errors import shown
 
-__all__ = ["Columns", "number", "seconds_of_date", "shown", "whole"]
+__all__ = ["LARGEST_WHOLE", "Columns", "number", "seconds_of_date", "shown", "whole"]
+
+#: The largest whole number of a table: ids have 64 bits in other tools, too.
+LARGEST_WHOLE = 2**63 - 1
+#: No number has more characters; longer ones need not be converted to see that.
+_LONG = 1000
 
 
 def number(text: str, name: str) -> float:
@@ -27,7 +33,7 @@ def number(text: str, name: str) -> float:
         With a sentence that says what is legal and what came.
     """
     try:
-        value = float(text)
+        value = float(text) if len(text) <= _LONG else math.nan
     except ValueError:
         value = math.nan
     # float() would also read the 1_000 of a programming language.
@@ -37,19 +43,20 @@ def number(text: str, name: str) -> float:
 
 
 def whole(text: str, name: str) -> int:
-    """A whole number of any size, also one written as ``128.0``; see :func:`number`."""
-    if "_" not in text:
+    """A whole number of up to 64 bits, also one written as ``128.0``; see :func:`number`."""
+    value = None
+    if "_" not in text and len(text) <= _LONG:
         try:
-            return int(text)  # exact above 2**53 too
+            value = int(text)  # exact above 2**53 too
         except ValueError:
-            pass
-    try:
-        value = number(text, name)
-    except ValueError:
-        value = math.nan
-    if not value.is_integer():
+            with suppress(ValueError):
+                written = number(text, name)
+                value = int(written) if written.is_integer() else None
+    if value is None:
         raise ValueError(f"{name} must be a whole number, not {shown(text)}")
-    return int(value)
+    if not -LARGEST_WHOLE - 1 <= value <= LARGEST_WHOLE:
+        raise ValueError(f"{name} must be a whole number up to {LARGEST_WHOLE:,}, not {shown(text)}")
+    return value
 
 
 def seconds_of_date(text: str, name: str) -> float:
@@ -64,9 +71,9 @@ def seconds_of_date(text: str, name: str) -> float:
     """
     try:
         date = datetime.fromisoformat(text.strip())
-    except ValueError:
+        return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):  # the first and last days have no time in some zones
         raise ValueError(f"{name} must be a time such as 2019-01-31 23:59:59, not {shown(text)}") from None
-    return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
 
 
 class Columns:

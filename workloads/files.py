@@ -17,7 +17,9 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, suppre
 from pathlib import Path
 from typing import IO, Any, Literal, overload
 
+from workloads.bounded import TooLargeError, content_of
 from workloads.errors import OutputError, TraceError
+from workloads.lines import lines_with_ends
 
 __all__ = [
     "atomic_open",
@@ -33,7 +35,6 @@ __all__ = [
     "sync",
 ]
 
-_GZIP = b"\x1f\x8b"
 #: Names of files and directories that are being written, as :func:`partial_name` makes them.
 _PARTIAL = re.compile(r"\..+\.[0-9a-f]{8}\.part")
 #: First bytes of what people hand over instead of a text, and what it is.
@@ -62,22 +63,22 @@ def read_bytes(path: str | Path) -> bytes:
     Raises
     ------
     TraceError
-        If the file is missing, a directory, unreadable, empty or a damaged gzip file.
+        If the file is missing, a directory, unreadable, empty, a damaged gzip file, or larger than what is read:
+        1 GiB (:data:`workloads.bounded.LARGEST_INPUT`), of gzip beyond 64 MiB also 50 times its packed size.
     """
     try:
-        data = Path(path).read_bytes()
+        data = content_of(path)
     except FileNotFoundError:
         raise TraceError(path, None, "no such file") from None
     except IsADirectoryError:
         raise TraceError(path, None, "is a directory, not a file") from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         raise TraceError(path, None, f"cannot be read: {_reason(error)}") from None
-    if data.startswith(_GZIP):
-        try:
-            data = gzip.decompress(data)
-        except (OSError, EOFError, zlib.error) as error:
-            raise TraceError(path, None, f"is a damaged gzip file: {error}") from None
-    if not data.strip():
+    except (EOFError, zlib.error):
+        raise TraceError(path, None, "is a damaged gzip file") from None
+    except TooLargeError as error:
+        raise TraceError(path, None, str(error)) from None
+    if not data or data.isspace():
         raise TraceError(path, None, "is empty")
     return data
 
@@ -108,7 +109,9 @@ def read_text(path: str | Path) -> str:
 
 
 def sha256_of(path: str | Path) -> str:
-    """SHA-256 of a file as it stands on the disk, in hexadecimal digits.
+    """SHA-256 of a file as it stands on the disk, in hexadecimal digits; empty for a pipe or a device.
+
+    These cannot be read twice, and need not end.
 
     Raises
     ------
@@ -116,6 +119,8 @@ def sha256_of(path: str | Path) -> str:
         If it cannot be read.
     """
     try:
+        if Path(path).is_fifo() or Path(path).is_char_device():
+            return ""
         with Path(path).open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except (OSError, ValueError) as error:
@@ -259,7 +264,7 @@ def csv_rows(text: str, path: str | Path) -> Iterator[tuple[int, list[str]]]:
     TraceError
         If it is not CSV; says the line.
     """
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    reader = csv.reader(lines_with_ends(text), strict=True)
     line = 1
     try:
         for row in reader:

@@ -8,12 +8,12 @@ from __future__ import annotations
 from workloads.errors import ParameterError
 from workloads.trace import Trace
 
-__all__ = ["GROUPINGS", "campaigns", "group_jobs", "group_names"]
+__all__ = ["GROUPINGS", "campaigns", "group_jobs", "group_names", "grouping_of"]
 
 #: Kind of a group, and which of that kind.
 _Key = tuple[str, str | int]
 
-#: What jobs may be grouped by; ``auto`` is the first of the others that the trace knows.
+#: What jobs may be grouped by; ``auto`` is the first of the others that tells jobs of the trace apart.
 GROUPINGS = ("auto", "project", "user", "campaign")
 
 
@@ -52,7 +52,8 @@ def group_jobs(trace: Trace, group_by: str = "auto") -> list[int]:
     trace
         Any trace.
     group_by
-        ``project``, ``user``, ``campaign`` or ``auto``: project where the trace has any, else user, else campaign.
+        ``project``, ``user``, ``campaign`` or ``auto``: project where the trace has any, else user, else campaign. A
+        column with one value on every line groups nothing, and counts as none.
 
     Returns
     -------
@@ -89,27 +90,36 @@ def group_names(trace: Trace, group_by: str = "auto") -> list[str]:
     return [names[key] for key in keys]
 
 
-def _keys(trace: Trace, group_by: str) -> list[_Key]:
-    """What tells the group of each job from the others."""
+def grouping_of(trace: Trace, group_by: str = "auto") -> str:
+    """What jobs are grouped by, ``auto`` resolved: ``project``, ``user`` or ``campaign``; see :func:`group_jobs`."""
     if group_by not in GROUPINGS:
         raise ParameterError("group_by", f"one of {', '.join(GROUPINGS)}", group_by)
-    has = {
-        "project": any(job.project for job in trace.jobs),
-        "user": any(job.user for job in trace.jobs),
-        "campaign": True,
-    }
     if group_by == "auto":
-        group_by = next(key for key, known in has.items() if known)
-    elif trace.jobs and not has[group_by]:
-        known = ", ".join(key for key, present in has.items() if present)
+        return next((key for key in ("project", "user") if _tells_apart(trace, key)), "campaign")
+    if group_by != "campaign" and trace.jobs and not any(getattr(job, group_by) for job in trace.jobs):
+        known = ", ".join(
+            key for key in GROUPINGS[1:] if key == "campaign" or any(getattr(job, key) for job in trace.jobs)
+        )
         raise ParameterError("group_by", f"auto or one of {known} (this trace names no {group_by})", group_by)
+    return group_by
+
+
+def _tells_apart(trace: Trace, key: str) -> bool:
+    """Whether not all lines have the same project, or user, or none."""
+    return len({getattr(job, key) for job in trace.jobs}) > 1
+
+
+def _keys(trace: Trace, group_by: str) -> list[_Key]:
+    """What tells the group of each job from the others."""
+    group_by = grouping_of(trace, group_by)
+    by_user = group_by == "user" or (group_by == "project" and _tells_apart(trace, "user"))
     campaign = campaigns(trace)
     keys = []
     for job, number in zip(trace.jobs, campaign, strict=True):
         key: _Key = ("campaign", number)
         if group_by == "project" and job.project:
             key = ("project", job.project)
-        elif group_by != "campaign" and job.user:
+        elif by_user and job.user:
             key = ("user", job.user)
         keys.append(key)
     return keys

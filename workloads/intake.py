@@ -12,6 +12,7 @@ from pathlib import Path
 
 from workloads.errors import ParameterError, TraceError
 from workloads.trace import Trace, TraceJob, Withdrawn
+from workloads.units import LARGEST_SIZE, LARGEST_TIME, SHORTEST_TIME
 
 __all__ = ["BROKEN_LINE", "NO_RUNTIME", "NO_WALLTIME", "Intake", "check_procs_per_node"]
 
@@ -21,9 +22,7 @@ BROKEN_LINE = "broken line"
 NO_RUNTIME = "runtime <= 0"
 #: Remark on jobs of which nobody knows what they asked for.
 NO_WALLTIME = "no walltime: the runtime taken"
-
-#: What rounds to no tick of the simulated clock is no time [s].
-_NO_TIME = 0.5e-6
+_TIMES = ("submit time", "runtime", "walltime", "wait", "think time")
 
 
 class Intake:
@@ -87,18 +86,35 @@ class Intake:
         -------
         bool
             Whether the job was kept.
+
+        Raises
+        ------
+        ValueError
+            If it would be kept, but a size or a time is larger than any that can be simulated; a sentence that says
+            which, and what is legal.
         """
         if nodes <= 0:
             self.excluded["nodes <= 0"] += 1
             return False
-        if runtime <= _NO_TIME:
+        if runtime <= SHORTEST_TIME:
             self.excluded[NO_RUNTIME] += 1
             return False
         if submit is None or submit < 0:
             self.excluded["no submit time"] += 1
             return False
+        if wait is not None and wait < 0:
+            wait = None
+        if (
+            nodes > LARGEST_SIZE
+            or submit > LARGEST_TIME
+            or runtime > LARGEST_TIME
+            or walltime > LARGEST_TIME
+            or (wait is not None and wait > LARGEST_TIME)
+            or (think_time is not None and think_time > LARGEST_TIME)
+        ):
+            raise ValueError(_out_of_bounds(nodes, submit, runtime, walltime, wait, think_time))
         killed = False
-        if walltime <= _NO_TIME:
+        if walltime <= SHORTEST_TIME:
             self.remarks[NO_WALLTIME] += 1
             walltime = runtime
         elif runtime > walltime:
@@ -110,8 +126,6 @@ class Intake:
         if submit < self._latest:
             self.remarks["submitted before the job in the line above"] += 1
         self._latest = submit
-        if wait is not None and wait < 0:
-            wait = None
         self.jobs.append(
             TraceJob(job_id, submit, nodes, runtime, walltime, killed, wait, user, project, preceding, think_time)
         )
@@ -129,20 +143,26 @@ class Intake:
         project: str = "",
         preceding: int | None = None,
         think_time: float | None = None,
+        tasks: tuple[range, ...] = (),
     ) -> None:
         """Remember a record, counted as left out for that reason, of a job that was withdrawn before it started.
 
         One without submit, size, walltime, or time of the withdrawal (its wait) is nothing that could be replayed.
-        What it would have run is unknown: its walltime is the most, and it is then killed there.
+        What it would have run is unknown: its walltime is the most, and it is then killed there. ``tasks``: ids of the
+        jobs that the record stands for, if these are several.
         """
-        if submit is None or submit < 0 or nodes <= 0 or walltime <= _NO_TIME or wait is None or wait < 0:
+        if submit is None or submit < 0 or nodes <= 0 or walltime <= SHORTEST_TIME or wait is None or wait < 0:
+            return
+        if nodes > LARGEST_SIZE or max(submit + wait, walltime, think_time or 0.0) > LARGEST_TIME:
             return
         job = TraceJob(
             job_id, submit, nodes, walltime, walltime, True, wait, user, project, preceding, think_time, submit + wait
         )
-        self.withdrawn.append(Withdrawn(len(self.jobs), reason, job))
+        self.withdrawn.append(Withdrawn(len(self.jobs), reason, job, tasks))
 
-    def trace(self, path: str | Path, format: str, nodes: int | None, header: Mapping[str, str]) -> Trace:
+    def trace(
+        self, path: str | Path, format: str, nodes: int | None, header: Mapping[str, str], unit: str = "nodes"
+    ) -> Trace:
         """What was collected, as a trace.
 
         Raises
@@ -165,7 +185,18 @@ class Intake:
             dict(self.excluded),
             dict(self.remarks),
             tuple(self.withdrawn),
+            unit,
         )
+
+
+def _out_of_bounds(nodes: int, *times: float | None) -> str:
+    """What is too large: the size of a job, or the first of these times."""
+    if nodes > LARGEST_SIZE:
+        return f"the size of a job must be at most {LARGEST_SIZE:,}, not {nodes:,}"
+    name, seconds = next(
+        (name, seconds) for name, seconds in zip(_TIMES, times, strict=True) if seconds and seconds > LARGEST_TIME
+    )
+    return f"the {name} of a job must be at most {LARGEST_TIME:,.0f} s, not {seconds:.15g}"
 
 
 def check_procs_per_node(procs_per_node: int | None) -> None:
@@ -174,7 +205,7 @@ def check_procs_per_node(procs_per_node: int | None) -> None:
     Raises
     ------
     ParameterError
-        If it is not None and not a positive integer.
+        If it is not None and not an integer from 1 to the largest size.
     """
-    if procs_per_node is not None and (not isinstance(procs_per_node, int) or procs_per_node < 1):
-        raise ParameterError("procs_per_node", "a positive whole number of processors", procs_per_node)
+    if procs_per_node is not None and (not isinstance(procs_per_node, int) or not 1 <= procs_per_node <= LARGEST_SIZE):
+        raise ParameterError("procs_per_node", f"a whole number from 1 to {LARGEST_SIZE:,}", procs_per_node)

@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from numbers import Integral
 
 from workloads.job import Job, JobType
+from workloads.units import COSTS, LARGEST_TIME
 
 __all__ = ["beginning_of", "broken_by_others", "broken_life", "has_life"]
 
@@ -37,8 +37,8 @@ def broken_life(job: Job) -> tuple[str, str] | None:
     if job.cancelled_at is not None:
         # Of a job that never arrives the notice is withdrawn.
         name, since = ("submit", job.submit) if job.submit is not None else ("notice", job.notice)
-        if since is None or not since - _TICK <= job.cancelled_at < math.inf:
-            return "cancelled_at", f"missing, or a finite number of seconds from its {name} of {since} s on"
+        if since is None or not since - _TICK <= job.cancelled_at <= LARGEST_TIME:
+            return "cancelled_at", f"missing, or from its {name} of {since} s to {LARGEST_TIME:,.0f} s"
     if job.preceding is not None:
         if not _is_whole(job.preceding):
             return "preceding", "a whole number, or missing"
@@ -49,15 +49,15 @@ def broken_life(job: Job) -> tuple[str, str] | None:
     if job.think_time is not None:
         if job.preceding is None:
             return "think_time", "missing for a job without a preceding one"
-        if not 0 <= job.think_time < math.inf:
-            return "think_time", "a finite number of seconds >= 0, or missing"
+        if not 0 <= job.think_time <= LARGEST_TIME:
+            return "think_time", f"{COSTS}, or missing"
     if job.running_since is not None:
         if job.type is JobType.STOCHASTIC:
             return "running_since", "missing for a stochastic job, whose reservations so far are unknown"
         if job.notice is not None:
             return "running_since", "missing for a job with a notice, which has not arrived"
-        if job.submit is None or not job.submit - _TICK <= job.running_since < math.inf:
-            return "running_since", f"missing, or a finite number of seconds from its submit of {job.submit} s on"
+        if job.submit is None or not job.submit - _TICK <= job.running_since <= LARGEST_TIME:
+            return "running_since", f"missing, or from its submit of {job.submit} s to {LARGEST_TIME:,.0f} s"
     return None
 
 

@@ -5,14 +5,14 @@ CSV, or Parquet where pyarrow is installed. The format follows the name when wri
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
 from functools import partial
 from itertools import islice
 from pathlib import Path
 
 from workloads.columns import ALL_COLUMNS, DEFAULTS, NEEDED_COLUMNS, columns_of, line_writer, values_of
-from workloads.errors import TraceError
+from workloads.errors import TraceError, UnknownNameError
 from workloads.files import atomic_open, csv_rows, decode_text, read_bytes
 from workloads.job import Job
 from workloads.validation import first_fault
@@ -35,13 +35,10 @@ class JobTable:
         In file order.
     source
         Where it came from.
-    remarks
-        Oddities read all the same, counted by kind: the columns that are not the table's, with their number of rows.
     """
 
     jobs: tuple[Job, ...]
     source: str = ""
-    remarks: Mapping[str, int] = field(default_factory=dict)
 
 
 def read_job_table(path: str | Path, *, nodes: int | None = None) -> JobTable:
@@ -58,13 +55,13 @@ def read_job_table(path: str | Path, *, nodes: int | None = None) -> JobTable:
     -------
     JobTable
         Columns that may be missing or empty: min_nodes (unless malleable), setup, checkpoint_cost, restart_cost and
-        killed (0), all others but job_id, type, nodes, runtime and walltime (none). Unknown columns are not read, and
-        remarked.
+        killed (0), all others but job_id, type, nodes, runtime and walltime (none).
 
     Raises
     ------
     TraceError
-        With file and line (CSV) or row (Parquet), if the file cannot be read or a row breaks a law of the table.
+        With file and line (CSV) or row (Parquet), if the file cannot be read, has a column that a job table has not, or
+        a row breaks a law of the table.
     """
     return parse_job_table(read_bytes(path), path, nodes=nodes)
 
@@ -93,8 +90,7 @@ def parse_job_table(data: bytes, path: str | Path, *, nodes: int | None = None) 
     fault = first_fault(jobs, nodes)
     if fault is not None:
         raise _refusal(path, lines, 0, fault.index, fault.sentence)
-    unknown = [name for name in names if name not in ALL_COLUMNS]
-    return JobTable(tuple(jobs), str(path), {f"column {name!r} not read": len(jobs) for name in unknown})
+    return JobTable(tuple(jobs), str(path))
 
 
 def looks_like_job_table(text: str) -> bool:
@@ -160,12 +156,15 @@ def _names(row: Sequence[str]) -> list[str]:
 
 def _places(names: Sequence[str], path: str | Path) -> dict[str, int]:
     """Where the columns of the table are."""
+    for name in names:
+        # A misspelt column would silently leave the jobs without what it says.
+        if name not in ALL_COLUMNS:
+            raise TraceError(path, 1, str(UnknownNameError("column", name, ALL_COLUMNS)))
+        if names.count(name) > 1:
+            raise TraceError(path, 1, f"a job table must have one column {name}, not {names.count(name)}")
     for name in NEEDED_COLUMNS:
         if name not in names:
             raise TraceError(
-                path, 1, f"a job table must have a column {name}, and this one has only {', '.join(names)}"
+                path, 1, f"a job table must have a column {name}, and this one has only {', '.join(names)[:200]}"
             )
-    for name in ALL_COLUMNS:
-        if names.count(name) > 1:
-            raise TraceError(path, 1, f"a job table must have one column {name}, not {names.count(name)}")
-    return {name: place for place, name in enumerate(names) if name in ALL_COLUMNS}
+    return {name: place for place, name in enumerate(names)}

@@ -93,7 +93,9 @@ def _header(path: str | Path, line: int, row: Sequence[str]) -> list[str]:
     names = [name.strip().lower() for name in row]
     for name in _NEEDED:
         if name not in names:
-            raise TraceError(path, line, f"a file of outages must have a column {name}, not only {', '.join(names)}")
+            raise TraceError(
+                path, line, f"a file of outages must have a column {name}, not only {', '.join(names)[:200]}"
+            )
     for name in names:
         # A misspelt column would silently leave an outage without what it says.
         if name not in OUTAGE_COLUMNS:

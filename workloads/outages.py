@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from numbers import Integral
 
-from workloads.errors import InputError
+from workloads.errors import InputError, shown
 from workloads.job import Job
-from workloads.units import SECOND, to_ticks
+from workloads.units import LARGEST_TIME, SECOND, TIMES, to_ticks
 
 __all__ = ["Outage", "OutageKind", "check_outages", "first_outage_fault"]
 
@@ -123,7 +123,7 @@ def first_outage_fault(outages: Sequence[Outage], nodes: int | None = None) -> t
         if broken is not None:
             name, legal = broken
             received = getattr(outage, name)
-            received = "missing" if received is None or received == () else received
+            received = "missing" if received is None or received == () else shown(received)
             return index, f"{name} of outage {index + 1} must be {legal}, not {received}"
     return _crowded(outages, most)
 
@@ -134,9 +134,9 @@ def _broken_law(outage: Outage, most: float) -> tuple[str, str] | None:
     if type(kind) is not OutageKind:
         return "kind", f"an OutageKind ({', '.join(OutageKind)})"
     if not _is_time(start):
-        return "start", "a finite number of seconds"
+        return "start", TIMES
     if not (_is_time(end) and to_ticks(end) > to_ticks(start)):
-        return "end", f"later than its start of {start} s"
+        return "end", f"later than its start of {start} s, and at most {LARGEST_TIME:,.0f} s"
     if not _is_whole(size) or size < 1:
         return "nodes", "a whole number >= 1"
     if size > most:
@@ -169,7 +169,7 @@ def _is_whole(value: object) -> bool:
 
 
 def _is_time(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, int | float) and not isinstance(value, bool) and -LARGEST_TIME <= value <= LARGEST_TIME
 
 
 def _crowded(outages: Sequence[Outage], most: float) -> tuple[int, str] | None:

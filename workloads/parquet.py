@@ -15,6 +15,8 @@ from workloads.units import to_seconds, to_ticks
 __all__ = ["parquet_blocks", "write_parquet"]
 
 _WHOLE = ("job_id", "nodes", "min_nodes", "killed", "preceding")
+#: So many rows do no harm, however well they are packed: each job has an id of its own.
+_HARMLESS = 1_000_000
 _TEXT = ("type", "user", "project", "application", "plan", "memory_profile")
 
 
@@ -35,15 +37,29 @@ def parquet_blocks(
         import pyarrow.parquet as pq
     except ImportError:
         raise TraceError(path, None, "a Parquet file can only be read where pyarrow is installed") from None
+
+    # Whatever pyarrow makes of damaged bytes, it is they that are damaged.
+    unreadable = (pa.ArrowException, OSError, ValueError, TypeError, LookupError, OverflowError)
     try:
-        table = pq.read_table(io.BytesIO(data))
-    except (pa.ArrowException, OSError) as error:
-        raise TraceError(path, None, f"is a damaged Parquet file: {str(error).splitlines()[0]}") from None
-    names = [name.strip().lower() for name in table.column_names]
+        file = pq.ParquetFile(io.BytesIO(data))
+        names = [name.strip().lower() for name in file.schema_arrow.names]
+        held = file.metadata.num_rows
+    except unreadable:
+        raise TraceError(path, None, "is a damaged Parquet file") from None
+    if held > max(_HARMLESS, len(data)):
+        raise TraceError(path, None, f"says that it holds {held:,} rows in {len(data):,} bytes, which no table does")
 
     def blocks() -> Iterator[tuple[Sequence[Sequence[str]], list[int]]]:
-        for batch in table.to_batches(max_chunksize=rows):
-            yield [list(map(_cell, column.to_pylist())) for column in batch.columns], []
+        batches = file.iter_batches(batch_size=rows)
+        while True:
+            try:
+                batch = next(batches, None)
+                columns = [] if batch is None else [list(map(_cell, column.to_pylist())) for column in batch.columns]
+            except unreadable:
+                raise TraceError(path, None, "is a damaged Parquet file") from None
+            if batch is None:
+                return
+            yield columns, []
 
     return names, blocks()
 

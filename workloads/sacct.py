@@ -15,6 +15,7 @@ from workloads.errors import ParameterError, TraceError
 from workloads.fields import Columns, number, seconds_of_date, shown, whole
 from workloads.files import read_text
 from workloads.intake import BROKEN_LINE, Intake, check_procs_per_node
+from workloads.lines import numbered_lines
 from workloads.trace import Trace
 
 __all__ = ["looks_like_sacct", "parse_sacct", "read_sacct"]
@@ -23,7 +24,12 @@ __all__ = ["looks_like_sacct", "parse_sacct", "read_sacct"]
 _MISSING = frozenset({"", "unknown", "none", "n/a", "(null)", "invalid", "partition_limit", "unlimited", "infinite"})
 _NEVER_STARTED = "never started"
 _NOT_ENDED = frozenset({"RUNNING", "SUSPENDED", "RESIZING", "COMPLETING", "CONFIGURING", "STOPPED", "SIGNALING"})
-_JOB_ID = re.compile(r"(\d+)(?:([_+])(\d+))?")
+_JOB_ID = re.compile(r"(\d{1,10})(?:([_+])(\d{1,10}))?")
+#: What stands for the tasks of an array that nobody started, as 123_[1-20,40-60:2%4].
+_TASKS = re.compile(r"(\d{1,10})_\[([\d,:-]*)(,?\.\.\.)?(?:%\d+)?\]")
+_TASK = re.compile(r"(\d{1,10})(?:-(\d{1,10}))?(?::(\d{1,10}))?")
+#: The largest number of a job, or a component, and Slurm's largest number of a task.
+_LARGEST_ID, _LARGEST_TASK = (1 << 31) - 1, 4_000_000
 _CLOCK = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+(?:\.\d+)?)")
 #: Slurm shortens large counts unless --noconvert is given.
 _SCALES = {"K": 1024, "M": 1024**2}
@@ -34,7 +40,8 @@ def read_sacct(path: str | Path, *, lenient: bool = False, procs_per_node: int |
 
     Left out and counted, besides what rule 1 of easy-backfilling.md leaves out: job steps, jobs that never started,
     jobs that had not ended. A task of an array, ``123_4``, gets the id 123 x 2^32 + 4; a component of a
-    heterogeneous job, ``123+1``, gets 123 x 2^32 + 2^31 + 1.
+    heterogeneous job, ``123+1``, gets 123 x 2^32 + 2^31 + 1. A job that was cancelled in the queue has no start, or its
+    start is its end. One line ``123_[1-20]`` stands for the 20 tasks of an array that never started, and is counted so.
 
     Parameters
     ----------
@@ -64,26 +71,23 @@ def read_sacct(path: str | Path, *, lenient: bool = False, procs_per_node: int |
 def parse_sacct(text: str, path: str | Path, *, lenient: bool = False, procs_per_node: int | None = None) -> Trace:
     """Read an export from its text; see :func:`read_sacct`. ``path`` is for messages."""
     check_procs_per_node(procs_per_node)
-    lines = text.split("\n")
-    first = next(index for index, line in enumerate(lines) if line.strip())
+    lines = ((place, line) for place, line in numbered_lines(text) if line and not line.isspace())
+    first, names = next(lines)
     try:
-        record = _Record(Columns(lines[first].split("|")), procs_per_node)
+        record = _Record(Columns(names.split("|")), procs_per_node)
     except ParameterError:
         raise
     except ValueError as error:
-        raise TraceError(path, first + 1, str(error)) from None
+        raise TraceError(path, first, str(error)) from None
     intake = Intake()
-    for index in range(first + 1, len(lines)):
-        line = lines[index].rstrip("\r")
-        if not line.strip():
-            continue
+    for place, line in lines:
         try:
             record.take(line.split("|"), intake)
         except ValueError as error:
             if not lenient:
-                raise TraceError(path, index + 1, str(error)) from None
+                raise TraceError(path, place, str(error)) from None
             intake.excluded[BROKEN_LINE] += 1
-    return intake.trace(path, "sacct", None, {"Unit": record.unit})
+    return intake.trace(path, "sacct", None, {"Unit": record.unit}, record.unit)
 
 
 def looks_like_sacct(text: str) -> bool:
@@ -98,6 +102,7 @@ class _Record:
     def __init__(self, columns: Columns, procs_per_node: int | None) -> None:
         self.width = len(columns.names)
         self.job_id = columns.need("JobIDRaw", "JobID")
+        self.task_ids = columns.find("JobID")
         self.submit = columns.need("Submit")
         self.start = columns.need("Start")
         self.end = columns.find("End")
@@ -114,6 +119,7 @@ class _Record:
             raise ParameterError(
                 "procs_per_node", "left out for an export with the column NNodes, which counts nodes", procs_per_node
             )
+        self.asked = columns.find("ReqNodes") if counted is not None else columns.find("ReqCPUS")
         self.size = columns.need("NNodes", "NCPUS", "AllocCPUS", "ReqCPUS") if counted is None else counted
         self.per_node = procs_per_node or 1
         self.unit = "nodes" if counted is not None or procs_per_node is not None else "processors"
@@ -122,20 +128,25 @@ class _Record:
         """Hand a line to the intake, or raise the ValueError of what is wrong with it."""
         if len(row) != self.width:
             raise ValueError(f"a line must have {self.width} fields like the header, not {len(row)}")
-        if "." in row[self.job_id]:
+        ids = row[self.job_id if self.task_ids is None else self.task_ids].strip()
+        array = _TASKS.fullmatch(ids)
+        if array is None and "." in row[self.job_id]:
             intake.excluded["job step"] += 1
             return
         state = "" if self.state is None else row[self.state].strip().upper()
         state = state.split()[0].rstrip("+") if state else ""  # "CANCELLED by 1000"
         start = _time(row[self.start], "Start")
-        if state == "PENDING" or start is None:
-            intake.excluded[_NEVER_STARTED] += 1
+        end = start if self.end is None else _time(row[self.end], "End")
+        if start is None or state == "PENDING" or (state == "CANCELLED" and self._never_ran(row, start, end)):
+            tasks = () if array is None else _tasks(array)
+            intake.excluded[_NEVER_STARTED] += sum(map(len, tasks)) or 1
+            if array is not None and (array[3] or not tasks):
+                intake.remarks["array of jobs not named in full: those named counted, or one"] += 1
             if state == "CANCELLED":
                 # What is wrong with a line that is left out anyway is nobody's business.
                 with suppress(ValueError):
-                    self._withdraw(row, intake)
+                    self._withdraw(row, intake, tasks)
             return
-        end = start if self.end is None else _time(row[self.end], "End")
         if state in _NOT_ENDED or end is None:
             intake.excluded["not ended"] += 1
             return
@@ -143,24 +154,35 @@ class _Record:
         nodes = -(-_count(row[self.size], "the size") // self.per_node)
         submit = _time(row[self.submit], "Submit")
         walltime = self._walltime(row)
-        user = _text(row[self.user]) if self.user is not None else ""
-        project = _text(row[self.project]) if self.project is not None else ""
+        user, project = self._owners(row)
         wait = None if submit is None else start - submit
         runtime = self._runtime(row, end - start)
         kept = intake.add(job_id, submit, nodes, runtime, walltime, wait, user, project, state == "TIMEOUT")
         if kept and state not in ("", "COMPLETED"):
             intake.remarks[f"state {state}"] += 1
 
-    def _withdraw(self, row: Sequence[str], intake: Intake) -> None:
+    def _never_ran(self, row: Sequence[str], start: float, end: float | None) -> bool:
+        """Whether a job that was cancelled in the queue: Slurm then writes the time of that as its start, too."""
+        with suppress(ValueError):
+            return end == start and self._runtime(row, 0.0) == 0
+        return False
+
+    def _owners(self, row: Sequence[str]) -> tuple[str, str]:
+        """User and project."""
+        user = _text(row[self.user]) if self.user is not None else ""
+        return user, _text(row[self.project]) if self.project is not None else ""
+
+    def _withdraw(self, row: Sequence[str], intake: Intake, tasks: tuple[range, ...]) -> None:
         """A job that was cancelled in the queue: its end is when."""
         submit = _time(row[self.submit], "Submit")
         end = None if self.end is None else _time(row[self.end], "End")
         wait = None if submit is None or end is None else end - submit
-        nodes = -(-_count(row[self.size], "the size") // self.per_node)
-        user = _text(row[self.user]) if self.user is not None else ""
-        project = _text(row[self.project]) if self.project is not None else ""
-        job_id = _job_id(row[self.job_id].strip())
-        intake.withdraw(_NEVER_STARTED, job_id, submit, nodes, self._walltime(row), wait, user, project)
+        # Of a job that was given no nodes some versions count only those that it asked for.
+        count = _count(row[self.size], "the size") or (0 if self.asked is None else _count(row[self.asked], "the size"))
+        nodes = -(-count // self.per_node)
+        job_id = tasks[0][0] if tasks else _job_id(row[self.job_id].strip())
+        walltime = self._walltime(row)
+        intake.withdraw(_NEVER_STARTED, job_id, submit, nodes, walltime, wait, *self._owners(row), tasks=tasks)
 
     def _runtime(self, row: Sequence[str], span: float) -> float:
         if self.elapsed is not None and not _missing(row[self.elapsed]):
@@ -218,4 +240,21 @@ def _job_id(text: str) -> int:
     if match is None:
         raise ValueError(f"the job id must be a number, or one such as 123_4, not {shown(text)}")
     job, kind, part = match.groups()
+    if max(int(job), int(part or 0)) > _LARGEST_ID:
+        raise ValueError(f"the numbers of a job id must be at most {_LARGEST_ID:,}, not those of {text}")
     return int(job) if part is None else (int(job) << 32) + (int(part) | (1 << 31 if kind == "+" else 0))
+
+
+def _tasks(array: re.Match[str]) -> tuple[range, ...]:
+    """Ids of the tasks that stand between the brackets; empty if nobody can say which these are."""
+    job, named = int(array[1]), array[2].rstrip(",")
+    tasks = []
+    for part in named.split(","):
+        match = _TASK.fullmatch(part)
+        if match is None:
+            return ()
+        first, last, step = int(match[1]), int(match[2] or match[1]), int(match[3] or 1)
+        if not (first <= last <= _LARGEST_TASK and job <= _LARGEST_ID and step):
+            return ()
+        tasks.append(range((job << 32) + first, (job << 32) + last + 1, step))
+    return tuple(tasks)

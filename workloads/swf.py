@@ -9,13 +9,15 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from workloads.errors import TraceError
 from workloads.fields import number, shown, whole
 from workloads.files import read_text
 from workloads.intake import BROKEN_LINE, NO_RUNTIME, Intake, check_procs_per_node
+from workloads.lines import blocks_of_lines, numbered_lines
+from workloads.swfheader import machine_of, read_header
 from workloads.swflines import CANCELLED, CONVERSION, write_swf
 from workloads.trace import Trace
 
@@ -48,9 +50,7 @@ _NAMES = (
 _STATUS = {0: "failed", 2: "partial record", 3: "partial record", 4: "partial record", 5: "cancelled"}
 #: Preceding job and think time of a job that depends on nobody.
 _NOBODY = (None, None)
-_DIRECTIVE = re.compile(r";\s{0,4}([A-Za-z]\w*)\s*:(?!//)\s*(.*)")
 _JOB = re.compile(r"\s*-?\d+(?:\s+[^\s,|]+){16}")
-_NUMBER = re.compile(r"\d+")
 
 
 def read_swf(path: str | Path, *, lenient: bool = False, procs_per_node: int | None = None) -> Trace:
@@ -90,105 +90,76 @@ def read_swf(path: str | Path, *, lenient: bool = False, procs_per_node: int | N
 def parse_swf(text: str, path: str | Path, *, lenient: bool = False, procs_per_node: int | None = None) -> Trace:
     """Read a log from its text; see :func:`read_swf`. ``path`` is for messages."""
     check_procs_per_node(procs_per_node)
-    lines = _lines(text)
-    header = _header(lines)
+    header, places = read_header(text)
     ours = header.get("Conversion", "").startswith(CONVERSION)
     per_node = procs_per_node or 1
     intake = Intake()
+    machine = machine_of(header, places, procs_per_node, path, intake if lenient else None)
     add, excluded, remarks = intake.add, intake.excluded, intake.remarks
     # Sizes, limits and states repeat; a look-up costs a fifth of a conversion.
     sizes, limits, names = _Sizes(), _Limits(), _Names()
     statuses: Counter[float] = Counter()
-    plain = _only_plain_numbers(lines)
     summary = -1
-    for index, line in enumerate(lines):
-        fields = line.split()
-        if not fields or fields[0].startswith(";"):
-            continue
-        try:
-            if not plain or len(fields) < _LEAST_FIELDS:
-                _check(fields, line)
-            job_id = whole(fields[0], "field 1 (job number)")
-            submit, wait, runtime = float(fields[1]), float(fields[2]), float(fields[3])
-            procs, walltime, status = sizes[fields[7]], limits[fields[8]], limits[fields[10]]
-            user, group = names[fields[11]], names[fields[12]]
-            if procs <= 0:
-                procs = sizes[fields[4]]
-                if procs > 0:
-                    remarks["no requested processors: the allocated taken"] += 1
-        except ValueError as error:
-            if not lenient:
-                raise TraceError(path, index + 1, _fault(fields, line, error)) from None
-            excluded[BROKEN_LINE] += 1
-            continue
-        if len(fields) > _FIELDS:
-            remarks["more than 18 fields: the rest not read"] += 1
-        if status in (2, 3, 4):
-            if job_id == summary:
-                excluded["partial record of the job above"] += 1
+    for first, lines in blocks_of_lines(text):
+        plain = _only_plain_numbers(lines)
+        for index, line in enumerate(lines, first):
+            fields = line.split(None, _FIELDS)
+            if not fields or fields[0].startswith(";"):
                 continue
-        else:
-            summary = job_id
-        nodes = -(-procs // per_node)
-        stopped = ours and status == 0
-        # Almost nobody depends on anybody.
-        before = _NOBODY if fields[16] == "-1" else _before(fields)
-        if (
-            add(job_id, submit, nodes, runtime, walltime, wait, user, group, stopped)
-            if before is _NOBODY
-            else add(job_id, submit, nodes, runtime, walltime, wait, user, group, stopped, *before)
-        ):
-            statuses[status] += 1
-        elif status == CANCELLED and not runtime > 0:
-            intake.withdraw(NO_RUNTIME, job_id, submit, nodes, walltime, wait, user, group, *before)
+            try:
+                if not plain or len(fields) < _LEAST_FIELDS:
+                    _check(fields, line)
+                job_id = whole(fields[0], "field 1 (job number)")
+                submit, wait, runtime = float(fields[1]), float(fields[2]), float(fields[3])
+                procs, walltime, status = sizes[fields[7]], limits[fields[8]], limits[fields[10]]
+                user, group = names[fields[11]], names[fields[12]]
+                if procs <= 0:
+                    procs = sizes[fields[4]]
+                    if procs > 0:
+                        remarks["no requested processors: the allocated taken"] += 1
+                # Almost nobody depends on anybody.
+                before = _NOBODY if fields[16] == "-1" else _before(fields)
+                if len(fields) > _FIELDS:
+                    remarks["more than 18 fields: the rest not read"] += 1
+                if status in (2, 3, 4):
+                    if job_id == summary:
+                        excluded["partial record of the job above"] += 1
+                        continue
+                else:
+                    summary = job_id
+                nodes = -(-procs // per_node)
+                stopped = ours and status == 0
+                if (
+                    add(job_id, submit, nodes, runtime, walltime, wait, user, group, stopped)
+                    if before is _NOBODY
+                    else add(job_id, submit, nodes, runtime, walltime, wait, user, group, stopped, *before)
+                ):
+                    statuses[status] += 1
+                elif status == CANCELLED and not runtime > 0:
+                    intake.withdraw(NO_RUNTIME, job_id, submit, nodes, walltime, wait, user, group, *before)
+            except ValueError as error:
+                if not lenient:
+                    raise TraceError(path, index, _fault(fields, line, error)) from None
+                excluded[BROKEN_LINE] += 1
     if not ours:
         for status, count in sorted(statuses.items()):
             if status not in (-1, 1):
                 remarks[f"status {status:g} ({_STATUS.get(int(status), 'not defined')})"] = count
-    return intake.trace(path, "swf", _machine(header, procs_per_node), header)
+    size, unit = machine
+    return intake.trace(path, "swf", size, header, unit)
 
 
 def looks_like_swf(text: str) -> bool:
     """Whether the first lines of a text are those of such a log: a header, or a job among them."""
-    lines = list(filter(str.strip, _lines(text)))
-    return bool(lines) and (lines[0].startswith(";") or any(map(_JOB.match, lines)))
-
-
-def _lines(text: str) -> list[str]:
-    # Not splitlines(): that also breaks at form feeds, and the line numbers would not be the editor's.
-    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n") if "\r" in text else text.split("\n")
-
-
-def _header(lines: Sequence[str]) -> dict[str, str]:
-    """Directives by name; repeated ones and their continuation lines are joined by newlines."""
-    header: dict[str, str] = {}
-    key = ""
-    for line in lines:
-        if not line.startswith(";"):
-            continue
-        match = _DIRECTIVE.match(line)
-        if match:
-            key, value = match[1], match[2].strip()
-        else:
-            value = line[1:].strip()
-            if not value or not line[1:].startswith(("  ", "\t")):
-                key = ""
-        if key:
-            header[key] = f"{header[key]}\n{value}" if key in header else value
-    return header
-
-
-def _machine(header: Mapping[str, str], procs_per_node: int | None) -> int | None:
-    """Size of the machine (easy-backfilling.md, last paragraph); None where the header does not say."""
-
-    def size(name: str) -> int:
-        # Some headers explain themselves: "MaxProcs: 1152 (144 nodes of 8)".
-        match = _NUMBER.match(header.get(name, "").lstrip())
-        return int(match[0]) if match else 0
-
-    if procs_per_node is None:
-        return size("MaxProcs") or size("MaxNodes") or None
-    return size("MaxNodes") or math.ceil(size("MaxProcs") / procs_per_node) or None
+    begun = False
+    for _, line in numbered_lines(text):
+        if line.strip():
+            if not begun and line.startswith(";"):
+                return True
+            begun = True
+            if _JOB.match(line):
+                return True
+    return False
 
 
 class _Sizes(dict[str, int]):
@@ -218,11 +189,11 @@ class _Names(dict[str, str]):
 def _only_plain_numbers(lines: Sequence[str]) -> bool:
     """Whether the job lines are made of digits, dots and minus signs alone.
 
-    This one look at the whole file replaces a conversion of each of the many fields that nobody reads: without
+    This one look at many lines replaces a conversion of each of the many fields that nobody reads: without
     letters there is no nan, no inf, no 1e999 and no word, and in a short line no number beyond the largest float.
-    The lines of any other file are checked field by field.
+    Any other lines are checked field by field.
     """
-    if max(map(len, lines)) > _LONG:
+    if len(max(lines, key=len)) > _LONG:
         return False
     jobs = "\n".join([line for line in lines if not line.startswith(";")])
     return not jobs.encode().translate(None, b"0123456789.- \t\r\n")

@@ -166,7 +166,9 @@ def number_names(names: Sequence[str]) -> tuple[list[str], bool]:
 
 def _directives(trace: Trace, notes: Sequence[str]) -> list[tuple[str, str]]:
     known = {key: trace.header[key] for key in _CARRIED if key in trace.header}
-    sizes = [("MaxNodes", str(trace.nodes)), ("MaxProcs", str(trace.nodes))] if trace.nodes else []
+    # A machine of processors does not say how many nodes it has.
+    named = ("MaxNodes", "MaxProcs") if trace.unit == "nodes" else ("MaxProcs",)
+    sizes = [(name, str(trace.nodes)) for name in named if trace.nodes]
     return [
         ("Version", "2.2"),
         *((key, value) for key, value in known.items() if key != "UnixStartTime"),

@@ -5,17 +5,20 @@ Readers (swf, alcf, sacct) and the generator all produce a :class:`Trace`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import NamedTuple
 
 from workloads.errors import ParameterError
+from workloads.units import LARGEST_SIZE
 
 __all__ = ["Trace", "TraceJob", "Withdrawn", "epoch_of"]
 
 #: No machine was older: an earlier date says that the clock of a trace does not begin in 1970 [s].
 _EARLIEST = 315_532_800
+#: The year 10,000, which no calendar of a program has [s].
+_LATEST = 253_402_300_800
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +77,27 @@ class Withdrawn(NamedTuple):
         Under which it is counted among the excluded.
     job
         The job, of a runtime that nobody knows: its walltime, the most that it can be.
+    tasks
+        Numbers of the jobs of an array that one line of the log stands for; empty: the job alone.
     """
 
     place: int
     reason: str
     job: TraceJob
+    tasks: tuple[range, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """How many jobs it stands for."""
+        return sum(map(len, self.tasks)) if self.tasks else 1
+
+    def jobs(self) -> Iterator[TraceJob]:
+        """Each of them."""
+        if not self.tasks:
+            yield self.job
+        for ids in self.tasks:
+            for job_id in ids:
+                yield replace(self.job, job_id=job_id)
 
 
 @dataclass(frozen=True)
@@ -104,6 +123,8 @@ class Trace:
     withdrawn
         Those of the jobs left out that were withdrawn before they started
         (:func:`workloads.withdrawals.keep_cancelled` takes them in).
+    unit
+        What sizes count, ``nodes`` or ``processors``: a log may count processors of nodes that have several.
     """
 
     jobs: tuple[TraceJob, ...]
@@ -114,6 +135,7 @@ class Trace:
     excluded: Mapping[str, int] = field(default_factory=dict)
     remarks: Mapping[str, int] = field(default_factory=dict)
     withdrawn: tuple[Withdrawn, ...] = ()
+    unit: str = "nodes"
 
     def on_machine(self, nodes: int) -> Trace:
         """The trace as a machine of ``nodes`` nodes can run it: larger jobs are left out and counted.
@@ -121,10 +143,10 @@ class Trace:
         Raises
         ------
         ParameterError
-            If ``nodes`` is not positive.
+            If ``nodes`` is not from 1 to the largest size.
         """
-        if nodes < 1:
-            raise ParameterError("nodes", "a positive number of nodes", nodes)
+        if not 1 <= nodes <= LARGEST_SIZE:
+            raise ParameterError("nodes", f"a number of nodes from 1 to {LARGEST_SIZE:,}", nodes)
         kept = tuple(job for job in self.jobs if job.nodes <= nodes)
         excluded, withdrawn = dict(self.excluded), self.withdrawn
         if len(kept) < len(self.jobs):
@@ -155,4 +177,4 @@ def epoch_of(header: Mapping[str, str], first: float) -> float | None:
         start = float(header.get("UnixStartTime") or 0)
     except ValueError:
         start = 0.0
-    return start if start + first >= _EARLIEST else None
+    return start if _EARLIEST <= start + first < _LATEST else None

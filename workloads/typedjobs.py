@@ -15,10 +15,11 @@ from workloads.checkpointing import (
     checkpoints_of_compute,
     checkpoints_of_run,
 )
+from workloads.errors import ParameterError
 from workloads.job import Job, JobType
 from workloads.notices import Notice
 from workloads.trace import TraceJob
-from workloads.units import to_seconds, to_ticks
+from workloads.units import LARGEST_TIME, SECOND, to_seconds, to_ticks
 
 __all__ = ["Overheads", "malleable", "on_demand", "plain", "rigid", "stochastic"]
 
@@ -102,13 +103,25 @@ def _moved(job: Job, ticks: int) -> Job:
     """The job longer by these ticks in runtime and walltime, its trace's own times kept for the baseline."""
     if ticks == 0:
         return job
+    walltime = to_seconds(to_ticks(job.walltime) + ticks)
+    if walltime > LARGEST_TIME:
+        raise ParameterError(
+            f"walltime of job {job.job_id} with its overheads",
+            f"at most {LARGEST_TIME:,.0f} s (a larger checkpoint_factor makes fewer checkpoints)",
+            walltime,
+        )
     return replace(
         job,
         runtime=to_seconds(to_ticks(job.runtime) + ticks),
-        walltime=to_seconds(to_ticks(job.walltime) + ticks),
+        walltime=walltime,
         trace_runtime=job.runtime,
         trace_walltime=job.walltime,
     )
+
+
+def _interval(nodes: int, factor: float, how: Overheads) -> int:
+    """Compute time between two checkpoints [ticks], at least a tick, at most what a table holds: that is never."""
+    return to_ticks(min(max(checkpoint_interval(nodes, factor, how.node_mtbf), 1 / SECOND), LARGEST_TIME))
 
 
 def rigid(job: TraceJob, job_id: int, draw: float, how: Overheads) -> Job:
@@ -116,8 +129,8 @@ def rigid(job: TraceJob, job_id: int, draw: float, how: Overheads) -> Job:
     runtime, _ = _times(job)
     setup = _setup(runtime, how.rigid_setup, draw)
     cost = to_ticks(checkpoint_cost(job.nodes))
-    daly = max(1, to_ticks(checkpoint_interval(job.nodes, 1.0, how.node_mtbf)))
-    interval = max(1, to_ticks(checkpoint_interval(job.nodes, how.checkpoint_factor, how.node_mtbf)))
+    daly = _interval(job.nodes, 1.0, how)
+    interval = _interval(job.nodes, how.checkpoint_factor, how)
     if how.overheads == "added":
         longer = setup + checkpoints_of_compute(runtime, interval) * cost
     elif interval == daly:

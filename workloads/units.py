@@ -11,10 +11,32 @@ import re
 
 from workloads.errors import ParameterError
 
-__all__ = ["SECOND", "format_seconds", "parse_duration", "to_seconds", "to_ticks"]
+__all__ = [
+    "COSTS",
+    "DURATIONS",
+    "LARGEST_SIZE",
+    "LARGEST_TIME",
+    "SECOND",
+    "SHORTEST_TIME",
+    "TIMES",
+    "format_seconds",
+    "parse_duration",
+    "to_seconds",
+    "to_ticks",
+]
 
 #: Ticks in a second.
 SECOND = 1_000_000
+#: The largest time of any input [s], some 31,700 years: sums of a few of them are below the 2^63 ticks of tables.
+LARGEST_TIME = 1e12
+#: What is shorter rounds to no tick, and is no time [s].
+SHORTEST_TIME = 0.5 / SECOND
+#: How messages say what is legal: of durations, of those that may be 0, and of times on a clock.
+DURATIONS = f"from {1 / SECOND:f} to {LARGEST_TIME:,.0f} s"
+COSTS = f"from 0 to {LARGEST_TIME:,.0f} s"
+TIMES = f"from {-LARGEST_TIME:,.0f} to {LARGEST_TIME:,.0f} s"
+#: The largest machine, and job, in nodes or processors.
+LARGEST_SIZE = 1_000_000_000
 
 _UNITS = {
     "us": 1e-6,
@@ -62,7 +84,7 @@ def format_seconds(ticks: int) -> str:
     return f"{sign}{whole}.{rest:06d}".rstrip("0") if rest else f"{sign}{whole}"
 
 
-def parse_duration(text: str | float, parameter: str = "duration") -> float:
+def parse_duration(text: str | float, parameter: str = "duration", most: float = math.inf) -> float:
     """Read a duration with a unit as seconds.
 
     Parameters
@@ -72,6 +94,8 @@ def parse_duration(text: str | float, parameter: str = "duration") -> float:
         follow each other (``1h30m``).
     parameter
         The name used in the error message.
+    most
+        The largest that is legal [s].
 
     Returns
     -------
@@ -81,7 +105,7 @@ def parse_duration(text: str | float, parameter: str = "duration") -> float:
     Raises
     ------
     ParameterError
-        If the text is not a finite duration.
+        If the text is not a finite duration of at most ``most``.
 
     Examples
     --------
@@ -101,4 +125,6 @@ def parse_duration(text: str | float, parameter: str = "duration") -> float:
             position = match.end()
     if not math.isfinite(total):
         raise ParameterError(parameter, "a finite duration", text)
+    if total > most:
+        raise ParameterError(parameter, f"at most {most:,.0f} s", text)
     return total

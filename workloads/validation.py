@@ -11,21 +11,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
 
-from workloads.errors import InputError
+from workloads.errors import InputError, shown
+from workloads.fields import LARGEST_WHOLE
 from workloads.job import Job, JobType
 from workloads.joblife import broken_by_others, broken_life, has_life
 from workloads.profile import memory_profile
+from workloads.units import COSTS, DURATIONS, LARGEST_SIZE, LARGEST_TIME, SHORTEST_TIME, TIMES
 
 __all__ = ["Fault", "check_jobs", "first_fault"]
 
 #: Times within a tick of the simulated clock are equal [s]; the margin covers the rounding of large floats.
 _TICK = 1.5e-6
-#: Durations up to here are no time at all on the simulated clock [s].
-_NOTHING = 0.5e-6
 
 #: What only stochastic jobs have.
-#: What such a field must be.
-_DURATION = "a finite number of seconds, at least 0.000001"
 _OF_STOCHASTIC = ("application", "true_runtime", "plan", "restart_cost", "memory_profile")
 
 
@@ -92,8 +90,10 @@ def first_fault(jobs: Sequence[Job], nodes: int | None = None) -> Fault | None:
         if broken is not None:
             field, legal = broken
             received = getattr(job, field)
-            received = "missing" if received is None else received.value if isinstance(received, JobType) else received
-            return Fault(index, field, f"{field} of job {job.job_id} must be {legal}, not {received}")
+            received = (
+                "missing" if received is None else shown(received.value if isinstance(received, JobType) else received)
+            )
+            return Fault(index, field, f"{field} of job {shown(job.job_id)} must be {legal}, not {received}")
     fault = _repeated(jobs)
     if fault is None and lively:
         together = broken_by_others(jobs, nodes)
@@ -123,20 +123,24 @@ def _broken_law(job: Job, most: float) -> tuple[str, str] | None:
         return "type", "a JobType"
     if type(job.job_id) is not int and not _is_whole(job.job_id):
         return "job_id", "a whole number"
+    if not -LARGEST_WHOLE - 1 <= job.job_id <= LARGEST_WHOLE:
+        return "job_id", f"a whole number up to {LARGEST_WHOLE:,}"
     if type(size) is not int and not _is_whole(size):
         return "nodes", "a whole number"
     if size < 1:
         return "nodes", "at least 1"
+    if size > LARGEST_SIZE:
+        return "nodes", f"at most {LARGEST_SIZE:,}"
     if size > most:
         return "nodes", f"at most the {most:,} nodes of the machine"
-    if not _NOTHING < walltime < math.inf:
-        return "walltime", _DURATION
-    if not _NOTHING < runtime < math.inf:
-        return "runtime", _DURATION
+    if not SHORTEST_TIME < walltime <= LARGEST_TIME:
+        return "walltime", DURATIONS
+    if not SHORTEST_TIME < runtime <= LARGEST_TIME:
+        return "runtime", DURATIONS
     if runtime > walltime + _TICK:
         return "runtime", f"at most its walltime of {walltime} s"
-    if not 0 <= job.setup < math.inf:
-        return "setup", "a finite number of seconds >= 0"
+    if not 0 <= job.setup <= LARGEST_TIME:
+        return "setup", COSTS
     if job.setup > runtime + _TICK:
         return "setup", f"at most its runtime of {runtime} s"
     if job.trace_runtime is not None or job.trace_walltime is not None:
@@ -151,13 +155,13 @@ def _broken_law(job: Job, most: float) -> tuple[str, str] | None:
             return "min_nodes", f"between 1 and its {size} nodes"
     elif smallest is not None and smallest != size:
         return "min_nodes", f"missing or its {size} nodes for a job that is not malleable"
-    if not 0 <= job.checkpoint_cost < math.inf:
-        return "checkpoint_cost", "a finite number of seconds >= 0"
+    if not 0 <= job.checkpoint_cost <= LARGEST_TIME:
+        return "checkpoint_cost", COSTS
     if job.checkpoint_interval is not None:
         if kind is not JobType.RIGID:
             return "checkpoint_interval", "missing for a job that is not rigid"
-        if not _NOTHING < job.checkpoint_interval < math.inf:
-            return "checkpoint_interval", f"{_DURATION}, or missing"
+        if not SHORTEST_TIME < job.checkpoint_interval <= LARGEST_TIME:
+            return "checkpoint_interval", f"{DURATIONS}, or missing"
     if kind is JobType.STOCHASTIC:
         broken = _broken_stochastic(job)
         if broken is not None:
@@ -168,8 +172,8 @@ def _broken_law(job: Job, most: float) -> tuple[str, str] | None:
         return field, f"missing for a {kind.value} job"
     if kind is JobType.ON_DEMAND or job.notice is not None or job.estimated_arrival is not None:
         return _broken_arrival(job)
-    if job.submit is None or not 0 <= job.submit < math.inf:
-        return "submit", "a finite number of seconds >= 0"
+    if job.submit is None or not 0 <= job.submit <= LARGEST_TIME:
+        return "submit", COSTS
     return None
 
 
@@ -180,10 +184,10 @@ def _broken_stochastic(job: Job) -> tuple[str, str] | None:
         return "application", "given for a stochastic job"
     if job.setup != 0:
         return "setup", "0 for a stochastic job, which has restarts instead"
-    if not 0 <= job.restart_cost < math.inf:
-        return "restart_cost", "a finite number of seconds >= 0"
-    if job.true_runtime is not None and not _NOTHING < job.true_runtime < math.inf:
-        return "true_runtime", f"{_DURATION}, or missing"
+    if not 0 <= job.restart_cost <= LARGEST_TIME:
+        return "restart_cost", COSTS
+    if job.true_runtime is not None and not SHORTEST_TIME < job.true_runtime <= LARGEST_TIME:
+        return "true_runtime", f"{DURATIONS}, or missing"
     if job.memory_profile:
         try:
             total = sum(seconds for seconds, _ in memory_profile(job.memory_profile))
@@ -198,11 +202,11 @@ def _broken_stochastic(job: Job) -> tuple[str, str] | None:
 
 def _broken_trace_times(job: Job) -> tuple[str, str] | None:
     walltime = job.walltime if job.trace_walltime is None else job.trace_walltime
-    if not _NOTHING < walltime < math.inf:
-        return "trace_walltime", f"{_DURATION}, or missing"
+    if not SHORTEST_TIME < walltime <= LARGEST_TIME:
+        return "trace_walltime", f"{DURATIONS}, or missing"
     runtime = job.runtime if job.trace_runtime is None else job.trace_runtime
-    if not _NOTHING < runtime < math.inf:
-        return "trace_runtime", f"{_DURATION}, or missing"
+    if not SHORTEST_TIME < runtime <= LARGEST_TIME:
+        return "trace_runtime", f"{DURATIONS}, or missing"
     if runtime > walltime + _TICK:
         if job.trace_runtime is None:
             return "trace_walltime", f"at least the trace's runtime of {runtime} s"
@@ -221,21 +225,21 @@ def _broken_arrival(job: Job) -> tuple[str, str] | None:
     if notice is None:
         if estimated is not None:
             return "notice", "given, because there is an estimated_arrival"
-        if submit is None or not 0 <= submit < math.inf:
-            return "submit", "a finite number of seconds >= 0"
+        if submit is None or not 0 <= submit <= LARGEST_TIME:
+            return "submit", COSTS
         return None
     # A job at the very start of a trace may get its notice, and arrive early, before time 0.
-    if not -math.inf < notice < math.inf:
-        return "notice", "a finite number of seconds, or missing"
+    if not -LARGEST_TIME <= notice <= LARGEST_TIME:
+        return "notice", f"{TIMES}, or missing"
     if estimated is None:
         return "estimated_arrival", "given, because there is a notice"
-    if not -math.inf < estimated < math.inf:
-        return "estimated_arrival", "a finite number of seconds"
+    if not -LARGEST_TIME <= estimated <= LARGEST_TIME:
+        return "estimated_arrival", TIMES
     if notice > estimated + _TICK:
         return "notice", f"at most the estimated_arrival of {estimated} s"
     if submit is not None:
-        if not -math.inf < submit < math.inf:
-            return "submit", "a finite number of seconds, or missing for a job that never arrives"
+        if not -LARGEST_TIME <= submit <= LARGEST_TIME:
+            return "submit", f"{TIMES}, or missing for a job that never arrives"
         if notice > submit + _TICK:
             return "notice", f"at most the submit of {submit} s"
     return None

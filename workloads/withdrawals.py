@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
+from workloads.errors import TraceError
 from workloads.trace import Trace, TraceJob
 
 __all__ = ["keep_cancelled"]
+
+#: A line of a log may stand for millions of jobs.
+_MOST = 5_000_000
 
 
 def keep_cancelled(trace: Trace) -> Trace:
@@ -25,6 +29,11 @@ def keep_cancelled(trace: Trace) -> Trace:
         What they would have run is unknown: the runtime is the walltime, so that one that starts in the simulation
         runs until it is withdrawn, or until its walltime is over.
 
+    Raises
+    ------
+    TraceError
+        If there are more than five million of them.
+
     Examples
     --------
     >>> from workloads.swf import parse_swf
@@ -34,13 +43,17 @@ def keep_cancelled(trace: Trace) -> Trace:
     """
     if not trace.withdrawn:
         return trace
+    count = sum(item.size for item in trace.withdrawn)
+    if count > _MOST:
+        raise TraceError(trace.source, None, f"has {count:,} jobs that were cancelled, and at most {_MOST:,} are kept")
     jobs: list[TraceJob] = []
     done = 0
     for item in trace.withdrawn:
         jobs += trace.jobs[done : item.place]
-        jobs.append(item.job)
+        jobs += item.jobs()
         done = item.place
     jobs += trace.jobs[done:]
     left = Counter(trace.excluded)
-    left.subtract(item.reason for item in trace.withdrawn)
+    for item in trace.withdrawn:
+        left[item.reason] -= item.size
     return replace(trace, jobs=tuple(jobs), excluded=dict(+left), withdrawn=())

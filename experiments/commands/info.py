@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from experiments.arguments import add_reading, machine_of, read_options
@@ -25,27 +26,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(arguments: argparse.Namespace) -> None:
     """Run the command."""
-    from experiments.traces import describe, left_out
+    from experiments.traces import describe, left_out, need_jobs
     from simulator import simulate
     from workloads.assignment import as_rigid
-    from workloads.errors import TraceError
     from workloads.readers import read_trace
 
     trace = read_trace(arguments.trace, **read_options(arguments))
     nodes = machine_of(arguments, trace, arguments.trace)
     trace = trace.on_machine(nodes)
+    need_jobs(trace, arguments.trace)
     print(left_out(trace))
-    if not trace.jobs:
-        raise TraceError(arguments.trace, None, f"has no job that a machine of {nodes} nodes can run")
     about = describe(trace, nodes)
     named = {key: trace.header[key] for key in ("Computer", "Installation", "UnixStartTime") if key in trace.header}
     rows = [
         ("format", trace.format + "".join(f", {key} {value}" for key, value in named.items())),
-        ("machine", f"{nodes:,} nodes"),
+        ("machine", f"{nodes:,} {trace.unit}{_processors(trace)}"),
         ("period", f"{about.days:.1f} days of submits, {len(trace.jobs) / max(about.days, 1e-9):.1f} jobs a day"),
         ("offered load", "-" if math.isnan(about.load) else f"{100 * about.load:.1f} %"),
         ("users, projects", f"{about.users or '-'}, {about.projects or '-'}"),
-        ("nodes", _spread(about.nodes, "")),
+        (trace.unit, _spread(about.nodes, "")),
         ("", ", ".join(f"{size:,}: {share:.0%} of jobs, {work:.0%} of work" for size, share, work in about.sizes[:3])),
         ("walltime", _spread([value / 3600 for value in about.walltime], " h")),
         ("", ", ".join(f"{value / 3600:.3g} h: {share:.0%}" for value, share in about.requests)),
@@ -65,13 +64,25 @@ def main(arguments: argparse.Namespace) -> None:
             print(f"drawn in {path}")
 
 
+def _processors(trace: Trace) -> str:
+    """How to count nodes, where the header says how many processors each has."""
+    nodes = trace.header.get("MaxNodes", "")
+    procs = trace.header.get("MaxProcs", "")
+    if trace.unit == "nodes" or not (nodes.isdecimal() and procs.isdecimal()) or int(procs) % max(int(nodes), 1):
+        return ""
+    each = int(procs) // int(nodes)
+    return f"; by the header {int(nodes):,} nodes of {each} processors: --procs-per-node {each} counts nodes"
+
+
 def _life(trace: Trace) -> list[tuple[str, str]]:
     """What the trace records of withdrawals and dependencies, where it does."""
     rows = []
     if trace.withdrawn:
-        waits = sorted(item.job.wait or 0.0 for item in trace.withdrawn)
-        median = waits[len(waits) // 2] / 3600
-        rows.append(("cancelled", f"{len(waits):,} before their start, after {median:.3g} h of waiting (median)"))
+        waits = sorted((item.job.wait or 0.0, item.size) for item in trace.withdrawn)
+        count = sum(several for _, several in waits)
+        before = accumulate(several for _, several in waits)
+        median = next(wait for (wait, _), reached in zip(waits, before, strict=True) if 2 * reached > count) / 3600
+        rows.append(("cancelled", f"{count:,} before their start, after {median:.3g} h of waiting (median)"))
     following = sum(job.preceding is not None for job in trace.jobs)
     if following:
         thinking = sum(job.think_time is not None for job in trace.jobs)

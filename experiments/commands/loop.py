@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from importlib.metadata import version
 
 from experiments.arguments import classes_of, share, whole
@@ -53,6 +54,8 @@ def main(arguments: argparse.Namespace) -> None:
     directory = make_directory(arguments.output)
     if simulation.about:
         print(simulation.about)
+    if simulation.lopsided:
+        print(f"holdfast loop: {simulation.lopsided}", file=sys.stderr)
     found: list[Round] = []
 
     def tell(latest: Round) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections import Counter
 
 from experiments.arguments import add_preparation, add_reading, assignment_of, machine_of, read_options
 from experiments.life import add_life, life_of
-from experiments.traces import left_out
+from experiments.traces import left_out, need_jobs
 
 __all__ = ["add_arguments", "main"]
 
@@ -24,6 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from workloads.assignment import assign
+    from workloads.imbalance import imbalance
     from workloads.jobtable import write_job_table
     from workloads.readers import read_trace
 
@@ -31,9 +33,13 @@ def main(arguments: argparse.Namespace) -> None:
     life = life_of(arguments)
     trace = read_trace(arguments.trace, **read_options(arguments))
     trace = life.of_trace(trace, machine_of(arguments, trace, arguments.trace))
+    need_jobs(trace, arguments.trace)
     jobs, told = life.of_jobs(trace, assign(trace, assignment, seed=seed))
     write_job_table(jobs, arguments.output)
     print(left_out(trace) + told)
     types = Counter(job.type.value for job in jobs)
     shares = ", ".join(f"{count:,} {kind}" for kind, count in sorted(types.items()))
     print(f"{len(jobs):,} jobs ({shares}) written to {arguments.output}")
+    lopsided = imbalance(trace, jobs, assignment)
+    if lopsided:
+        print(f"holdfast prepare: {lopsided}", file=sys.stderr)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from experiments.arguments import duration
-from experiments.outages import AskedOutages, add_outages, outages_of, write_happened
+from experiments.outages import AskedOutages, add_outages, outages_of, untouched, write_happened
 from experiments.signals import Interrupted
 from experiments.simulation import add_simulation
 
@@ -66,6 +67,8 @@ def main(arguments: argparse.Namespace) -> None:
     check_outages(asked.outages, simulation.nodes, simulation.jobs)
     if simulation.about:
         print(simulation.about)
+    if simulation.lopsided:
+        print(f"holdfast run: {simulation.lopsided}", file=sys.stderr)
     submits = [to_ticks(job.submit) for job in simulation.jobs if job.submit is not None]
     begin = beginning_of(simulation.jobs)
     if submits and (begin is None or max(submits) >= to_ticks(begin)):
@@ -155,6 +158,9 @@ def _write(
             draw_pictures(new)
         seal(new, RUN, configuration, PICTURE_FILES)
     print(comparison(summaries))
+    apart = untouched(asked.outages, results)
+    if apart:
+        print(f"holdfast run: {apart}", file=sys.stderr)
     if any(result.stochastic for result in results):
         print(f"\n{stochastic_comparison(summaries)}")
     if any(result.withdrawn is not None for result in results):

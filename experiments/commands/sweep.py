@@ -63,6 +63,8 @@ def main(arguments: argparse.Namespace) -> int:
     total = result.stored + result.computed + failed
     print(f"{total:,} runs: {result.stored:,} were stored, {result.computed:,} done now, {failed:,} failed")
     print(f"the tables are in {arguments.output}: one row a run in summary.csv")
+    if result.lopsided:
+        print(f"holdfast sweep: {result.lopsided}", file=sys.stderr)
     if failed:
         print(f"holdfast sweep: what failed and why is in {arguments.output}/failures.json", file=sys.stderr)
     return 1 if failed else 0

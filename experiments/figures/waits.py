@@ -71,10 +71,10 @@ def plot_trace(trace: Trace, result: Result | None = None) -> Figure:
 
     figure = new_figure(PAGE, 4.4)
     panels = figure.subplots(2, 3)
-    _draw_sizes(panels[0, 0], nodes, nodes * runtimes)
+    _draw_sizes(panels[0, 0], nodes, nodes * runtimes, trace.unit)
     _draw_times(panels[0, 1], walltimes, runtimes)
     _draw_accuracy(panels[0, 2], runtimes / walltimes)
-    _draw_load(panels[1, 0], since, nodes * runtimes, trace.nodes)
+    _draw_load(panels[1, 0], since, nodes * runtimes, trace)
     _draw_distribution(panels[1, 1], waits)
     _draw_mean_waits(panels[1, 2], waits, float(since.max()))
     panel_letters(list(panels.flat))
@@ -105,17 +105,20 @@ def _shares(values: Floats, edges: Floats, weights: Floats | None = None) -> Flo
     return shares
 
 
-def _draw_sizes(axes: Axes, nodes: Floats, work: Floats) -> None:
+def _draw_sizes(axes: Axes, nodes: Floats, work: Floats, unit: str) -> None:
     """Bins are (2^(k-1), 2^k]: most requests are powers of two, and these end a range."""
     last = np.maximum(np.ceil(np.log2(nodes)), 0).astype(int)
     powers = np.arange(last.min(), last.max() + 1)
     edges = np.append(powers, powers[-1] + 1) - 0.5
-    for shift, name, color, weights in ((-0.2, "jobs", _FIRST, None), (0.2, "node-hours", _SECOND, work)):
+    for shift, name, color, weights in (
+        (-0.2, "jobs", _FIRST, None),
+        (0.2, f"{unit.removesuffix('s')}-hours", _SECOND, work),
+    ):
         axes.bar(powers + shift, _shares(last, edges, weights), width=0.4, color=color, label=name)
     names = [f"{2**power}" for power in powers.tolist()]
     step = -(-sum(map(len, names)) // 14)  # as many digits as fit
     axes.set_xticks(powers[::step], names[::step])
-    dress(axes, x="Size, at most (nodes)", y="Share (%)", title="Sizes", grid="y")
+    dress(axes, x=f"Size, at most ({unit})", y="Share (%)", title="Sizes", grid="y")
     _legend(axes)
 
 
@@ -136,11 +139,12 @@ def _draw_accuracy(axes: Axes, ratio: Floats) -> None:
     dress(axes, x="Runtime (% of walltime)", y="Jobs (%)", title="Use of the walltime")
 
 
-def _draw_load(axes: Axes, since: Floats, work: Floats, nodes: int | None) -> None:
+def _draw_load(axes: Axes, since: Floats, work: Floats, trace: Trace) -> None:
     """The work submitted in each bin, by what the machine could do in it; without a machine in node-hours a day."""
     edges, unit, name = _bins(float(since.max()))
     submitted, _ = np.histogram(since, edges, weights=work)
     widths = np.diff(edges)
+    nodes = trace.nodes
     rate = 100 * submitted / (widths * nodes) if nodes else submitted / 3600 / (widths / 86400)
     axes.stairs(rate, edges / unit.seconds, fill=True, color=_FIRST, alpha=0.9)
     mean = float(work.sum() / (edges[-1] * nodes)) if nodes else 0.0
@@ -149,7 +153,7 @@ def _draw_load(axes: Axes, since: Floats, work: Floats, nodes: int | None) -> No
         _legend(axes)
     axes.set_xlim(0, edges[-1] / unit.seconds)
     axes.set_ylim(0, 1.2 * float(rate.max()))  # room for the legend
-    label = "Submitted (% of machine)" if nodes else "Submitted (node-h/d)"
+    label = "Submitted (% of machine)" if nodes else f"Submitted ({trace.unit.removesuffix('s')}-h/d)"
     dress(
         axes,
         x=f"Time since the first submit ({unit.symbol})",

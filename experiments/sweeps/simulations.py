@@ -16,12 +16,15 @@ from experiments.fingerprint import model_fingerprint
 from experiments.sweeps.delays import count_delays
 from experiments.sweeps.grid import GeneratedYear, Log, RunConfiguration
 from experiments.sweeps.plugins import sources_of
+from experiments.traces import need_jobs
+from policies.mechanism import BASELINE
 from simulator import Result, simulate
 from simulator.metrics import summarize, summarize_types
 from workloads.assignment import Assignment, assign
 from workloads.errors import HoldfastError, InputError, TraceError, sentence_of
 from workloads.files import sha256_of
 from workloads.generator import generate
+from workloads.imbalance import imbalance
 from workloads.job import Job, JobType
 from workloads.readers import read_trace
 from workloads.theta import ThetaYear
@@ -47,7 +50,8 @@ class Outcome:
         Of the run.
     measured
         What the run has shown, a function of its configuration alone: ``nodes``, ``summary``, ``types``,
-        ``accounting`` [node-hours] and ``weeks``; the summary has the counts of ``delays``, too. Empty if it failed.
+        ``accounting`` [node-hours] and ``weeks``; the summary has the counts of ``delays``, too. Where one draw has
+        decided what the workload is, ``lopsided``, a sentence. Empty if it failed.
     timings
         What was measured by the clock.
     error
@@ -106,6 +110,9 @@ def _simulated(run: RunConfiguration) -> Outcome:
         "accounting": {name: ticks / (_HOUR * SECOND) for name, ticks in result.accounting.told().items()},
         "weeks": weeks,
     }
+    lopsided = "" if run.mechanism == BASELINE else _lopsided(run.workload, run.assignment, run.assignment_seed)
+    if lopsided:
+        measured["lopsided"] = lopsided
     timings = {
         "decision_ms_p50": _median(result),
         **clock,
@@ -159,6 +166,11 @@ def job_table(
 
 
 @lru_cache(maxsize=2)
+def _lopsided(workload: GeneratedYear | Log, assignment: Assignment, seed: int) -> str:
+    return imbalance(_trace(workload), job_table(workload, assignment, seed)[0], assignment)
+
+
+@lru_cache(maxsize=2)
 def _trace(workload: GeneratedYear | Log) -> Trace:
     if isinstance(workload, GeneratedYear):
         return generate(ThetaYear(jobs=workload.jobs), workload.seed)
@@ -170,7 +182,9 @@ def _trace(workload: GeneratedYear | Log) -> Trace:
     nodes = workload.nodes if workload.nodes is not None else trace.nodes
     if nodes is None:
         raise TraceError(workload.label, None, "does not say how large the machine is: give workload.nodes")
-    return trace.on_machine(nodes)
+    trace = trace.on_machine(nodes)
+    need_jobs(trace, workload.label)
+    return trace
 
 
 def _weeks(jobs: Sequence[Job]) -> list[dict[str, Any]]:

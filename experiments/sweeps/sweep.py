@@ -70,6 +70,8 @@ class SweepResult:
         Runs that failed.
     stored, computed
         How many runs were found in the store, and how many were carried out now.
+    lopsided
+        In how many job tables one draw has decided what the workload is, and why; empty: in none.
     """
 
     summary: Sequence[Row]
@@ -80,6 +82,7 @@ class SweepResult:
     failures: Sequence[Failure]
     stored: int
     computed: int
+    lopsided: str = ""
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -188,6 +191,7 @@ def run_sweep(
         failures=failed,
         stored=len(runs) - len(missing),
         computed=len(missing) - len(failed),
+        lopsided=tables.lopsided,
     )
 
 

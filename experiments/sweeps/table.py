@@ -11,6 +11,7 @@ from experiments.replay import Measurement
 from experiments.sweeps.grid import GeneratedYear, RunConfiguration
 from experiments.sweeps.simulations import WALL_CLOCK, Outcome
 from experiments.tables import write_csv
+from policies.mechanism import BASELINE
 from simulator import reservations
 from simulator.metrics import SUMMARY_COLUMNS
 from simulator.options import Options
@@ -107,6 +108,20 @@ class Tables:
     def timings(self) -> list[Row]:
         """A row for each run: what was measured by the clock, and is another number each time."""
         return [{**told, **outcome.timings} for _, outcome, told in self._done()]
+
+    @property
+    def lopsided(self) -> str:
+        """In how many job tables one draw has decided what the workload is, and in the first why; empty: in none."""
+        tables = {
+            (run.workload, run.assignment, run.assignment_seed): outcome.measured.get("lopsided", "")
+            for run, outcome, _ in self._done()
+            if run.mechanism != BASELINE
+        }
+        found = [(workload.label, seed, sentence) for (workload, _, seed), sentence in tables.items() if sentence]
+        if not found:
+            return ""
+        label, seed, sentence = found[0]
+        return f"in {len(found):,} of {len(tables):,} job tables (first {label}, seed {seed}) {sentence}"
 
     def write(self, directory: Path) -> None:
         """Write all tables of what has come so far into a directory."""

@@ -1,0 +1,98 @@
+"""Bounded reading: the content of a file, plain or gzip, in pieces and never more than a stated amount.
+
+A few kilobytes of gzip may stand for gigabytes, and a device or a pipe may never end.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import zlib
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+from typing import IO
+
+__all__ = ["LARGEST_INPUT", "TooLargeError", "content_of"]
+
+#: The most that is read of one input, unpacked [bytes].
+LARGEST_INPUT = 1 << 30
+#: What may unpack to this is no bomb, however well it is packed [bytes]; logs are packed to a fifth.
+_HARMLESS = 64 << 20
+_RATIO = 50
+
+_GZIP = b"\x1f\x8b"
+_PARQUET = b"PAR1"
+#: Small, because what zlib leaves over of a piece is copied.
+_PIECE = 1 << 16
+
+
+class TooLargeError(Exception):
+    """An input holds more than is read; the text is a sentence about it."""
+
+
+def content_of(path: str | Path) -> bytes:
+    """What a file holds; what is packed in it, if its first bytes are those of gzip.
+
+    Parameters
+    ----------
+    path
+        A file, a device or a pipe. A binary file that is no Parquet file is read only as far as shows what it is.
+
+    Raises
+    ------
+    TooLargeError
+        If it holds more than :data:`LARGEST_INPUT`, or unpacks to more than 64 MiB and 50 times its own size.
+    OSError, EOFError, zlib.error
+        If it cannot be read, or is a damaged gzip file (the latter two).
+    """
+    with Path(path).open("rb") as file:
+        status = os.fstat(file.fileno())
+        if stat.S_ISREG(status.st_mode) and status.st_size > LARGEST_INPUT:
+            raise TooLargeError(f"is {status.st_size:,} bytes long, and at most {LARGEST_INPUT:,} are read")
+        first = file.read(_PIECE)
+        pieces = _unpacked(file, first) if first.startswith(_GZIP) else _plain(file, first)
+        content = BytesIO()
+        length = 0
+        for piece in pieces:
+            length += content.write(piece)
+            if length > LARGEST_INPUT:
+                raise TooLargeError(f"holds more than {LARGEST_INPUT:,} bytes, the most that is read")
+            if b"\0" in piece and bytes(content.getbuffer()[:4]) != _PARQUET:
+                break
+        return content.getvalue()
+
+
+def _plain(file: IO[bytes], piece: bytes) -> Iterator[bytes]:
+    while piece:
+        yield piece
+        piece = file.read(_PIECE)
+
+
+def _unpacked(file: IO[bytes], piece: bytes) -> Iterator[bytes]:
+    """What one gzip file after the other holds, as gzip itself reads files that were joined."""
+    member = zlib.decompressobj(31)
+    packed = unpacked = 0
+    fresh = False
+    while piece:
+        packed += len(piece)
+        while piece:
+            if fresh:
+                # Zeros may fill the rest of a block.
+                piece = piece.lstrip(b"\0")
+                if not piece:
+                    break
+                member, fresh = zlib.decompressobj(31), False
+            data = member.decompress(piece, 16 * _PIECE)
+            unpacked += len(data)
+            if unpacked > max(_HARMLESS, _RATIO * packed):
+                raise TooLargeError(
+                    f"unpacks to more than {_RATIO} times its size, and what does may hold at most {_HARMLESS:,} bytes"
+                )
+            if data:
+                yield data
+            fresh = member.eof
+            piece = member.unused_data if fresh else member.unconsumed_tail
+        piece = file.read(_PIECE)
+    if not fresh:
+        raise EOFError("it ends in the middle")

@@ -1,0 +1,107 @@
+"""The header of a log in the Standard Workload Format: its directives, and what they say of the machine."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from workloads.errors import TraceError
+from workloads.fields import shown, whole
+from workloads.intake import Intake
+from workloads.lines import plain_ends
+from workloads.units import LARGEST_SIZE
+
+__all__ = ["machine_of", "read_header"]
+
+_DIRECTIVE = re.compile(r";\s{0,4}([A-Za-z]\w*)\s*:(?!//)\s*(.*)")
+#: A number, and what may follow it: some headers explain themselves, "1152 (144 nodes of 8)".
+_NUMBER = re.compile(r"(?:\d{1,3}(?:,\d{3})+|\d[\w.+-]*)(?=[\s;(\[]|,\s|,?$)")
+
+
+def read_header(text: str) -> tuple[dict[str, str], dict[str, int]]:
+    """Directives by name, repeated ones and continuation lines joined by newlines; and the first line of each."""
+    values: dict[str, list[str]] = {}
+    lines: dict[str, int] = {}
+    key = ""
+    for number, line in _comments(text):
+        match = _DIRECTIVE.match(line)
+        if match:
+            key, value = match[1], match[2].strip()
+        else:
+            value = line[1:].strip()
+            if not value or not line[1:].startswith(("  ", "\t")):
+                key = ""
+        if key:
+            values.setdefault(key, []).append(value)
+            lines.setdefault(key, number)
+    return {key: "\n".join(parts) for key, parts in values.items()}, lines
+
+
+def machine_of(
+    header: Mapping[str, str],
+    lines: Mapping[str, int],
+    procs_per_node: int | None,
+    path: str | Path,
+    lenient: Intake | None = None,
+) -> tuple[int | None, str]:
+    """Size of the machine, None where the header does not say; and its unit, ``nodes`` or ``processors``.
+
+    Parameters
+    ----------
+    header, lines
+        As of :func:`read_header`.
+    procs_per_node
+        Processors of a node (easy-backfilling.md, last paragraph); None: the unit is that of the header.
+    path
+        For the message.
+    lenient
+        Where to remark a size that is none; None: it is refused.
+
+    Raises
+    ------
+    TraceError
+        If a size is none.
+    """
+
+    def size(name: str) -> int:
+        text = header.get(name, "").partition("\n")[0]
+        if not text[:1].isdigit():
+            return 0  # -1, unknown, nothing
+        try:
+            match = _NUMBER.match(text)
+            value = -1 if match is None else whole(match[0].replace(",", ""), name)
+        except ValueError:
+            value = -1
+        if 0 <= value <= LARGEST_SIZE:
+            return value
+        if lenient is None:
+            legal = f"a whole number up to {LARGEST_SIZE:,}, or -1 for unknown"
+            raise TraceError(path, lines[name], f"{name} must be {legal}, not {shown(text)}")
+        lenient.remarks[f"{name} not understood"] += 1
+        return 0
+
+    procs, nodes = size("MaxProcs"), size("MaxNodes")
+    if procs_per_node is not None:
+        return nodes or -(-procs // procs_per_node) or None, "nodes"
+    # Where there is one processor to a node both are the same.
+    return procs or nodes or None, "processors" if procs and procs != nodes else "nodes"
+
+
+def _comments(text: str) -> Iterator[tuple[int, str]]:
+    """The lines that begin with a semicolon, with their numbers."""
+    text = plain_ends(text)
+    line, counted = 1, 0
+    begin = 0 if text.startswith(";") else _next_comment(text, 0)
+    while begin >= 0:
+        line += text.count("\n", counted, begin)
+        end = text.find("\n", begin)
+        end = len(text) if end < 0 else end
+        yield line, text[begin:end]
+        counted, begin = end, _next_comment(text, end)
+
+
+def _next_comment(text: str, after: int) -> int:
+    """Where the next line begins that begins with a semicolon; -1: nowhere."""
+    place = text.find("\n;", after)
+    return place if place < 0 else place + 1
