@@ -16,8 +16,8 @@ from experiments.runfile import chosen_mechanism, measurement_of, open_run, simu
 from experiments.traces import left_out
 from policies.mechanism import BASELINE
 from simulator.truth import PREEMPTED
-from workloads.errors import InputError, TraceError
-from workloads.fields import number, shown, whole
+from workloads.errors import InputError, TraceError, shown
+from workloads.fields import number, whole
 from workloads.files import sha256_of
 from workloads.intake import NO_WALLTIME
 from workloads.job import Job

@@ -10,7 +10,20 @@ from tests.fuzz.cases import READERS, case
 from tests.fuzz.judging import judged, limited_memory
 
 #: Of the readers that take long, a search on demand has some.
-_QUICK = {"alcf": 130, "sacct": 130, "costs": 110, "plan": 110, "runs": 110, "options": 110, "sweep": 50}
+_QUICK = {
+    "swf": 100,
+    "alcf": 130,
+    "sacct": 130,
+    "job-table": 80,
+    "parquet": 30,
+    "outages": 60,
+    "costs": 110,
+    "plan": 110,
+    "runs": 110,
+    "options": 110,
+    "results": 60,
+    "sweep": 50,
+}
 
 
 @pytest.mark.parametrize("reader", _QUICK)

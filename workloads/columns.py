@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from workloads.errors import TraceError, UnknownNameError
-from workloads.fields import number, shown, whole
+from workloads.errors import TraceError, UnknownNameError, shown
+from workloads.fields import number, whole
 from workloads.job import Job, JobType
 from workloads.units import format_seconds, to_ticks
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from workloads.errors import shown
 
-__all__ = ["LARGEST_WHOLE", "Columns", "number", "seconds_of_date", "shown", "whole"]
+__all__ = ["LARGEST_WHOLE", "Columns", "number", "seconds_of_date", "whole"]
 
 #: The largest whole number of a table: ids have 64 bits in other tools, too.
 LARGEST_WHOLE = 2**63 - 1

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from workloads.errors import ParameterError, TraceError
-from workloads.fields import Columns, number, seconds_of_date, shown, whole
+from workloads.errors import ParameterError, TraceError, shown
+from workloads.fields import Columns, number, seconds_of_date, whole
 from workloads.files import read_text
 from workloads.intake import BROKEN_LINE, Intake, check_procs_per_node
 from workloads.lines import numbered_lines

@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from workloads.errors import TraceError
-from workloads.fields import number, shown, whole
+from workloads.errors import TraceError, shown
+from workloads.fields import number, whole
 from workloads.files import read_text
 from workloads.intake import BROKEN_LINE, NO_RUNTIME, Intake, check_procs_per_node
 from workloads.lines import blocks_of_lines, numbered_lines

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from workloads.errors import TraceError
-from workloads.fields import shown, whole
+from workloads.errors import TraceError, shown
+from workloads.fields import whole
 from workloads.intake import Intake
 from workloads.lines import plain_ends
 from workloads.units import LARGEST_SIZE

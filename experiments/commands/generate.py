@@ -9,9 +9,6 @@ from experiments.arguments import duration, whole
 
 __all__ = ["add_arguments", "main"]
 
-#: More are not a year on any machine, and would not fit into memory.
-_MOST_JOBS = 10_000_000
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
@@ -25,11 +22,11 @@ def main(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from workloads.generator import generate
     from workloads.swf import write_swf
-    from workloads.theta import ThetaYear
+    from workloads.theta import LARGEST, ThetaYear
 
     year = ThetaYear()
     if arguments.jobs is not None:
-        year = replace(year, jobs=whole(arguments.jobs, "--jobs", 1, _MOST_JOBS))
+        year = replace(year, jobs=whole(arguments.jobs, "--jobs", 1, LARGEST))
     if arguments.maintenance is not None:
         year = replace(year, maintenance=duration(arguments.maintenance, "--maintenance") / 3600)
     trace = generate(year, seed=whole(arguments.seed, "--seed"))

@@ -16,20 +16,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     check = parser.add_argument_group("checking a plug-in")
     check.add_argument("--check", metavar="NAME", help="check this one, by name, import path or entry point, instead")
     check.add_argument("--easy", action="store_true", help="a backfilling rule claims never to delay the first job")
-    check.add_argument("--scenarios", metavar="N", default="300", help="how many scenarios (default 300)")
+    check.add_argument(
+        "--scenarios", metavar="N", default="300", help="how many scenarios, 100,000 at most (default 300)"
+    )
     check.add_argument("--seed", metavar="S", default="0", help="of the scenarios (default 0)")
 
 
 def main(arguments: argparse.Namespace) -> int:
     """Run the command; the exit status is 1 if a plug-in that is checked breaks anything."""
     if arguments.check is not None:
-        from simulator.conformance import check_policy
+        from simulator.conformance import MOST_SCENARIOS, check_policy
 
         report = check_policy(
             arguments.check,
             arguments.kind,
             easy=True if arguments.easy else None,
-            scenarios=whole(arguments.scenarios, "--scenarios", 1),
+            scenarios=whole(arguments.scenarios, "--scenarios", 1, MOST_SCENARIOS),
             seed=whole(arguments.seed, "--seed"),
         )
         print(report)

@@ -5,7 +5,7 @@
 True
 """
 
-from simulator.conformance.check import KINDS, check_policy
+from simulator.conformance.check import KINDS, MOST_SCENARIOS, check_policy
 from simulator.conformance.report import BrokenPolicyError, Finding, Report
 
-__all__ = ["KINDS", "BrokenPolicyError", "Finding", "Report", "check_policy"]
+__all__ = ["KINDS", "MOST_SCENARIOS", "BrokenPolicyError", "Finding", "Report", "check_policy"]

@@ -25,10 +25,10 @@ from simulator.conformance.report import BrokenPolicyError, Finding, Report
 from simulator.conformance.runs import REGISTRIES, broken_runs
 from simulator.conformance.scenario import Scenario, View
 from simulator.conformance.starts import ask_starts, judge_backfilling, judge_tenants
-from workloads.errors import InputError, UnknownNameError
+from workloads.errors import InputError, ParameterError, UnknownNameError
 from workloads.registry import Registry, parameters_of
 
-__all__ = ["KINDS", "check_policy"]
+__all__ = ["KINDS", "MOST_SCENARIOS", "check_policy"]
 
 Ask = Callable[[Any, View], Any]
 Judge = Callable[[Any, Scenario, Any, Claims], Iterator[Problem]]
@@ -41,6 +41,8 @@ _RULES: dict[str, tuple[Ask, Judge, Callable[[int, int], Iterator[Scenario]]]] =
     "notice": (ask_notice, judge_notice, notices),
     "arrival": (ask_arrival, judge_arrival, arrivals),
 }
+#: Scenarios at most: they take minutes, and all are kept to be asked once more.
+MOST_SCENARIOS = 100_000
 #: Of so many scenarios that show a rule to be broken the smallest is shown.
 _TRIES = 5
 #: The kinds of policies that can be checked.
@@ -68,7 +70,7 @@ def check_policy(
         Of a backfilling rule: whether it claims never to delay the first job that must wait. None: it does if it makes
         promises.
     scenarios
-        How many scenarios; the same for the same seed.
+        How many scenarios, from 1 to :data:`MOST_SCENARIOS`; the same for the same seed.
     seed
         Of the scenarios.
     raises
@@ -83,6 +85,8 @@ def check_policy(
     ------
     InputError
         If it is no policy of that kind at all, or its kind cannot be guessed.
+    ParameterError
+        If there are to be fewer scenarios than 1, or more than :data:`MOST_SCENARIOS`.
     BrokenPolicyError
         If ``raises`` and anything is broken.
 
@@ -93,6 +97,8 @@ def check_policy(
     >>> print(check_policy(backwards).findings[0].what)
     looks at the true runtime, which no scheduler knows
     """
+    if not isinstance(scenarios, int) or not 1 <= scenarios <= MOST_SCENARIOS:
+        raise ParameterError("scenarios", f"a whole number from 1 to {MOST_SCENARIOS:,}", scenarios)
     chosen = _kind_of(policy) if kind is None else kind
     if chosen not in KINDS:
         raise UnknownNameError("kind of policy", chosen, KINDS)
