@@ -151,8 +151,10 @@ class SystemMachine(RuleBasedStateMachine):
         closure = Closure(len(self.failures) + 1, outage, 0)
         before = {item: item.nodes for item in self.failures}
         on_demand_jobs = [run.job for run in self.live if run.type is JobType.ON_DEMAND]
-        failed, short = strike(self.system, closure, [item.account for item in self.failures])
+        failed, short = strike(self.system, closure, [])
         assert failed == closure.account.nodes <= nodes
+        # Nodes that are down stand last and do not fail again.
+        assert failed >= min(nodes, NODES) - sum(before.values())
         assert all(item.nodes == count for item, count in before.items())
         self.failures.append(closure)
         # Nobody serves on-demand jobs here: those that were hit have their nodes taken away and wait.

@@ -96,9 +96,9 @@ def check_outages(outages: Sequence[Outage], nodes: int | None = None, jobs: Ite
 
     Examples
     --------
-    >>> check_outages([Outage(OutageKind.MAINTENANCE, 3600.0, 1800.0, 4)])
+    >>> check_outages([Outage(OutageKind.MAINTENANCE, 0.0, 1800.0, 0)])
     Traceback (most recent call last):
-    workloads.errors.InputError: end of outage 1 must be later than its start of 3600.0 s, not 1800.0
+    workloads.errors.InputError: nodes of outage 1 must be a whole number >= 1, not 0
     """
     fault = first_outage_fault(outages, nodes)
     if fault is not None:

@@ -16,6 +16,7 @@ from tests.strategies import HYBRID, build_table
 from workloads.failures import FailureRate
 from workloads.job import Job, JobType
 from workloads.outages import Outage, OutageKind, check_outages
+from workloads.units import LARGEST_TIME
 from workloads.validation import check_jobs
 
 __all__ = ["Case", "draw_case", "seeded_case"]
@@ -173,6 +174,11 @@ def _scaled(pick: Pick, case: Case) -> Case:
     if pace < 1:
         # In whole units, so that rounding to ticks breaks no law of the table.
         pace = 1e-6 / 60.0
+    rate = case.failures
+    if rate is not None:
+        mtbf, repair = rate.mtbf * size * pace, rate.repair * pace
+        # The nodes of a huge machine would have to last longer than is legal: there they do not fail by themselves.
+        rate = replace(rate, mtbf=mtbf, repair=repair) if mtbf <= LARGEST_TIME else None
     scaled = replace(
         case,
         jobs=tuple(_rescaled(job, size, pace) for job in case.jobs),
@@ -181,9 +187,7 @@ def _scaled(pick: Pick, case: Case) -> Case:
         options={
             name: value * pace if name in ("warning", "timeout") else value for name, value in case.options.items()
         },
-        failures=None
-        if case.failures is None
-        else replace(case.failures, mtbf=case.failures.mtbf * size * pace, repair=case.failures.repair * pace),
+        failures=rate,
         numbers={
             name: numbers._replace(
                 milestones=[value * pace for value in numbers.milestones],
