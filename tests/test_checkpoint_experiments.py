@@ -16,12 +16,14 @@ from scipy import stats
 from experiments.experiment import all_experiments, read_tables, run_experiment
 from experiments.papers.checkpoint_inputs import application_law
 from experiments.papers.checkpoint_periodic import as_published_costs
-from experiments.papers.checkpoint_plans import cells_for, converged, equal_costs, least_cost
+from experiments.papers.checkpoint_plans import Grid, cells_for, converged, equal_costs, least_cost, planned
 from experiments.papers.checkpoint_printed import APPLICATIONS, TABLE_2
 from experiments.verdicts import Outcome
 from policies.planning.costs import CostModel
 from policies.planning.plan import ReservationPlan
+from policies.planning.strategies import optimal
 from tests.altered import never_flips
+from workloads.errors import ParameterError
 from workloads.laws import TABLE_1, bounded, exponential, pareto, uniform
 
 SHORT = ("exponential", "beta")
@@ -153,6 +155,15 @@ def test_algorithm_1_gives_way_where_it_would_take_too_long() -> None:
     law = uniform(1.0, 20.0)
     assert (cells_for(law, 1.0, 0.1, 600).n, cells_for(law, 1.0, 0.1, 600).kind) == (570, "equal-time")
     assert (cells_for(law, 0.1, 0.1, 600).n, cells_for(law, 0.1, 0.1, 600).kind) == (600, "cubic")
+
+
+def test_the_papers_own_grids_are_planned_for_beyond_what_users_may_ask_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    law, costs = uniform(1.0, 20.0), equal_costs(0.1)
+    plan = optimal(law, costs, n=570, grid="equal-time")
+    monkeypatch.setattr("policies.planning.strategies.MOST_OPTIMAL", 500)
+    with pytest.raises(ParameterError, match="from 1 to 500"):
+        optimal(law, costs, n=570, grid="equal-time")
+    assert planned("optimal", law, costs, Grid(570, "equal-time")) == plan
 
 
 def test_theorem_3_can_fail(measured: Callable[[str], Path]) -> None:

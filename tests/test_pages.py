@@ -12,6 +12,7 @@ from experiments import cli
 from experiments.experiment import all_experiments
 from experiments.publications import PUBLICATIONS, paper_of
 from experiments.report import pages
+from experiments.seals import seal
 from tests.shared_data import shared_file
 from workloads.errors import InputError
 
@@ -69,10 +70,16 @@ def test_aggregates_of_data_are_published_with_their_digest_and_rows_are_not(tmp
     assert "**not comparable**" not in answer
     # A picture of single runs is not drawn, and that of other data does not stay.
     assert not list((docs / "images").iterdir())
-    (out / "profiles-fig2.json").write_text(
-        (out / "profiles-fig2.json").read_text().replace(str(data), str(tmp_path / "shown.csv"))
-    )
     (tmp_path / "shown.csv").write_text("66.7,67.5,8\n")
+    changed = (out / "profiles-fig2.json").read_text().replace(str(data), str(tmp_path / "shown.csv"))
+    (out / "profiles-fig2.json").write_text(changed)
+    with pytest.raises(InputError, match="was changed after it was written"):
+        pages.main([str(out), str(docs)])
+    told = json.loads(changed)
+    derived = told.pop("derived")
+    del told["files"], told["digest"]
+    (out / "profiles-fig2.json").unlink()
+    seal(out, "profiles-fig2.json", told, derived)
     with pytest.raises(InputError, match="shows this row"):
         pages.main([str(out), str(docs)])
 

@@ -489,13 +489,13 @@ def test_a_support_without_a_width_is_one_runtime() -> None:
     ("make", "told"),
     [
         (lambda: optimal(exponential(1.0), CostModel(), n=10**8), "n must be a whole number of cells from 1 to 20,000"),
-        (lambda: no_checkpoint(exponential(1.0), CostModel(), n=10**8), "n must be a whole number .* to 100,000"),
+        (lambda: no_checkpoint(exponential(1.0), CostModel(), n=10**8), "n must be a whole number .* to 200,000"),
         (lambda: optimal(uniform(1.0, 9.0), CostModel(gamma=1.0), epsilon=1e-9), "epsilon must be at least 0.0012"),
         (lambda: optimal(np.arange(1.0, 60_002.0), CostModel()), "different runtimes must be at most 50,000"),
         (lambda: STRATEGIES["masi"]([1.0, 9.0], CostModel(), factor=1.0 + 1e-9), "extension must be large enough"),
         (
             lambda: STRATEGIES["no-ckpt-periodic"](uniform(1.0, 9.0), CostModel(), tau=10**30),
-            "tau must be .* <= 100,000",
+            "tau must be .* <= 200,000",
         ),
         (lambda: lognormal_of(1e-300, 1e300), "std must be within a factor of 1e"),
     ],

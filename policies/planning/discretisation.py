@@ -59,7 +59,7 @@ def as_discrete(
         Take Algorithm 1 of [R] instead: equal-time cells, as many as keep the cost below 1 + epsilon times the
         optimum (Theorem 3).
     most
-        Number of cells that n and epsilon may ask for, 1 to 100,000; a discrete law may have 50 values for 20 cells.
+        Number of cells that n and epsilon may ask for, 1 to 200,000; a discrete law may have 50 values for 20 cells.
 
     Raises
     ------

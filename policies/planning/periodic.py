@@ -31,7 +31,7 @@ def all_checkpoint_periodic(
     costs
         Prices and durations.
     tau
-        Number of reservations, 1 to 100,000; by default the cheapest of 1, ..., ``most``.
+        Number of reservations, 1 to 200,000; by default the cheapest of 1, ..., ``most``.
     most
         Where the search ends, 1 to 2,000.
 

@@ -18,7 +18,7 @@ from workloads.laws.truncated import bounded
 __all__ = ["GRIDS", "MOST_CELLS", "algorithm_1_size", "discretise", "from_samples"]
 
 #: More cells than these make no plan visibly better, and take memory and time.
-MOST_CELLS = 100_000
+MOST_CELLS = 200_000
 
 
 def _equal_time(law: Law, steps: Array) -> Array:
@@ -49,7 +49,7 @@ def discretise(law: Law, n: int, grid: str = "cubic") -> DiscreteLaw:
         A law; an infinite support is bounded first (:func:`workloads.laws.truncated.bounded`). A discrete law is its
         own grid and comes back as it is.
     n
-        Number of cells, 1 to 100,000.
+        Number of cells, 1 to 200,000.
     grid
         ``"equal-time"``: v_i = a + (b - a) i/n, the one that Theorem 3 of [R] covers; ``"equal-probability"``:
         v_i = Q(i/n); ``"cubic"``: v_i = a + (b - a) (i/n)^3. Atoms of the law
@@ -63,7 +63,7 @@ def discretise(law: Law, n: int, grid: str = "cubic") -> DiscreteLaw:
     Raises
     ------
     ParameterError
-        If n is no whole number from 1 to 100,000, or the law gives no probabilities.
+        If n is no whole number from 1 to 200,000, or the law gives no probabilities.
     UnknownNameError
         If there is no such grid.
 
