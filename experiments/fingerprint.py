@@ -14,7 +14,13 @@ __all__ = ["MODEL", "experiment_fingerprint", "model_fingerprint"]
 
 _ROOT = Path(__file__).parent.parent
 #: What a simulation is made by; laws and planning too, since stochastic jobs are planned on the way.
-MODEL = ("workloads/**/*.py", "policies/**/*.py", "simulator/**/*.py", "experiments/sweeps/simulations.py")
+MODEL = (
+    "workloads/**/*.py",
+    "policies/**/*.py",
+    "simulator/**/*.py",
+    "experiments/sweeps/simulations.py",
+    "experiments/sweeps/delays.py",
+)
 _EXPERIMENTS = (*MODEL, "experiments/**/*.py")
 #: No measurement depends on how it is asked for and shown.
 _OUTSIDE = ("experiments/commands/", "experiments/figures/", "experiments/report/")

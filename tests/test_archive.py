@@ -76,7 +76,7 @@ def test_the_jobs_of_a_trace_are_kept_or_made_again(tmp_path: Path) -> None:
 def test_an_input_in_the_directory_stays_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     table = tmp_path / "out" / "jobs.csv"
-    table.write_text("job_id,type,submit,nodes,runtime,walltime,colour\n1,rigid,0,1,60,60.000,red\n")
+    table.write_text("job_id,type,submit,nodes,runtime,walltime\n1,rigid,0,1,60,60.000\n")
     before = table.read_bytes()
     words = ["--nodes", "2", "--mechanism", "baseline", "--events"]
     assert main(["run", str(table), "-o", str(tmp_path / "out"), *words]) == 0

@@ -83,7 +83,7 @@ def test_where_a_plugin_comes_from(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert known["of-this-test"].origin == __name__
     assert known["old"] == Known("old", "Older first.", {}, "mine")
     assert not known["bad"].usable
-    assert "not usable: order 'bad' cannot be imported: ModuleNotFoundError" in known["bad"].about
+    assert "not usable: order 'bad' cannot be imported: there is no module 'no_such_module_here'" in known["bad"].about
     assert ORDERS.only_here("fcfs x=1") is False
 
 

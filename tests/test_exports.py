@@ -31,7 +31,7 @@ from tests.life_strategies import lively_mixes
 from tests.outage_strategies import outages_for
 from tests.shared_data import trace_file
 from tests.stochastic_strategies import Mix
-from tests.support import malleable, on_demand, rigid, stochastic
+from tests.support import malleable, on_demand, resealed, rigid, stochastic
 from workloads.assignment import Assignment, assign
 from workloads.errors import InputError
 from workloads.job import JobType
@@ -653,8 +653,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         return line
 
     here = ["--mechanism", "baseline"]
-    run = json.loads((out / "run.json").read_text())
-    (out / "run.json").write_text(json.dumps({**run, "epoch": 1_600_000_000.0}))
+    resealed(out, epoch=1_600_000_000.0)
     assert main(["export", str(out), "-o", str(tmp_path / "t.swf"), *here]) == 0
     assert read_swf(tmp_path / "t.swf").header["UnixStartTime"] == "1600000000"
     capsys.readouterr()
@@ -667,6 +666,8 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "is not a directory" in refused(str(out), "-o", str(tmp_path / "no" / "x.swf"), *here)
     assert "must be a directory" in refused(str(out), "-o", str(tmp_path / "x.parquet"), *here)
     (out / "events-baseline.csv").unlink()
+    assert "events-baseline.csv: is missing" in refused(str(out), "-o", str(tmp_path / "x.swf"), *here)
+    resealed(out)
     assert "'holdfast run --events' writes: run it again" in refused(str(out), "-o", str(tmp_path / "x.swf"), *here)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.replay import Measurement
+from experiments.sweeps.delays import DELAYS
 from experiments.sweeps.grid import GeneratedYear, RunConfiguration
 from experiments.sweeps.simulations import WALL_CLOCK, Outcome
 from experiments.tables import write_csv
@@ -41,7 +42,7 @@ _OF_TYPE = (
 _CLOCK = ("decision_ms_p50", *WALL_CLOCK, "prepare_seconds", "run_seconds", "worker_peak_mib")
 
 #: The last ones are empty without stochastic jobs.
-SUMMARY = (*PARAMETERS, *_METRICS, *_STOCHASTIC)
+SUMMARY = (*PARAMETERS, *_METRICS, *DELAYS, *_STOCHASTIC)
 TYPES = (*PARAMETERS, *_OF_TYPE)
 ACCOUNTING = (*PARAMETERS, *(f"{name}_node_hours" for name in STATES))
 WEEKS = (*_WORKLOAD, *_ASSIGNMENT, "week", "type", "jobs", "node_hours")
