@@ -13,10 +13,10 @@ from tests.outage_strategies import build_outages
 from tests.reference.stochastic import Numbers
 from tests.stochastic_strategies import build_mix, plan_of
 from tests.strategies import HYBRID, build_table
+from workloads.errors import ParameterError
 from workloads.failures import FailureRate
 from workloads.job import Job, JobType
 from workloads.outages import Outage, OutageKind, check_outages
-from workloads.units import LARGEST_TIME
 from workloads.validation import check_jobs
 
 __all__ = ["Case", "draw_case", "seeded_case"]
@@ -176,9 +176,11 @@ def _scaled(pick: Pick, case: Case) -> Case:
         pace = 1e-6 / 60.0
     rate = case.failures
     if rate is not None:
-        mtbf, repair = rate.mtbf * size * pace, rate.repair * pace
-        # The nodes of a huge machine would have to last longer than is legal: there they do not fail by themselves.
-        rate = replace(rate, mtbf=mtbf, repair=repair) if mtbf <= LARGEST_TIME else None
+        # Nodes that would have to last longer, or be repaired sooner, than is legal do not fail by themselves.
+        try:
+            rate = replace(rate, mtbf=rate.mtbf * size * pace, repair=rate.repair * pace)
+        except ParameterError:
+            rate = None
     scaled = replace(
         case,
         jobs=tuple(_rescaled(job, size, pace) for job in case.jobs),
