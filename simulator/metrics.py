@@ -18,7 +18,7 @@ from simulator.records import JobRecord, Records
 from simulator.reservations import summarize_stochastic
 from workloads.errors import InputError, ParameterError
 from workloads.job import JobType
-from workloads.units import SECOND, to_ticks
+from workloads.units import COSTS, LARGEST_TIME, SECOND, to_ticks
 
 __all__ = [
     "CANCELLATION_COLUMNS",
@@ -106,8 +106,8 @@ class Window(NamedTuple):
             If a duration is negative, or no submit is left between the two.
         """
         for name, value in self._asdict().items():
-            if not (math.isfinite(value) and value >= 0):
-                raise ParameterError(name, "a duration of at least 0", value)
+            if not 0 <= value <= LARGEST_TIME:
+                raise ParameterError(name, f"a duration {COSTS}", value)
         first = min(submits) if begin is None else begin
         earliest, latest = first + to_ticks(self.warmup), max(submits) - to_ticks(self.cooldown)
         if not any(earliest <= submit <= latest for submit in submits):
@@ -121,8 +121,8 @@ def _instant_ticks(result: Records, instant_tolerance: float | None) -> int:
     """How late an on-demand job may start and still count as started instantly [ticks]; None: by the warning."""
     if instant_tolerance is None:
         instant_tolerance = result.options.warning
-    if not (math.isfinite(instant_tolerance) and instant_tolerance >= 0):
-        raise ParameterError("instant_tolerance", "a duration of at least 0", instant_tolerance)
+    if not 0 <= instant_tolerance <= LARGEST_TIME:
+        raise ParameterError("instant_tolerance", f"a duration {COSTS}", instant_tolerance)
     return to_ticks(instant_tolerance)
 
 

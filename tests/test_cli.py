@@ -168,6 +168,17 @@ def test_info(year: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert len(out.splitlines()) < 24, "one screen"
 
 
+@pytest.mark.parametrize(
+    ("nodes", "remark"),
+    [("144", "; by the header 144 nodes of 8 processors: --procs-per-node 8 counts nodes"), ("0", ""), ("143", "")],
+)
+def test_info_says_what_a_node_has(nodes: str, remark: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    job = "1 0 0 60 4 -1 -1 4 90 -1 1 1 1 1 1 1 -1 -1"
+    (tmp_path / "a.swf").write_text(f"; MaxProcs: 1,152\n; MaxNodes: {nodes}\n{job}\n")
+    assert cli.main(["info", str(tmp_path / "a.swf")]) == 0
+    assert f"1,152 processors{remark}\n" in capsys.readouterr().out
+
+
 def test_demo_is_two_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["demo", "-o", str(tmp_path), "--jobs", "200"]) == 0
     out = capsys.readouterr().out

@@ -115,6 +115,10 @@ WORKLOAD = "[workload]\nseeds = 0\n"
             WORKLOAD + "[options]\ntimeout = -1",
             "options.timeout must be a duration of at least 0, such as 90s, 12h or 5y, not -1",
         ),
+        (
+            WORKLOAD + "[measure]\ninstant_tolerance = 1e308",
+            "measure.instant_tolerance must be a duration of at most 1,000,000,000,000 s, not 1e+308",
+        ),
         (WORKLOAD + "[options]\nnodes = 4", "options: unknown key 'nodes': "),
         (WORKLOAD + "[options]\nseed = 0.5", "options.seed must be a whole number of at least 0, not 0.5"),
         (WORKLOAD + "[assignment]\nplan = ['masi', 'msai']", "assignment.plan: unknown "),

@@ -12,8 +12,10 @@ from workloads.intake import Intake
 from workloads.lines import plain_ends
 from workloads.units import LARGEST_SIZE
 
-__all__ = ["machine_of", "read_header"]
+__all__ = ["machine_of", "read_header", "sizes_of"]
 
+#: Directives that say how large the machine is: processors, nodes.
+_SIZES = ("MaxProcs", "MaxNodes")
 _DIRECTIVE = re.compile(r";\s{0,4}([A-Za-z]\w*)\s*:(?!//)\s*(.*)")
 #: A number, and what may follow it: some headers explain themselves, "1152 (144 nodes of 8)".
 _NUMBER = re.compile(r"(?:\d{1,3}(?:,\d{3})+|\d[\w.+-]*)(?=[\s;(\[]|,\s|,?$)")
@@ -64,28 +66,41 @@ def machine_of(
         If a size is none.
     """
 
-    def size(name: str) -> int:
-        text = header.get(name, "").partition("\n")[0]
-        if not text[:1].isdigit():
-            return 0  # -1, unknown, nothing
-        try:
-            match = _NUMBER.match(text)
-            value = -1 if match is None else whole(match[0].replace(",", ""), name)
-        except ValueError:
-            value = -1
-        if 0 <= value <= LARGEST_SIZE:
-            return value
-        if lenient is None:
-            legal = f"a whole number up to {LARGEST_SIZE:,}, or -1 for unknown"
-            raise TraceError(path, lines[name], f"{name} must be {legal}, not {shown(text)}")
-        lenient.remarks[f"{name} not understood"] += 1
-        return 0
-
-    procs, nodes = size("MaxProcs"), size("MaxNodes")
+    for name in _SIZES:
+        if _size(header, name) is None:
+            if lenient is None:
+                legal = f"a whole number up to {LARGEST_SIZE:,}, or -1 for unknown"
+                text = header[name].partition("\n")[0]
+                raise TraceError(path, lines[name], f"{name} must be {legal}, not {shown(text)}")
+            lenient.remarks[f"{name} not understood"] += 1
+    procs, nodes = sizes_of(header)
     if procs_per_node is not None:
         return nodes or -(-procs // procs_per_node) or None, "nodes"
     # Where there is one processor to a node both are the same.
     return procs or nodes or None, "processors" if procs and procs != nodes else "nodes"
+
+
+def sizes_of(header: Mapping[str, str]) -> tuple[int, int]:
+    """Processors and nodes of the machine, each 0 where the header does not say it, or not so that it is understood.
+
+    >>> sizes_of({"MaxProcs": "1,152", "MaxNodes": "-1"})
+    (1152, 0)
+    """
+    procs, nodes = (_size(header, name) or 0 for name in _SIZES)
+    return procs, nodes
+
+
+def _size(header: Mapping[str, str], name: str) -> int | None:
+    """A size, 0 where there is none; None: what stands there is no size."""
+    text = header.get(name, "").partition("\n")[0]
+    if not text[:1].isdigit():
+        return 0  # -1, unknown, nothing
+    try:
+        match = _NUMBER.match(text)
+        value = -1 if match is None else whole(match[0].replace(",", ""), name)
+    except ValueError:
+        return None
+    return value if 0 <= value <= LARGEST_SIZE else None
 
 
 def _comments(text: str) -> Iterator[tuple[int, str]]:

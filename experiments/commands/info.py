@@ -66,12 +66,13 @@ def main(arguments: argparse.Namespace) -> None:
 
 def _processors(trace: Trace) -> str:
     """How to count nodes, where the header says how many processors each has."""
-    nodes = trace.header.get("MaxNodes", "")
-    procs = trace.header.get("MaxProcs", "")
-    if trace.unit == "nodes" or not (nodes.isdecimal() and procs.isdecimal()) or int(procs) % max(int(nodes), 1):
+    from workloads.swfheader import sizes_of
+
+    procs, nodes = sizes_of(trace.header)
+    if trace.unit == "nodes" or not procs or not nodes or procs % nodes:
         return ""
-    each = int(procs) // int(nodes)
-    return f"; by the header {int(nodes):,} nodes of {each} processors: --procs-per-node {each} counts nodes"
+    each = procs // nodes
+    return f"; by the header {nodes:,} nodes of {each} processors: --procs-per-node {each} counts nodes"
 
 
 def _life(trace: Trace) -> list[tuple[str, str]]:

@@ -82,9 +82,10 @@ class Workforce:
     @contextmanager
     def assembled(self) -> Iterator[Pool]:
         """The workers, for as long as they are needed."""
-        import joblib
-
-        here = self.workers or joblib.cpu_count()
+        here = self.workers or _processors()
+        if self.backend == "loky" and here == 1:
+            yield Pool(None, 1, "", {})
+            return
         if self.backend == "loky":
             from joblib.externals.loky.backend import resource_tracker
 
@@ -100,14 +101,14 @@ class Workforce:
 
 @dataclass(frozen=True)
 class Pool:
-    """joblib with a backend.
+    """joblib with a backend, or this process alone.
 
     Attributes
     ----------
     backend
-        Name of a backend, or one.
+        Name of a backend, or one; None: the calling process is the only worker, and no other one is started.
     workers
-        How many there are; one of loky is the calling process itself.
+        How many there are.
     ahead
         Tasks that are handed out at a time, as joblib writes it.
     parameters
@@ -121,6 +122,9 @@ class Pool:
 
     def map(self, task: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
         """What the task makes of each item, in the order in which it comes."""
+        if self.backend is None:
+            yield from map(task, items)
+            return
         from joblib import Parallel, delayed, parallel_config
 
         with parallel_config(backend=self.backend, n_jobs=self.workers, **self.parameters):
@@ -128,6 +132,13 @@ class Pool:
         # An item is one argument, small and not a container: Dask would scatter a large one to a single worker, and
         # lose it with that worker.
         yield from parallel(delayed(task)(item) for item in items)
+
+
+def _processors() -> int:
+    """How many this process may use."""
+    import joblib
+
+    return int(joblib.cpu_count())
 
 
 def carry_out(task: Task, runs: Sequence[RunConfiguration], pool: Pool) -> Iterator[Outcome]:

@@ -17,7 +17,7 @@ from workloads.assignment import Assignment
 from workloads.errors import ParameterError, UnknownNameError
 from workloads.readers import READERS
 from workloads.theta import LARGEST
-from workloads.units import parse_duration
+from workloads.units import LARGEST_TIME, parse_duration
 
 __all__ = [
     "DURATIONS",
@@ -95,6 +95,8 @@ def duration(raw: Any, _: Any = None) -> float:
     value = parse_duration(raw, "") if isinstance(raw, str) else _number(raw)
     if not 0 <= value < float("inf"):
         raise wrong("a duration of at least 0, such as 90s, 12h or 5y", raw)
+    if value > LARGEST_TIME:
+        raise wrong(f"a duration of at most {LARGEST_TIME:,.0f} s", raw)
     return value
 
 

@@ -18,7 +18,7 @@ from tests.fuzz.minimising import minimised
 from tests.fuzz.workers import Worker, prepare
 
 #: Cases of a reader before the next one has its turn, so that a search that is stopped has seen all of them.
-_TURN = 2000
+_TURN = 200
 
 
 @dataclass

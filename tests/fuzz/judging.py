@@ -192,6 +192,9 @@ def _fault(words: tuple[str, ...], status: int, said: str) -> str:
         return f"no sentence of {command}: {_plain(sentence)[:60]}"
     if any(not line.startswith("holdfast") for line in sentences):
         return f"more than one line: {_plain(sentences[-1])[:80]}"
+    # A word of the command line may stand there without quotes, even one that Python has, too.
+    for word in filter(_PYTHON.search, words):
+        sentence = re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", "''", sentence)
     return _sentence(sentence)
 
 
