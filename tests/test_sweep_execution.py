@@ -177,6 +177,12 @@ def test_a_run_that_kills_its_worker_has_failed_and_the_others_go_on() -> None:
     assert "its worker died, perhaps for want of memory" in outcomes[runs[3].key].error
 
 
+def test_one_worker_is_the_calling_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "joblib", None)  # whatever imports it now fails
+    with Workforce(workers=1).assembled() as pool:
+        assert list(pool.map(lambda item: (item, os.getpid()), [3, 4])) == [(3, os.getpid()), (4, os.getpid())]
+
+
 def test_a_worker_that_is_killed_costs_nothing_but_time() -> None:
     runs = some_runs(10)
     with Workforce(workers=2).assembled() as pool:
