@@ -179,9 +179,14 @@ def options_of(directory: Path, told: Mapping[str, Any]) -> Options:
     Plug-ins are named as they were and not looked for: a file of results must not make code run.
     """
     known = {field.name for field in fields(Options)}
+    given = told.get("options")
+    if not isinstance(given, Mapping):
+        raise TraceError(
+            directory / RUN, None, "must name the options of the simulation by their names under 'options'"
+        )
     try:
-        return Options.told(**{name: value for name, value in told["options"].items() if name in known})
-    except (AttributeError, InputError, KeyError, TypeError) as error:
+        return Options.told(**{name: value for name, value in given.items() if name in known})
+    except InputError as error:
         raise TraceError(directory / RUN, None, f"must name the options of the simulation: {error}") from None
 
 
@@ -201,10 +206,10 @@ def _jobs_of_trace(directory: Path, told: Mapping[str, Any], trust: bool) -> lis
     from workloads.readers import read_trace
 
     source, path = told["input"], _input_of(directory, told)
-    try:
-        how = {name: source.get(name) for name in ("format", "procs_per_node")}
-        with importing(trust):
-            trace = read_trace(path, lenient=bool(source.get("lenient")), **how)
-        return as_rigid(trace.on_machine(int(told["nodes"])))
-    except (KeyError, TypeError) as error:
-        raise TraceError(directory / RUN, None, f"does not say how the trace was read: {error}") from None
+    nodes = nodes_of(directory, told)
+    how = {name: source.get(name) for name in ("format", "procs_per_node")}
+    if not isinstance(how["format"], str) or isinstance(how["procs_per_node"], bool | float | str | list | dict):
+        raise TraceError(directory / RUN, None, "must say with format and procs_per_node how the trace was read")
+    with importing(trust):
+        trace = read_trace(path, lenient=bool(source.get("lenient")), **how)
+    return as_rigid(trace.on_machine(nodes))

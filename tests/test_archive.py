@@ -11,6 +11,7 @@ import pytest
 from experiments.archive import read_recording
 from experiments.cli import main
 from experiments.recording import Recording
+from experiments.runfile import read_run
 from policies.planning.planbook import Planner
 from simulator import simulate
 from tests.support import malleable, on_demand, resealed, rigid, stochastic
@@ -71,6 +72,11 @@ def test_the_jobs_of_a_trace_are_kept_or_made_again(tmp_path: Path) -> None:
         (tmp_path / "trace.swf").rename(tmp_path / "elsewhere.swf")
         assert read_recording(out) == found
         (tmp_path / "elsewhere.swf").rename(tmp_path / "trace.swf")
+    out = tmp_path / "baseline"
+    for changed in ({"format": 3}, {"procs_per_node": [1]}):
+        resealed(out, input=read_run(out)["input"] | changed, job_table=None)
+        with pytest.raises(InputError, match="must say with format and procs_per_node how the trace was read"):
+            read_recording(out)
 
 
 def test_an_input_in_the_directory_stays_as_it_is(tmp_path: Path) -> None:
@@ -118,7 +124,7 @@ def test_what_does_not_belong_together_is_refused(tmp_path: Path) -> None:
     assert "in the same order" in refused()
     for key, value, sentence in (
         ("nodes", None, "positive number of nodes"),
-        ("options", 3, "must name the options"),
+        ("options", 3, "must name the options of the simulation by their names under 'options'"),
         ("options", {"order": 3}, "order must be a name"),
         ("epoch", "monday", "epoch must be a number of seconds since 1970, or null"),
         ("mechanisms", [], "must name input and mechanisms"),
