@@ -141,12 +141,12 @@ def test_a_signal_is_one_sentence(end: str, tmp_path: Path) -> None:
     process = subprocess.Popen(
         [*words, "2"], cwd=ROOT, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
     )
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 300
     while not list(tmp_path.glob("out/store/*.json")) and time.monotonic() < deadline:
         time.sleep(0.05)
     # As a terminal does: to all processes of the group.
     os.killpg(process.pid, getattr(signal, end))
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=600)
     told = [line for line in err.replace("\r", "\n").splitlines() if line.strip() and "run/s" not in line]
     told = [line for line in told if "s/run" not in line and "?run" not in line]
     assert process.returncode == 128 + getattr(signal, end)

@@ -55,7 +55,8 @@ def main(arguments: argparse.Namespace) -> int:
     how = Reproduction(
         directory, version("holdfast"), arguments.quick, seed, data, arguments.fresh, workers, all_experiments
     )
-    print(f"{len(chosen)} experiments, up to {workers} at a time, into {directory}", file=sys.stderr, flush=True)
+    count = f"{len(chosen)} experiment{'s' if len(chosen) != 1 else ''}"
+    print(f"{count}, up to {workers} at a time, into {directory}", file=sys.stderr, flush=True)
     with writing(directory):
         times = read_times(directory)
         done: dict[str, Done] = {}
@@ -68,7 +69,7 @@ def main(arguments: argparse.Namespace) -> int:
         report = directory / "report.html"
         ordered = [done[name] for name in chosen]
         write_report(report, ordered, how, times, _words(how, arguments.only))
-    print(f"{len(ordered)} experiments: {Tally.of(ordered).words}; the report is {report}")
+    print(f"{count}: {Tally.of(ordered).words}; the report is {report}")
     return int(any(item.error for item in ordered))
 
 

@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 import time
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
@@ -129,9 +130,12 @@ class Pool:
 
         with parallel_config(backend=self.backend, n_jobs=self.workers, **self.parameters):
             parallel = Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch=self.ahead)
-        # An item is one argument, small and not a container: Dask would scatter a large one to a single worker, and
-        # lose it with that worker.
-        yield from parallel(delayed(task)(item) for item in items)
+        with warnings.catch_warnings():
+            # An interruption leaves the tasks that are not done; the command says so itself.
+            warnings.filterwarnings("ignore", r".*(still being processed by|but not used)", UserWarning, "joblib")
+            # An item is one argument, small and not a container: Dask would scatter a large one to a single worker,
+            # and lose it with that worker.
+            yield from parallel(delayed(task)(item) for item in items)
 
 
 def _processors() -> int:
