@@ -86,7 +86,7 @@ def test_an_end_between_any_two_steps_leaves_the_old_or_the_new(
 
 def test_a_second_writer_is_refused_and_a_lock_of_the_dead_is_none(tmp_path: Path) -> None:
     code = "import sys, time; from pathlib import Path; from experiments.locks import writing\n"
-    code += f"with writing(Path({str(tmp_path)!r})): print('in', flush=True); time.sleep(60)"
+    code += f"with writing(Path({str(tmp_path)!r})): print('in', flush=True); time.sleep(600)"
     other = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE)
     assert other.stdout is not None
     other.stdout.readline()

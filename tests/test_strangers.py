@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -183,24 +184,19 @@ def test_every_altered_digit_is_noticed(place: Path, times: int) -> None:
     look = looks(place, record)
     for read in look.values():
         read()
-    noticed = 0
     for number in range(times):
         kind = [*look][number % 3]
-        files = [path for path in (place / kind).iterdir() if path.suffix in (".csv", ".json")]
+        files = {path: path.read_bytes() for path in (place / kind).iterdir() if path.suffix in (".csv", ".json")}
+        files = {path: text for path, text in files.items() if re.search(rb"\d", text)}
         path = rng.choice([path for path in sorted(files) if not path.name.endswith("-verdicts.csv")])
-        before = path.read_bytes()
+        before = files[path]
         digits = [at for at, byte in enumerate(before) if chr(byte).isdigit()]
-        if not digits:
-            noticed += 1
-            continue
         at = rng.choice(digits)
         other = rng.choice([digit for digit in b"0123456789" if digit != before[at]])
         path.write_bytes(before[:at] + bytes([other]) + before[at + 1 :])
         with pytest.raises(InputError, match=path.name.replace("+", r"\+")):
             look[kind]()
-        noticed += 1
         path.write_bytes(before)
-    assert noticed == times
     for read in look.values():
         read()
 
