@@ -33,7 +33,7 @@ PLAN = "plan exponential --mean 1h --n 4"
         ("info a\u2028b", r"a\u2028b: no such file"),
         (f"info a.swf {'y' * 5000}", "unrecognized arguments: yyy"),
         ("generate -o x.swf --jobs 1000000000", "--jobs must be a whole number of at most 1,000,000, not '1000000000'"),
-        ("policies --check sjf --scenarios 1000000000", "--scenarios must be a whole number of at most 100,000, not"),
+        ("policies --scenarios 1000000000", "--scenarios must be a whole number of at most 100,000, not"),
         ("plot . nothing", "known are beyond-front"),
     ],
 )

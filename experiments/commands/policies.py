@@ -24,15 +24,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(arguments: argparse.Namespace) -> int:
     """Run the command; the exit status is 1 if a plug-in that is checked breaks anything."""
-    if arguments.check is not None:
-        from simulator.conformance import MOST_SCENARIOS, check_policy
+    from simulator.conformance import MOST_SCENARIOS, check_policy
 
+    scenarios, seed = whole(arguments.scenarios, "--scenarios", 1, MOST_SCENARIOS), whole(arguments.seed, "--seed")
+    if arguments.check is not None:
         report = check_policy(
             arguments.check,
             arguments.kind,
             easy=True if arguments.easy else None,
-            scenarios=whole(arguments.scenarios, "--scenarios", 1, MOST_SCENARIOS),
-            seed=whole(arguments.seed, "--seed"),
+            scenarios=scenarios,
+            seed=seed,
         )
         print(report)
         return 0 if report.ok else 1

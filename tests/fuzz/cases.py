@@ -286,7 +286,8 @@ _BASE: Mapping[str, tuple[str, ...]] = {
     "export": ("r", "-o", "x.swf", "--mechanism", "baseline"),
     "gantt": ("r", "-o", "x.html", "--mechanism", "baseline"),
     "policies": ("--kind", "order"),
-    "sweep": ("s.toml", "-o", "out", "--dry-run"),
+    # One worker: without --dry-run, which a mutation may take away, others would be left behind.
+    "sweep": ("s.toml", "-o", "out", "--workers", "1", "--dry-run"),
     "fit-costs": ("r", "-o", "x.json", "--mechanism", "baseline"),
     "plan": ("exponential", "--mean", "1h", "--n", "12"),
     "loop": ("table.csv", "-o", "out", "--nodes", str(NODES), "--rounds", "2"),
