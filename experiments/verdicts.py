@@ -16,7 +16,6 @@ from experiments.statistics import Interval, holm
 __all__ = [
     "COLUMNS",
     "HYPOTHESIS",
-    "UNKNOWN",
     "Outcome",
     "Source",
     "Statement",
@@ -86,8 +85,6 @@ def reference(what: str) -> Source:
 
 #: No paper says it: an expectation of ours, which stood before the measurement.
 HYPOTHESIS = Source("hypothesis")
-#: Nothing is known of the source.
-UNKNOWN = Source("unknown")
 
 
 @dataclass(frozen=True)
@@ -107,13 +104,18 @@ class Verdict:
     remark
         Why, where it needs saying.
     rule
-        When the statement holds, and when it does not.
+        When the statement holds; begins with "holds if ". Empty only where nothing can be compared.
     source
         Where the printed value comes from.
     p_value
         Of the test that the outcome rests on; None where nothing is left to chance.
     adjusted
         The same after Holm's correction (:func:`corrected`).
+
+    Raises
+    ------
+    ValueError
+        If the outcome has no rule.
     """
 
     claim: str
@@ -122,25 +124,13 @@ class Verdict:
     outcome: Outcome
     remark: str = ""
     rule: str = field(default="", kw_only=True)
-    source: Source = field(default=UNKNOWN, kw_only=True)
+    source: Source = field(kw_only=True)
     p_value: float | None = field(default=None, kw_only=True)
     adjusted: float | None = field(default=None, kw_only=True)
 
-    @classmethod
-    def of(
-        cls,
-        claim: str,
-        printed: str,
-        measured: str,
-        holds: bool,
-        remark: str = "",
-        *,
-        rule: str = "",
-        source: Source = UNKNOWN,
-    ) -> Verdict:
-        """A verdict that holds or does not: for what is computed without chance."""
-        outcome = Outcome.HOLDS if holds else Outcome.FAILS
-        return cls(claim, printed, measured, outcome, remark, rule=rule, source=source)
+    def __post_init__(self) -> None:
+        if self.outcome is not Outcome.NOT_COMPARABLE and not self.rule.startswith("holds if "):
+            raise ValueError(f'the rule of "{self.claim}" begins with "holds if ", not with "{self.rule[:9]}"')
 
     @property
     def decided(self) -> bool:
@@ -216,7 +206,8 @@ def corrected(verdicts: Sequence[Verdict]) -> list[Verdict]:
 def remaining(verdicts: Sequence[Verdict]) -> str:
     """What Holm's correction leaves of corrected verdicts, in a sentence; empty if at most one is a test.
 
-    >>> sure, weak = (Verdict("a", "", "", Outcome.HOLDS, p_value=p) for p in (0.001, 0.04))
+    >>> statement = Statement("it falls", "-", HYPOTHESIS)
+    >>> sure, weak = (statement.verdict(Decision(Outcome.HOLDS, p), "holds if it falls", "1") for p in (0.001, 0.04))
     >>> remaining(corrected([sure, weak, replace(weak, p_value=0.5, outcome=Outcome.UNDECIDED)]))
     "Of 3 tests, 2 decide at 5 % each; Holm's correction for their number leaves 1 (1 holds, 0 do not hold)."
     """
@@ -236,7 +227,9 @@ def remaining(verdicts: Sequence[Verdict]) -> str:
 def shown_p(verdict: Verdict) -> str:
     """The p-value of a verdict for a reader, and the adjusted one; empty where there is none.
 
-    >>> shown_p(corrected([Verdict("a", "", "", Outcome.HOLDS, p_value=p) for p in (0.00001, 0.04)])[0])
+    >>> statement = Statement("it falls", "-", HYPOTHESIS)
+    >>> both = [statement.verdict(Decision(Outcome.HOLDS, p), "holds if it falls", "1") for p in (0.00001, 0.04)]
+    >>> shown_p(corrected(both)[0])
     'p < 0.0001, < 0.0001 after Holm'
     """
     if verdict.p_value is None:

@@ -1,14 +1,15 @@
 """Altered tables: what a judge must notice.
 
-A verdict that stays the same whatever the measured numbers are is none. Each numeric column is multiplied, zeroed and
-turned round, alone and together with all others, and once more in every second row only; and the rows of each
-mechanism, mix and so on are multiplied, so that comparisons within a column change, too.
+A verdict that stays the same whatever the measured numbers are is none. Columns are multiplied, zeroed, turned round,
+mixed up and more, all together and each alone, in all rows, in every second one and in those of one kind.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 from zlib import crc32
 
@@ -16,7 +17,7 @@ from experiments.experiment import Experiment, Row, Tables
 from experiments.verdicts import Outcome, Verdict
 from workloads.errors import InputError
 
-__all__ = ["LABELS", "altered", "stubborn"]
+__all__ = ["never_flips", "standing"]
 
 #: Columns that say what a row is of. They are left alone: without them rows only lose their partners.
 LABELS = frozenset(
@@ -27,118 +28,165 @@ LABELS = frozenset(
     }
 )
 
-_CHANGES: Mapping[str, Callable[[Any], Any]] = {
-    "times 3": lambda value: 3 * value,
-    "a third": lambda value: value / 3,
-    "zero": lambda value: 0 * value,
-    "negative": lambda value: -value,
-}
+_Change = Callable[[list[Any]], list[Any]]
+_Altered = dict[str, Sequence[Row]]
+
+
+def _each(change: Callable[[Any], Any]) -> _Change:
+    return lambda values: [change(value) for value in values]
+
+
+def _times(factor: float) -> _Change:
+    return _each(lambda value: factor * value)
+
+
+#: What is done to the numbers of a column; some are lies that results could tell.
+_CHANGES: tuple[_Change, ...] = (
+    *map(_times, (3, 1 / 3, 0, -1, 1.03, 1.1, 1000.0, -100.0)),
+    _each(lambda value: value + 0.2),
+    *(_each(lambda _, constant=constant: constant) for constant in (0.2, 1.0, 100.0)),
+    lambda values: [value * (1.0 + 1e-3 * place) for place, value in enumerate(values)],
+    lambda values: [value * 10.0 ** (place % 5) for place, value in enumerate(values)],
+    lambda values: values[::-1],
+    lambda values: [values[(37 * place + 11) % len(values)] for place in range(len(values))],
+)
+#: Levels that are missed by far: whatever is printed, some factor leads there.
+_FACTORS = (*(2.0**step for step in range(-10, 11)), *(1.01**step for step in range(-70, 71)))
+
+
+def standing(verdict: Verdict) -> str:
+    """The outcome; of what is not comparable, what it would be there, or nothing."""
+    if verdict.outcome is not Outcome.NOT_COMPARABLE:
+        return str(verdict.outcome)
+    there = re.search(r"there it (holds|does not hold|is undecided)", verdict.remark)
+    return there[0] if there else ""
+
+
+def never_flips(experiment: Experiment, tables: Tables) -> list[str]:
+    """Claims whose verdict no alteration changes.
+
+    A verdict that becomes "not comparable" has not changed: its data are only gone. What was not comparable before is
+    left out.
+    """
+    left = {verdict.claim: told for verdict in experiment.judge(tables) if (told := standing(verdict))}
+    for altered in _altered(tables, _places(experiment, tables)):
+        if not left:
+            break
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                found = {verdict.claim: standing(verdict) for verdict in experiment.judge(altered)}
+        except (InputError, ArithmeticError, LookupError, TypeError, ValueError):
+            # Tables that mean nothing are refused.
+            continue
+        left = {claim: was for claim, was in left.items() if (found.get(claim) or was) == was}
+    return list(left)
+
+
+class _Watched(dict[str, Any]):
+    """A row that remembers which of its cells were read."""
+
+    def __init__(self, row: Row, seen: set[str]) -> None:
+        super().__init__(row)
+        self._seen = seen
+
+    def __getitem__(self, name: str) -> Any:
+        self._seen.add(name)
+        return super().__getitem__(name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        self._seen.add(name)
+        return super().get(name, default)
+
+
+def _places(experiment: Experiment, tables: Tables) -> list[tuple[str, str]]:
+    """Tables and their columns of numbers, first those that the verdicts read cell by cell."""
+    seen: dict[str, set[str]] = {name: set() for name in tables}
+    experiment.judge({name: [_Watched(row, seen[name]) for row in rows] for name, rows in tables.items()})
+    numeric = {
+        (name, column): None
+        for name, rows in tables.items()
+        for row in rows
+        for column, value in row.items()
+        if column not in LABELS and _is_number(value)
+    }
+    return sorted(numeric, key=lambda place: place[1] not in seen[place[0]])
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def altered(tables: Tables, labels: frozenset[str] = LABELS) -> Iterator[tuple[str, dict[str, list[dict[str, Any]]]]]:
-    """The tables altered, each time in one way, with words for it."""
-    places = sorted(
-        {
-            (name, column)
-            for name, rows in tables.items()
-            for row in rows
-            for column, value in row.items()
-            if column not in labels and _is_number(value)
-        }
-    )
-    whole = set(places)
-    yield from _changes(tables, "all", whole)
-    # Levels that are missed by far: whatever is printed, some factor leads there.
-    for factor in (*(2.0**step for step in (*range(-10, 0), *range(1, 11))), *(1.01**step for step in range(-70, 71))):
-        yield f"all times {factor:.3g}", _changed(tables, whole, lambda value, by=factor: by * value)
+def _altered(tables: Tables, places: Sequence[tuple[str, str]]) -> Iterator[_Altered]:
+    """The tables altered, each time in one way; what changes most comes first."""
+    for which in (places, *([place] for place in places)):
+        for change in _CHANGES:
+            yield _with(tables, which, change)
+            yield _with(tables, which, change, lambda place, _: place % 2 == 0)
+    for factor in _FACTORS:
+        yield _with(tables, places, _times(factor))
     # Comparisons of rows: the rows of one mechanism, one mix, one order.
-    groups = {
-        (label, row[label]) for rows in tables.values() for row in rows for label in labels - {"trace"} if label in row
-    }
-    for label, value in sorted(groups, key=str):
-        for how in ("times 3", "a third"):
-            own = {
-                name: [row for row in rows if label not in row or row[label] != value] for name, rows in tables.items()
-            }
-            part = {name: [row for row in rows if row.get(label) == value] for name, rows in tables.items()}
-            other = _changed(part, whole, _CHANGES[how])
-            yield f"{label} {value} {how}", {name: [*map(dict, own[name]), *other[name]] for name in tables}
+    for label, value in _groups(tables):
+        for factor in (3, 1 / 3):
+            yield _with(tables, places, _times(factor), lambda _, row, of=label, by=value: of in row and row[of] == by)
     # Ranks and ratios of ratios: each kind of row has a factor of its own, the same in all traces.
     for seed in range(10):
-        yield (
-            f"each kind of row times its own factor {seed}",
-            {
-                name: [
-                    row
-                    for old in rows
-                    for row in _changed({"": [old]}, {("", column) for _, column in whole}, _factor(old, labels, seed))[
-                        ""
-                    ]
-                ]
-                for name, rows in tables.items()
-            },
-        )
+        yield {
+            name: [row for old in rows for row in _with({name: [old]}, places, _times(_factor(old, seed)))[name]]
+            for name, rows in tables.items()
+        }
     for name, column in places:
-        yield from _changes(tables, f"{name or 'main'}.{column}", {(name, column)})
+        for chosen in _kinds(tables[name]):
+            for change in _CHANGES:
+                yield _with(tables, [(name, column)], change, lambda place, _, among=chosen: place in among)
+    # Towards what is printed.
+    for name, column in places:
+        if column != "printed" and any(_is_number(row.get("printed")) for row in tables[name]):
+            rows = [{**row, column: row["printed"]} if _is_number(row.get("printed")) else row for row in tables[name]]
+            yield {**tables, name: rows}
 
 
-def _factor(row: Row, labels: frozenset[str], seed: int) -> Callable[[Any], Any]:
-    """A multiplication by between an eighth and eight, by what the row is of."""
-    kind = repr((seed, sorted((name, row[name]) for name in row if name in labels - {"trace"})))
-    by = 8.0 ** (2 * crc32(kind.encode()) / 2**32 - 1)
-    return lambda value: by * value
-
-
-def _changes(
-    tables: Tables, words: str, which: set[tuple[str, str]]
-) -> Iterator[tuple[str, dict[str, list[dict[str, Any]]]]]:
-    for how, change in _CHANGES.items():
-        for step, part in ((1, ""), (2, " in every second row")):
-            yield f"{words} {how}{part}", _changed(tables, which, change, step)
-
-
-def _changed(
-    tables: Tables, which: set[tuple[str, str]], change: Callable[..., Any], step: int = 1
-) -> dict[str, list[dict[str, Any]]]:
-    return {
-        name: [
-            {
-                column: change(value) if place % step == 0 and (name, column) in which and _is_number(value) else value
-                for column, value in row.items()
-            }
-            for place, row in enumerate(rows)
-        ]
-        for name, rows in tables.items()
+def _groups(tables: Tables) -> list[tuple[str, Any]]:
+    found = {
+        (label, row[label])
+        for row in chain.from_iterable(tables.values())
+        for label in LABELS - {"trace"}
+        if label in row
     }
+    return sorted(found, key=str)
 
 
-def _outcomes(experiment: Experiment, tables: Mapping[str, Sequence[Row]]) -> dict[str, Verdict] | None:
-    """By claim; None where the judge refuses the tables."""
-    try:
-        return {verdict.claim: verdict for verdict in experiment.judge(tables)}
-    except (InputError, ArithmeticError, LookupError, TypeError, ValueError, RuntimeWarning):
-        return None
+def _factor(row: Row, seed: int) -> float:
+    """Between an eighth and eight, by what the row is of."""
+    kind = repr((seed, sorted((name, row[name]) for name in row if name in LABELS - {"trace"})))
+    return float(8.0 ** (2 * crc32(kind.encode()) / 2**32 - 1))
 
 
-def stubborn(experiment: Experiment, tables: Tables, labels: frozenset[str] = LABELS) -> tuple[list[str], int]:
-    """Claims whose verdict no alteration changes, and how many verdicts could be changed.
+def _kinds(rows: Sequence[Row]) -> Iterator[set[int]]:
+    """Rows that share a word or a small number."""
+    for column in rows[0] if rows else ():
+        values = dict.fromkeys(row.get(column) for row in rows)
+        if 1 < len(values) <= 12:
+            for value in values:
+                yield {place for place, row in enumerate(rows) if row.get(column) == value}
 
-    A verdict that becomes "not comparable" has not changed: its data are only gone. What was not comparable before is
-    left out.
-    """
-    before = _outcomes(experiment, tables)
-    assert before is not None
-    known = {claim: item.outcome for claim, item in before.items() if item.outcome is not Outcome.NOT_COMPARABLE}
-    seen: dict[str, set[Outcome]] = defaultdict(set)
-    open_ = set(known)
-    for _, other in altered(tables, labels):
-        for claim, verdict in (_outcomes(experiment, other) or {}).items():
-            seen[claim].add(verdict.outcome)
-        open_ = {claim for claim in open_ if not seen[claim] - {known[claim], Outcome.NOT_COMPARABLE}}
-        if not open_:
-            break
-    return sorted(open_), len(known)
+
+def _with(
+    tables: Mapping[str, Sequence[Row]],
+    places: Iterable[tuple[str, str]],
+    change: _Change,
+    chosen: Callable[[int, Row], bool] = lambda place, row: True,
+) -> _Altered:
+    done: _Altered = dict(tables)
+    columns: dict[str, list[str]] = {}
+    for name, column in places:
+        if name in tables:
+            columns.setdefault(name, []).append(column)
+    for name, own in columns.items():
+        rows = [dict(row) for row in tables[name]]
+        for column in own:
+            at = [place for place, row in enumerate(rows) if _is_number(row.get(column)) and chosen(place, row)]
+            for place, value in zip(at, change([tables[name][place][column] for place in at]), strict=True):
+                rows[place][column] = value
+        done[name] = rows
+    return done

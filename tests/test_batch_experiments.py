@@ -18,7 +18,7 @@ from experiments.papers.checkpoint_batch import STRATEGY_NAMES, Instance, draw_i
 from experiments.papers.checkpoint_printed import APPLICATIONS, TABLE_4
 from experiments.statistics import Interval, interval
 from experiments.verdicts import HYPOTHESIS, Outcome, Statement, Verdict
-from tests.altered import never_flips
+from tests.alterations import never_flips
 from tests.reference.queue import queued, spent
 from workloads.errors import InputError
 

@@ -21,7 +21,7 @@ from experiments.experiment import (
     run_experiment,
 )
 from experiments.parameters import data_files, with_settings
-from experiments.verdicts import Outcome, Verdict
+from experiments.verdicts import Statement, Verdict, text
 from workloads.errors import InputError, ParameterError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -45,7 +45,8 @@ def measure(parameters: Sizes, seed: int) -> Tables:
 
 def judge(tables: Tables) -> Sequence[Verdict]:
     last = tables[""][-1]["y"]
-    return [Verdict.of("y grows", "4.5", f"{last:g}", last > 4), Verdict("none", "-", "-", Outcome.NOT_COMPARABLE)]
+    grows = Statement("y grows", "4.5", text("I")).computed(last > 4, "holds if the last y is above 4", f"{last:g}")
+    return [grows, Statement("none", "-", text("I")).open("")]
 
 
 def draw(tables: Tables) -> Figure:

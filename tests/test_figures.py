@@ -11,12 +11,14 @@ from typing import Any, cast
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
 from matplotlib.patches import Rectangle, StepPatch
 
 import experiments.figures
+from experiments.figures.evaluation import plot_courses
 from experiments.figures.gantt import plot_gantt
 from experiments.figures.machine import plot_accounting, plot_machine
-from experiments.figures.mechanisms import METRICS, plot_mechanisms
+from experiments.figures.mechanisms import METRICS, Metric, plot_mechanisms
 from experiments.figures.steps import bin_averages, choose_bin, choose_unit
 from experiments.figures.style import mechanism_color, save
 from experiments.figures.waits import plot_trace
@@ -239,3 +241,20 @@ def test_units_and_bins_suit_the_span(span: float, symbol: str, width: float) ->
     assert choose_unit(span).symbol == symbol
     assert choose_bin(span, 10**6)[0] == width
     assert choose_bin(span, 10) == (0.0, "")
+
+
+def test_whiskers_end_at_what_is_possible() -> None:
+    rows = [
+        {"line": "x", "mechanism": "CUA-PAA", "trace": trace, "at": at, "share": share, "wait_h": 20 * share}
+        for at, shares in ((1.0, (0.0, 0.1, 0.0)), (2.0, (1.0, 0.8, 1.0)))
+        for trace, share in enumerate(shares)
+    ]
+    metrics = [Metric("share", "Share", "Share (%)", percent=True), Metric("wait_h", "Wait", "Wait (h)")]
+    share, wait = plot_courses(rows, "at", "At", [("X", "x")], metrics).axes
+
+    def ends(axes: Axes) -> list[float]:
+        found = [bar.get_segments() for bar in axes.collections if isinstance(bar, LineCollection)]
+        return [float(end) for segments in found for segment in segments for end in segment[:, 1]]
+
+    assert (min(ends(share)), max(ends(share))) == (0.0, 100.0)
+    assert min(ends(wait)) == 0.0 and max(ends(wait)) > 20.0

@@ -20,7 +20,7 @@ from experiments.papers.incomplete_loss import Summary, summaries
 from experiments.papers.levels import anywhere
 from experiments.rules import Decision
 from experiments.verdicts import Outcome, Verdict
-from tests.altered import never_flips
+from tests.alterations import never_flips
 from workloads.errors import ParameterError
 from workloads.laws import from_samples, truncated_normal
 from workloads.laws.mixture import mixture

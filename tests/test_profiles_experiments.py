@@ -10,7 +10,7 @@ import pytest
 
 from experiments.experiment import Experiment, all_experiments, find_experiment, read_tables, run_experiment
 from experiments.verdicts import Outcome
-from tests.altered import never_flips
+from tests.alterations import never_flips
 from tests.shared_data import shared_file
 
 PROFILES = [name for name in all_experiments() if name.startswith("profiles-")]

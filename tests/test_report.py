@@ -32,7 +32,7 @@ from experiments.reproduction import Done, Reproduction, reproduce
 from experiments.rules import Above
 from experiments.statistics import interval
 from experiments.tables import read_csv
-from experiments.verdicts import Outcome, Statement, Verdict, figure, text
+from experiments.verdicts import Statement, Verdict, figure, text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -65,10 +65,8 @@ def measure_line(parameters: Line, seed: int) -> Tables:
 def judge_line(tables: Tables) -> list[Verdict]:
     last = tables[""][-1]["y"]
     return [
-        Verdict.of(
-            "y < 9 & <b>bold</b>", "< 9", f"{last}", last < 9, rule="holds if y < 9", source=figure("1", "by eye")
-        ),
-        Verdict("open", "-", "-", Outcome.NOT_COMPARABLE, "no number"),
+        Statement("y < 9 & <b>bold</b>", "< 9", figure("1", "by eye")).computed(last < 9, "holds if y < 9", f"{last}"),
+        Statement("open", "-", text("I")).open("no number"),
     ]
 
 
@@ -102,7 +100,7 @@ def judge_plain(tables: Tables) -> list[Verdict]:
     if len(rows) == 2:  # too few to tell
         found = interval([row["value"] for row in rows])
         return [Statement("they are above 0", "-", text("I")).judged(Above(), found, found.text())]
-    return [Verdict.of("there are rows", "some", str(len(rows)), bool(rows))]
+    return [Statement("there are rows", "some", text("I")).computed(bool(rows), "holds if there are", str(len(rows)))]
 
 
 def catalogue() -> Mapping[str, Experiment]:

@@ -112,3 +112,10 @@ def test_holm_is_the_textbook_and_tells_what_remains() -> None:
     assert "Of 4 tests, 2 decide" in remaining(verdicts)
     assert "leaves 2 (1 holds, 1 does not hold)" in remaining(verdicts)
     assert row_of(verdicts[0])["source"] == "hypothesis"
+
+
+def test_no_verdict_is_without_a_rule() -> None:
+    statement = Statement("it is above", "more", HYPOTHESIS)
+    for rule in ("", "it is so"):
+        with pytest.raises(ValueError, match='begins with "holds if "'):
+            statement.computed(True, rule, "1")

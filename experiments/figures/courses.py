@@ -101,10 +101,10 @@ def draw_course(axes: Axes, rows: Rows, metric: Metric, ruler: Ruler, *, within:
         shift = 0.006 * span * (number - (len(mechanisms) - 1) / 2)
         x = [place[value] + shift for value in own]
         means = [float(np.mean([*cells[value, name].values()])) for value in own]
-        # No share lies outside of 0 to 100 %.
-        least, most = (0.0, 100.0) if metric.percent else (-np.inf, np.inf)
+        # No metric is below 0, no share above 100 %.
+        most = 100.0 if metric.percent else np.inf
         down, up = (
-            [max(least, min(most, mean + side * margins[value, name])) for value, mean in zip(own, means, strict=True)]
+            [max(0.0, min(most, mean + side * margins[value, name])) for value, mean in zip(own, means, strict=True)]
             for side in (-1, 1)
         )
         color = mechanism_color(name, number)

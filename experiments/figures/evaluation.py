@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -106,8 +107,9 @@ def plot_groups(rows: Rows, group: str, names: Sequence[Any], axis: str) -> Figu
             spread = [margins[name, names[spot]] for spot in at]
             x = [spot + (place - (len(_SIX) - 1) / 2) * step for spot in at]
             handles[mechanism_name(name)] = axes.bar(x, means, width=step * 0.92, color=mechanism_color(name))
-            axes.errorbar(x, means, yerr=spread, **_WHISKER)
-            drawn += [(mean - half, mean + half) for mean, half in zip(means, spread, strict=True)]
+            down, up = _lengths(means, spread, metric)
+            axes.errorbar(x, means, yerr=(down, up), **_WHISKER)
+            drawn += [(mean - low, mean + high) for mean, low, high in zip(means, down, up, strict=True)]
         drawn += _baseline(axes, metric, cells, names, handles)
         axes.set_xticks(range(len(names)), [str(name) for name in names])
         axes.tick_params(axis="x", length=0)
@@ -138,6 +140,13 @@ def _baseline(
         handles[BASELINE] = line
         drawn.append((level, level))
     return drawn
+
+
+def _lengths(means: Sequence[float], spread: Sequence[float], metric: Metric) -> tuple[list[float], list[float]]:
+    """How far whiskers reach down and up: no metric is below 0, no share above 100 %."""
+    most = 100.0 if metric.percent else math.inf
+    down = [min(half, max(mean, 0.0)) for mean, half in zip(means, spread, strict=True)]
+    return down, [min(half, max(most - mean, 0.0)) for mean, half in zip(means, spread, strict=True)]
 
 
 def _fit(axes: Axes, metric: Metric, drawn: Sequence[tuple[float, float]]) -> None:
@@ -176,34 +185,31 @@ def plot_courses(
         part.suptitle(title, fontsize=FONT["legend"], color=INK, x=0.01, ha="left")
         own = [row for row in rows if str(row["line"]) == value]
         for axes, metric in zip(part.subplots(1, len(metrics), squeeze=False)[0], metrics, strict=True):
-            handles |= _courses(axes, _cells(own, metric, column))
+            handles |= _courses(axes, _cells(own, metric, column), metric)
             last = part is parts[-1]
             dress(axes, x=axis if last else "", y=metric.axis, title=metric.title if part is parts[0] else "")
     legend_above(figure, list(handles.values()), list(handles))
     return figure
 
 
-def _courses(axes: Axes, cells: Mapping[tuple[str, Any], Mapping[Any, float]]) -> dict[str, Any]:
+def _courses(axes: Axes, cells: Mapping[tuple[str, Any], Mapping[Any, float]], metric: Metric) -> dict[str, Any]:
     """A line for each mechanism, with whiskers, over what is doubled from tick to tick."""
     margins = _margins(cells)
-    handles, least = {}, float("inf")
+    handles = {}
     for place, name in enumerate(_SIX):
         x = sorted(at for mechanism, at in cells if mechanism == name)
         means = [float(np.mean([*cells[name, at].values()])) for at in x]
-        spread = [margins[name, at] for at in x]
-        least = min([least, *(mean - half for mean, half in zip(means, spread, strict=True))])
+        lengths = _lengths(means, [margins[name, at] for at in x], metric)
         # Side by side, so that no whisker hides another.
         shifted = [at * 2 ** (0.05 * (place - 2.5)) for at in x]
         handles[mechanism_name(name)] = axes.errorbar(
-            shifted, means, yerr=spread, color=mechanism_color(name), linewidth=1.0, elinewidth=0.6, marker="o",
+            shifted, means, yerr=lengths, color=mechanism_color(name), linewidth=1.0, elinewidth=0.6, marker="o",
             markersize=2.2,
         )  # fmt: skip
     ticks = sorted({at for _, at in cells})
     axes.set_xscale("log")
     axes.set_xticks(ticks, [f"{100 * at:g}" for at in ticks])
     axes.minorticks_off()
-    if least < 0:
-        axes.set_ylim(bottom=0)
     return handles
 
 

@@ -19,7 +19,7 @@ from experiments.experiment import Experiment, all_experiments, judged, read_tab
 from experiments.parameters import data_files, told
 from experiments.publications import PUBLICATIONS, Publication, paper_of
 from experiments.redraw import found_experiments
-from experiments.verdicts import HYPOTHESIS, UNKNOWN, Verdict, remaining, shown_p
+from experiments.verdicts import HYPOTHESIS, Verdict, remaining, shown_p
 from workloads.errors import InputError
 from workloads.files import atomic_open
 
@@ -129,8 +129,9 @@ def _refuse_rows(item: Experiment, record: Mapping[str, Any], answer: str) -> No
 
 def _line(verdict: Verdict, with_printed: bool) -> str:
     """A verdict as a line of a table: what is printed with its source, the outcome with its rule."""
-    known = verdict.source is not UNKNOWN and verdict.source is not HYPOTHESIS
-    printed = f"{_plain(verdict.printed)} ({_plain(str(verdict.source))})" if known else _plain(verdict.printed)
+    printed = _plain(verdict.printed)
+    if verdict.source is not HYPOTHESIS:
+        printed = f"{printed} ({_plain(str(verdict.source))})"
     told = [_plain(part) for part in (verdict.rule, shown_p(verdict), verdict.remark) if part]
     outcome = "; ".join([f"**{verdict.outcome}**", *told])
     cells = [_plain(verdict.claim), *([printed] if with_printed else []), _plain(verdict.measured), outcome]
