@@ -317,6 +317,7 @@ def test_a_scheduler_that_does_not_answer_is_one_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     import dask
+    import distributed  # noqa: F401  # its defaults must stand before some of them are set for a while
 
     path = tmp_path / "a.toml"
     path.write_text(TOML)
