@@ -17,7 +17,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NoReturn
 
 from experiments.signals import Interrupted, listening
-from workloads.errors import InputError, sentence_of, shown
+from workloads.errors import InputError, sentence_of
 
 __all__ = ["COMMANDS", "main"]
 
@@ -136,13 +136,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Of the system, too: a name that is too long, a directory that is gone, a full disk.
         _refuse(f"holdfast {parsed.command}: {sentence_of(error)}")
         return 2
-    except Exception as error:
+    except Exception:
         if parsed.command not in _READING or sys.flags.dev_mode:
             raise
         # A directory may come from anybody, and tables that fit one by one need not tell one story.
-        cause = shown(" ".join(str(error).split()))
         where = f"holdfast {parsed.command}: {parsed.directory}"
-        _refuse(f"{where}: holds what no run has written, so that it cannot be read ({cause}): run it again")
+        _refuse(f"{where}: holds what no run has written, so that it cannot be read: run it again")
         return 2
     except KeyboardInterrupt as stop:
         return _ended(stop if isinstance(stop, Interrupted) else Interrupted(), module, parsed)
