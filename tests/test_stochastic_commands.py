@@ -228,7 +228,7 @@ WRONG_WORDS: list[tuple[list[str], str]] = [
     (["--stochastic-share", "0.5", "--plan", "masi k=x"], "k must be a number, not 'x'"),
     (["--stochastic-share", "0.5", "--plan", "masi k=0"], "k must be a whole number >= 1, not 0"),
     (["--stochastic-share", "0.5", "--plan", "masi factor=0.5"], "factor must be a number > 1, not 0.5"),
-    (["--stochastic-share", "0.5", "--plan", "optimal n=0"], "n must be a whole number of cells from 1 to 100,000"),
+    (["--stochastic-share", "0.5", "--plan", "optimal n=0"], "n must be a whole number of cells from 1 to 200,000"),
     (["--stochastic-share", "0.5", "--plan", "optimal grid=cubist"], "unknown grid 'cubist'"),
     (["--stochastic-share", "0.5", "--plan", "mem-all-ckpt"], "chain"),
 ]
