@@ -176,7 +176,7 @@ def measured(place: Path, record: dict[str, object]) -> None:
         raise InputError("checkpoint-fig3.json: is measured again")
 
 
-@pytest.mark.parametrize("times", [60, pytest.param(1200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("times", [20, pytest.param(1200, marks=pytest.mark.slow)])
 def test_every_altered_digit_is_noticed(place: Path, times: int) -> None:
     rng = random.Random(times)
     told = open_sealed(place / "experiment", "checkpoint-fig3.json").told
