@@ -88,7 +88,7 @@ def _answer(item: Experiment, directory: Path, pictures: Path) -> str:
     record = json.loads((directory / f"{item.id}.json").read_text(encoding="utf-8"))
     tables = read_tables(item.id, directory)
     parts = []
-    stand_in = any(not row["measured"] for row in tables.get("data", ()))
+    stand_in = any(not row.get("measured", True) for row in tables.get("data", ()))
     if item.single_runs and record["data"] and not stand_in:
         # The one of generated data would stand beside verdicts on others.
         (pictures / f"{item.id}.png").unlink(missing_ok=True)
