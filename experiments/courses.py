@@ -1,4 +1,4 @@
-"""The machine under each mechanism as tables: nodes and queue over time, and where all node-hours went."""
+"""The machine under each mechanism as a table: nodes and queue over time."""
 
 from __future__ import annotations
 
@@ -9,31 +9,16 @@ from typing import Any
 import numpy as np
 
 from experiments.figures.steps import bin_averages, choose_bin
-from simulator.records import STATES
 from simulator.result import Result
 from workloads.errors import InputError
 from workloads.units import SECOND
 
-__all__ = ["ACCOUNTING_COLUMNS", "MACHINE_COLUMNS", "accounting_rows", "machine_rows"]
+__all__ = ["MACHINE_COLUMNS", "machine_rows"]
 
-#: Where nodes were down there is one more, ``down_node_hours``.
-ACCOUNTING_COLUMNS = ("mechanism", *(f"{name}_node_hours" for name in STATES))
 MACHINE_COLUMNS = (
     *("mechanism", "start_s", "end_s", "busy_percent", "held_percent", "waiting_jobs", "waiting_nodes_percent"),
     "averaged_over",
 )
-
-
-def accounting_rows(results: Sequence[Result]) -> list[dict[str, Any]]:
-    """A row for each result: its node-hours by what they were used for; those down where any were."""
-    states = (*STATES, "down") if any(result.accounting.down for result in results) else STATES
-    return [
-        {
-            "mechanism": result.mechanism,
-            **{f"{name}_node_hours": getattr(result.accounting, name) / (3600 * SECOND) for name in states},
-        }
-        for result in results
-    ]
 
 
 def machine_rows(results: Sequence[Result]) -> list[dict[str, Any]]:

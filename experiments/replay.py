@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from experiments.courses import accounting_rows
 from experiments.filenames import check_distinct, table_name
 from experiments.tables import write_csv
 from policies.mechanism import BASELINE, MECHANISMS, parse_mechanism
@@ -16,6 +15,7 @@ from simulator import Result, reservations, simulate
 from simulator.eventlog import Entry
 from simulator.metrics import JOB_COLUMNS, Window, job_rows, summarize, summarize_types
 from simulator.options import Options
+from simulator.records import STATES
 from simulator.reservations import reservation_rows, stochastic_rows
 from workloads.errors import OutputError
 from workloads.files import partial_name
@@ -29,8 +29,10 @@ if TYPE_CHECKING:
     from workloads.outages import Outage
 
 __all__ = [
+    "ACCOUNTING_COLUMNS",
     "TIMELINE_COLUMNS",
     "Measurement",
+    "accounting_rows",
     "make_directory",
     "parse_mechanisms",
     "replay",
@@ -41,6 +43,9 @@ __all__ = [
 #: Of the machine over time: a row for each instant, valid until the next.
 DECISION_COLUMNS = ("time", "decision", "job_id", "other", "count", "at", "loss_node_seconds", "why")
 TIMELINE_COLUMNS = ("time", "busy", "held", "idle", "waiting_jobs", "waiting_nodes")
+
+#: Where nodes were down there is one more, ``down_node_hours``.
+ACCOUNTING_COLUMNS = ("mechanism", *(f"{name}_node_hours" for name in STATES))
 
 #: Told after each few hundred jobs: (mechanism, jobs that have ended).
 Progress = Callable[[str, int], None]
@@ -204,6 +209,18 @@ def write_replay(
     accounting = accounting_rows(results)
     write_csv(directory / "accounting.csv", accounting, tuple(accounting[0]))
     return summaries
+
+
+def accounting_rows(results: Sequence[Result]) -> list[dict[str, Any]]:
+    """A row for each result: its node-hours by what they were used for; those down where any were."""
+    states = (*STATES, "down") if any(result.accounting.down for result in results) else STATES
+    return [
+        {
+            "mechanism": result.mechanism,
+            **{f"{name}_node_hours": getattr(result.accounting, name) / (3600 * SECOND) for name in states},
+        }
+        for result in results
+    ]
 
 
 def _event_rows(result: Result) -> list[dict[str, object]]:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from experiments.courses import accounting_rows, machine_rows
+from experiments.courses import machine_rows
+from experiments.replay import accounting_rows
 from experiments.figures.steps import Floats, choose_unit
 from experiments.figures.style import (
     FONT,
@@ -186,7 +187,7 @@ def draw_accounting(rows: Sequence[Mapping[str, Any]]) -> Figure:
     Parameters
     ----------
     rows
-        Of :func:`experiments.courses.accounting_rows`.
+        Of :func:`experiments.replay.accounting_rows`.
     """
     if not rows:
         raise InputError("there are no results to draw")
