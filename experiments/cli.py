@@ -16,8 +16,8 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NoReturn
 
-from experiments.signals import Interrupted, listening
-from workloads.errors import InputError, sentence_of
+from experiments.output.signals import Interrupted, listening
+from workloads.ground.errors import InputError, sentence_of
 
 __all__ = ["COMMANDS", "main"]
 

@@ -14,7 +14,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import ArrayLike
 
-from workloads.errors import ParameterError
+from workloads.ground.errors import ParameterError
 
 __all__ = ["Interval", "geometric_ratio", "holm", "interval", "paired", "ratio"]
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from workloads.errors import TraceError
-from workloads.files import atomic_open, read_text
+from workloads.ground.errors import TraceError
+from workloads.ground.files import atomic_open, read_text
 
 __all__ = [
     "COMPARISON",
@@ -65,7 +65,7 @@ class Column:
     digits: int | None = None
 
 
-#: What is compared between mechanisms, of :data:`simulator.metrics.SUMMARY_COLUMNS`.
+#: What is compared between mechanisms, of :data:`simulator.results.metrics.SUMMARY_COLUMNS`.
 COMPARISON = (
     Column("mechanism"),
     Column("turnaround_h", "all", "h", "turnaround", digits=1),
@@ -84,7 +84,7 @@ COMPARISON = (
 )
 
 
-#: What is compared of stochastic jobs, of :data:`simulator.reservations.SUMMARY_COLUMNS`.
+#: What is compared of stochastic jobs, of :data:`simulator.results.reservations.SUMMARY_COLUMNS`.
 STOCHASTIC = (
     Column("mechanism"),
     Column("turnaround_stochastic_h", "turnaround", "h", "stochastic jobs", digits=1),
@@ -101,7 +101,7 @@ STOCHASTIC = (
 )
 
 
-#: What is compared of jobs that their users withdrew, of :data:`simulator.metrics.CANCELLATION_COLUMNS`.
+#: What is compared of jobs that their users withdrew, of :data:`simulator.results.metrics.CANCELLATION_COLUMNS`.
 CANCELLATIONS = (
     Column("mechanism"),
     Column("cancelled_jobs", "jobs", "", "cancelled"),
@@ -110,7 +110,7 @@ CANCELLATIONS = (
 )
 
 
-#: What is told of the rounds of a loop, of :data:`experiments.closedloop.COLUMNS`.
+#: What is told of the rounds of a loop, of :data:`experiments.planning.loop.COLUMNS`.
 LOOP = (
     Column("round"),
     Column("alpha", group="planned for", digits=3),
@@ -172,7 +172,7 @@ def comparison(summaries: Iterable[Mapping[str, Any]]) -> str:
     Parameters
     ----------
     summaries
-        Rows as :func:`simulator.metrics.summarize` returns.
+        Rows as :func:`simulator.results.metrics.summarize` returns.
     """
     return render(summaries, COMPARISON)
 
@@ -206,7 +206,7 @@ def write_csv(
     columns
         Head of the file.
     follow
-        Whether a file that is a link stays one, as in :func:`workloads.files.atomic_open`.
+        Whether a file that is a link stays one, as in :func:`workloads.ground.files.atomic_open`.
 
     Raises
     ------

@@ -11,9 +11,9 @@ from typing import Any, Protocol, cast
 
 from policies.knapsack import Item, cheapest_cover
 from policies.port import Preempt, Request, RunningJob, Shrink, SystemView
-from workloads.errors import InputError
-from workloads.job import JobType
-from workloads.registry import Registry
+from workloads.ground.errors import InputError
+from workloads.ground.registry import Registry
+from workloads.table.job import JobType
 
 __all__ = [
     "ARRIVALS",

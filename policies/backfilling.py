@@ -13,8 +13,8 @@ from typing import Any, Literal, cast
 from policies.port import TOLERANCE, Promise, Start, SystemView
 from policies.reserving import Outlook, in_order, plan_queue
 from policies.shadow import NEVER, shadow_of
-from workloads.errors import ParameterError
-from workloads.registry import Registry, function_of, parameters_of
+from workloads.ground.errors import ParameterError
+from workloads.ground.registry import Registry, function_of, parameters_of
 
 __all__ = ["BACKFILLING", "Backfilling", "Conservative", "Easy", "Strict", "backfilling"]
 

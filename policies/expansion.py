@@ -19,9 +19,9 @@ from policies.arrival import even_shares
 from policies.port import Expand, Promise, RunningJob, SystemView
 from policies.profile import Profile
 from policies.reserving import profile_of
-from workloads.errors import ParameterError
-from workloads.job import JobType
-from workloads.registry import Registry, function_of
+from workloads.ground.errors import ParameterError
+from workloads.ground.registry import Registry, function_of
+from workloads.table.job import JobType
 
 __all__ = ["EXPANSIONS", "Expansion", "Grow"]
 

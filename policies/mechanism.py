@@ -11,8 +11,8 @@ from typing import Any
 
 from policies.arrival import ARRIVALS, ArrivalStrategy
 from policies.notice import NOTICES, NoticeStrategy
-from workloads.errors import UnknownNameError
-from workloads.registry import Registry
+from workloads.ground.errors import UnknownNameError
+from workloads.ground.registry import Registry
 
 __all__ = ["BASELINE", "MECHANISMS", "Mechanism", "parse_mechanism"]
 

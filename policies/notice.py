@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 from policies.knapsack import Item, cheapest_cover
 from policies.port import TOLERANCE, Action, Expect, Hold, Preempt, Request, RunningJob, SystemView
-from workloads.errors import ParameterError
-from workloads.job import JobType
-from workloads.registry import Registry, function_of
-from workloads.units import SECOND
+from workloads.ground.errors import ParameterError
+from workloads.ground.registry import Registry, function_of
+from workloads.ground.units import SECOND
+from workloads.table.job import JobType
 
 __all__ = ["NOTICES", "NoticeStrategy", "Weigh", "collect", "ignore", "plan"]
 

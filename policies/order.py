@@ -15,8 +15,8 @@ from policies.orders.learned import f1, f2, f3, f4
 from policies.orders.requests import fcfs, largest, largest_area, longest, shortest, smallest, smallest_area
 from policies.orders.utilities import Alcf, Wfp, unicep
 from policies.port import SystemView, WaitingJob
-from workloads.errors import InputError
-from workloads.registry import Registry
+from workloads.ground.errors import InputError
+from workloads.ground.registry import Registry
 
 __all__ = ["ORDERS", "Order", "fcfs"]
 

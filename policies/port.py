@@ -1,7 +1,7 @@
 """The port of the policies: what they see of the machine, and the actions that they may answer with.
 
-All times are ticks of the simulated clock (:data:`workloads.units.SECOND` of them in a second), all sizes nodes, all
-losses node-ticks. A view is live and read-only: a policy must not keep it, nor anything of it, between calls.
+All times are ticks of the simulated clock (:data:`workloads.ground.units.SECOND` of them in a second), all sizes nodes,
+all losses node-ticks. A view is live and read-only: a policy must not keep it, nor anything of it, between calls.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
-from workloads.job import JobType
+from workloads.table.job import JobType
 
 __all__ = [
     "TOLERANCE",

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from policies.port import Promise, Start, SystemView, WaitingJob
 from policies.profile import Profile
 from policies.shadow import NEVER, arriving
-from workloads.job import JobType
+from workloads.table.job import JobType
 
 __all__ = ["Outlook", "in_order", "plan_queue", "profile_of"]
 

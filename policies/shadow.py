@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from policies.port import TOLERANCE, SystemView, WaitingJob
-from workloads.job import JobType
+from workloads.table.job import JobType
 
 __all__ = ["NEVER", "Shadow", "arriving", "shadow_of"]
 

@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 from policies.port import TOLERANCE, Reservation, Start, SystemView, WaitingJob
 from policies.windows import admitted
-from workloads.job import JobType
-from workloads.registry import Registry, function_of
+from workloads.ground.registry import Registry, function_of
+from workloads.table.job import JobType
 
 __all__ = ["TENANCIES", "Tenancy"]
 

@@ -4,7 +4,7 @@
 """
 
 from simulator.options import Options
-from simulator.result import Result
+from simulator.results.result import Result
 from simulator.simulation import simulate
 
 __all__ = ["Options", "Result", "simulate"]

@@ -10,7 +10,7 @@ from policies.backfilling import backfilling
 from policies.expansion import EXPANSIONS
 from policies.order import ORDERS
 from policies.tenancy import TENANCIES
-from workloads.errors import ParameterError, UnknownNameError
+from workloads.ground.errors import ParameterError, UnknownNameError
 
 __all__ = ["Options"]
 
@@ -22,7 +22,7 @@ class Options:
     Attributes
     ----------
     order
-        Queue order, by its registered name, import path or entry point (:mod:`workloads.registry`).
+        Queue order, by its registered name, import path or entry point (:mod:`workloads.ground.registry`).
     backfilling
         Who may start before the first job that must wait; likewise.
     backfill_length

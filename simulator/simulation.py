@@ -9,24 +9,24 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from policies.mechanism import BASELINE, Mechanism, parse_mechanism
-from simulator.closures import Closures
-from simulator.decisions import Decisions
-from simulator.engine import Engine
-from simulator.eventlog import EventLog
-from simulator.jobstate import JobState
-from simulator.kinds import job_state
+from simulator.clock.engine import Engine
+from simulator.machine.decisions import Decisions
+from simulator.machine.eventlog import EventLog
+from simulator.machine.jobstate import JobState
+from simulator.machine.kinds import job_state
+from simulator.machine.stochastic import StochasticJob
 from simulator.options import Options
-from simulator.records import Accounting, JobRecord, StochasticRecord
-from simulator.result import Result
-from simulator.startingstate import starting_state_of
-from simulator.stochastic import StochasticJob
-from workloads.errors import InputError, InvariantError, ParameterError
-from workloads.failures import FailureRate
-from workloads.job import Job, JobType
-from workloads.joblife import has_life
-from workloads.outages import Outage, check_outages
-from workloads.units import LARGEST_SIZE, to_seconds, to_ticks
-from workloads.validation import check_jobs
+from simulator.results.records import Accounting, JobRecord, StochasticRecord
+from simulator.results.result import Result
+from simulator.services.closures import Closures
+from simulator.services.startingstate import starting_state_of
+from workloads.ground.errors import InputError, InvariantError, ParameterError
+from workloads.ground.units import LARGEST_SIZE, to_seconds, to_ticks
+from workloads.outages.failures import FailureRate
+from workloads.outages.outage import Outage, check_outages
+from workloads.table.job import Job, JobType
+from workloads.table.joblife import has_life
+from workloads.table.validation import check_jobs
 
 if TYPE_CHECKING:
     from policies.planning.plan import ReservationPlan
@@ -94,7 +94,7 @@ def simulate(
 
     Examples
     --------
-    >>> from workloads.job import Job, JobType
+    >>> from workloads.table.job import Job, JobType
     >>> rigid = Job(1, JobType.RIGID, submit=0, nodes=4, runtime=3600, walltime=7200)
     >>> urgent = Job(2, JobType.ON_DEMAND, submit=600, nodes=2, runtime=600, walltime=600)
     >>> result = simulate([rigid, urgent], nodes=4, mechanism="N&PAA")

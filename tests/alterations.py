@@ -13,9 +13,9 @@ from itertools import chain
 from typing import Any
 from zlib import crc32
 
-from experiments.experiment import Experiment, Row, Tables
-from experiments.verdicts import Outcome, Verdict
-from workloads.errors import InputError
+from experiments.study.experiment import Experiment, Row, Tables
+from experiments.study.verdicts import Outcome, Verdict
+from workloads.ground.errors import InputError
 
 __all__ = ["never_flips", "standing"]
 

@@ -27,11 +27,11 @@ from contextlib import redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 
 from experiments.cli import main as main_of_commands
-from experiments.experiment import read_tables
-from experiments.handover import settle_all
-from experiments.runfile import RUN
-from experiments.seals import SWEEP, Sealed, open_sealed
-from workloads.errors import InputError
+from experiments.output.handover import settle_all
+from experiments.output.seals import SWEEP, Sealed, open_sealed
+from experiments.recordings.runfile import RUN
+from experiments.study.experiment import read_tables
+from workloads.ground.errors import InputError
 
 __all__ = ["COMMANDS", "kills", "main"]
 

@@ -1,5 +1,5 @@
 """Random job tables in which jobs are withdrawn, depend on each other, and run already: those of the other strategies
-with columns of :mod:`workloads.joblife`."""
+with columns of :mod:`workloads.table.joblife`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.stochastic_strategies import Mix, mixes, random_mix
 from tests.strategies import HYBRID
-from workloads.job import Job, JobType
+from workloads.table.job import Job, JobType
 
 __all__ = ["lively", "lively_mixes", "random_lively_mix"]
 

@@ -21,7 +21,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from experiments import cli
-from experiments.planning import LAWS, OPTIONS
+from experiments.planning.laws import LAWS, OPTIONS
 from policies.planning.strategies import STRATEGIES
 
 __all__ = ["Slow", "command_line", "fault"]

@@ -13,7 +13,7 @@ from policies.planning.plan import ReservationPlan
 from tests.reference.stochastic import Batch, Numbers, Stochastic
 from tests.strategies import HYBRID, Table, job_tables, random_job_table
 from tests.support import stochastic
-from workloads.job import Job, JobType
+from workloads.table.job import Job, JobType
 
 __all__ = ["ONLY_RIGID", "Mix", "build_mix", "mixes", "plan_of", "random_mix"]
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import simulator
-from experiments.seals import seal
+from experiments.output.seals import seal
 from tests.reference.hybrid import replay
-from workloads.job import Job, JobType
+from workloads.table.job import Job, JobType
 
 __all__ = [
     "ENGINES",

@@ -3,26 +3,46 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
-#: Who is imported stands left.
+from tests.places import ROOT
+
+#: A package imports only packages on its left.
 LAYERS = ("workloads", "policies", "simulator", "experiments")
+#: The folders and single modules of each package; each imports only those on its left.
+ROOMS = {
+    "workloads": ("ground", "laws", "chains", "fits", "table", "logs", "outages", "theta", "hybrid"),
+    "simulator": ("options", "machine", "services", "clock", "results", "simulation", "conformance"),
+    "experiments": (
+        *("statistics", "tables", "output", "recordings", "timelines", "placement", "traces", "sweeps", "planning"),
+        *("stories", "figures", "exports", "gantt", "study", "papers", "beyond", "cli", "commands"),
+    ),
+}
 MODULES = sorted(path for layer in LAYERS for path in (ROOT / layer).rglob("*.py"))
+
+
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
 
 
 def name_of(path: Path) -> str:
     return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
+NAMES = {name_of(path) for path in MODULES}
+
+
 def imports_of(path: Path, *, lazily: bool = True) -> set[str]:
     """Modules that a file imports; without those inside functions and under TYPE_CHECKING unless ``lazily``."""
-    tree = ast.parse(path.read_text())
+    tree = tree_of(path)
     nodes = ast.walk(tree) if lazily else iter(tree.body)
     found: set[str] = set()
     for node in nodes:
@@ -40,11 +60,63 @@ def test_imports_point_one_way(path: Path) -> None:
     assert not above, f"{name_of(path)} imports {above}, which stand above it"
 
 
+def known_imports(path: Path) -> set[str]:
+    """Our own modules and packages that a file imports, a module by its own name alone."""
+    found: set[str] = set()
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names} & NAMES
+        elif isinstance(node, ast.ImportFrom) and node.module in NAMES:
+            names = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= names & NAMES or {node.module}
+    return found
+
+
+def room_of(name: str) -> str:
+    """The second part of a module's name: its folder in a package, or itself; empty for the package."""
+    return name.partition(".")[2].partition(".")[0]
+
+
+@pytest.mark.parametrize("layer", ROOMS)
+def test_every_folder_has_its_place(layer: str) -> None:
+    assert set(ROOMS[layer]) == {room_of(name) for name in NAMES if name.startswith(f"{layer}.")}
+
+
+@pytest.mark.parametrize("layer", ROOMS)
+def test_folders_import_in_one_direction(layer: str) -> None:
+    rooms = ROOMS[layer]
+    for path in (ROOT / layer).rglob("*.py"):
+        room = room_of(name_of(path))
+        if room:
+            inside = [name for name in known_imports(path) if name.startswith(f"{layer}.")]
+            above = [name for name in inside if rooms.index(room_of(name)) > rooms.index(room)]
+            assert not above, f"{name_of(path)} imports {above}, which stand above it"
+
+
+def face_of(folder: str) -> set[str]:
+    """The modules of a folder that its docstring offers to others; the folder itself if it has names of its own."""
+    tree = tree_of(ROOT / folder.replace(".", "/") / "__init__.py")
+    offer = re.search(r"Other folders use (.*?)\.\Z", ast.get_docstring(tree) or "", re.DOTALL)
+    offered = {f"{folder}.{name}" for name in re.findall(r"``([\w.]+)``", offer[1])} if offer else set()
+    return offered | {folder} if offer and "own names" in offer[1] else offered
+
+
+def test_nothing_reaches_past_the_face_of_a_folder() -> None:
+    folders = {name for name in NAMES if name.count(".") == 1 and (ROOT / name.replace(".", "/")).is_dir()}
+    used: dict[str, set[str]] = {folder: set() for folder in folders}
+    for path in MODULES:
+        own = ".".join(name_of(path).split(".")[:2])
+        for name in known_imports(path):
+            folder = ".".join(name.split(".")[:2])
+            if folder in folders and folder != own:
+                used[folder].add(name)
+    assert used == {folder: face_of(folder) for folder in folders}
+
+
 def test_no_import_cycles() -> None:
-    names = {name_of(path) for path in MODULES}
     # Imports inside functions and under TYPE_CHECKING count: they tie modules together as well. The command line and
     # the demo call each other by name, as a shell would.
-    graph = {name_of(path): imports_of(path) & names - {name_of(path)} for path in MODULES}
+    graph = {name_of(path): imports_of(path) & NAMES - {name_of(path)} for path in MODULES}
     graph["experiments.commands.demo"].discard("experiments.cli")
     TopologicalSorter(graph).prepare()
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from matplotlib.image import imread
 
-from experiments.catalogue import KINDS
 from experiments.cli import COMMANDS, _parser
+from experiments.commands.catalogue import KINDS
 from policies.mechanism import MECHANISMS
 from policies.tenancy import TENANCIES
 from tests.documentation.blocks import blocks_of, commands, comparable

@@ -14,7 +14,7 @@ from tests.search.cases import Case, seeded_case
 from tests.search.checker import broken_laws
 from tests.search.smaller import smallest
 from tests.support import malleable, on_demand, rigid
-from workloads.outages import Outage, OutageKind
+from workloads.outages.outage import Outage, OutageKind
 
 
 @settings(max_examples=150)

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.beyond.hypotheses import Hypothesis, Repeated, hypothesis, verdicts
-from experiments.experiment import Experiment, Resources, Row, Tables
-from experiments.papers.hybrid_evidence import Finding, average, difference
-from experiments.papers.hybrid_grid import SIX, Traces, metric_rows, simulated
-from experiments.rules import Above, Decision, together
 from experiments.statistics import interval, paired
-from experiments.verdicts import Outcome, Verdict
+from experiments.study.evidence import Finding, average, difference
+from experiments.study.experiment import Experiment, Resources, Row, Tables
+from experiments.study.grid import SIX, Traces, metric_rows, simulated
+from experiments.study.hypotheses import Hypothesis, Repeated, hypothesis, verdicts
+from experiments.study.rules import Above, Decision, together
+from experiments.study.verdicts import Outcome, Verdict
 from policies.mechanism import BASELINE
 
 if TYPE_CHECKING:
@@ -296,7 +296,7 @@ def _better(point: Point, other: Point) -> tuple[Decision, Decision]:
 
 
 def _draw(tables: Tables) -> Figure:
-    from experiments.figures.front import plot_front
+    from experiments.figures.study.front import plot_front
 
     return plot_front(tables.get("front", ()), _INSTANT, DEFAULT)
 

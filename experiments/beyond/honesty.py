@@ -18,21 +18,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from experiments.beyond.hypotheses import Hypothesis, Repeated, verdicts
-from experiments.experiment import Experiment, Resources, Row, Tables
-from experiments.papers.hybrid_evidence import Finding, average, difference, every
-from experiments.papers.hybrid_grid import Traces
-from experiments.progress import RunBar
-from experiments.verdicts import Verdict
+from experiments.study.evidence import Finding, average, difference, every
+from experiments.study.experiment import Experiment, Resources, Row, Tables
+from experiments.study.grid import Traces
+from experiments.study.hypotheses import Hypothesis, Repeated, verdicts
+from experiments.study.verdicts import Verdict
+from experiments.sweeps.progress import RunBar
 from simulator import simulate
-from workloads.assignment import assign
-from workloads.errors import ParameterError
-from workloads.generator import generate
-from workloads.groups import group_names
-from workloads.job import Job, JobType
-from workloads.streams import stream
-from workloads.theta import ThetaYear
-from workloads.units import SECOND
+from workloads.ground.errors import ParameterError
+from workloads.ground.streams import stream
+from workloads.ground.units import SECOND
+from workloads.hybrid.assignment import assign
+from workloads.hybrid.groups import group_names
+from workloads.table.job import Job, JobType
+from workloads.theta.generator import generate
+from workloads.theta.year import ThetaYear
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -242,7 +242,7 @@ def _judge(tables: Tables) -> list[Verdict]:
 
 
 def _draw(tables: Tables) -> Figure:
-    from experiments.figures.honesty import plot_honesty
+    from experiments.figures.study.honesty import plot_honesty
 
     return plot_honesty(tables[""])
 

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from experiments.beyond.hypotheses import Hypothesis, Repeated, verdicts
-from experiments.experiment import Experiment, Resources, Tables
-from experiments.papers.hybrid_evidence import Finding, Pair, average, difference, every, within
-from experiments.papers.hybrid_grid import SIX, Traces, metric_rows, simulated
-from experiments.verdicts import Verdict
+from experiments.study.evidence import Finding, Pair, average, difference, every, within
+from experiments.study.experiment import Experiment, Resources, Tables
+from experiments.study.grid import SIX, Traces, metric_rows, simulated
+from experiments.study.hypotheses import Hypothesis, Repeated, verdicts
+from experiments.study.verdicts import Verdict
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -138,8 +138,8 @@ def _judge(tables: Tables) -> list[Verdict]:
 
 
 def _draw(tables: Tables) -> Figure:
-    from experiments.figures.courses import Ruler, plot_panels
-    from experiments.figures.mechanisms import Metric
+    from experiments.figures.study.courses import Ruler, plot_panels
+    from experiments.figures.study.mechanisms import Metric
 
     rows = tables[""]
     mixes = list(dict.fromkeys(row["mix"] for row in rows))

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.beyond.hypotheses import Hypothesis, Repeated, hypothesis, verdicts
-from experiments.experiment import Experiment, Resources, Row, Tables
-from experiments.papers.hybrid_evidence import PERCENT, Finding, Pair, average, every
-from experiments.papers.hybrid_grid import SIX, Traces, metric_rows, simulated
-from experiments.rules import Below, either
 from experiments.statistics import interval
-from experiments.verdicts import Verdict
-from workloads.errors import ParameterError
-from workloads.job import JobType
+from experiments.study.evidence import PERCENT, Finding, Pair, average, every
+from experiments.study.experiment import Experiment, Resources, Row, Tables
+from experiments.study.grid import SIX, Traces, metric_rows, simulated
+from experiments.study.hypotheses import Hypothesis, Repeated, hypothesis, verdicts
+from experiments.study.rules import Below, either
+from experiments.study.verdicts import Verdict
+from workloads.ground.errors import ParameterError
+from workloads.table.job import JobType
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -234,7 +234,7 @@ def _crossing_verdict(row: Row, data: Repeated) -> Verdict:
 
 
 def _draw(tables: Tables) -> Figure:
-    from experiments.figures.bearing import plot_bearing
+    from experiments.figures.study.bearing import plot_bearing
 
     return plot_bearing(tables[""], tables.get("bearable", ()))
 

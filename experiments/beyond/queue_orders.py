@@ -15,24 +15,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.beyond.hypotheses import Hypothesis, Repeated, hypothesis, verdicts
 from experiments.beyond.trace_pairs import cut
-from experiments.experiment import Experiment, Resources, Row, Tables
-from experiments.papers.hybrid_evidence import Finding, Pair, average, difference, every
-from experiments.papers.hybrid_grid import Traces
-from experiments.parameters import data_file
-from experiments.verdicts import Verdict
+from experiments.study.evidence import Finding, Pair, average, difference, every
+from experiments.study.experiment import Experiment, Resources, Row, Tables
+from experiments.study.grid import Traces
+from experiments.study.hypotheses import Hypothesis, Repeated, hypothesis, verdicts
+from experiments.study.parameters import data_file
+from experiments.study.verdicts import Verdict
 from policies.backfilling import BACKFILLING
 from policies.order import ORDERS
 from simulator import simulate
-from workloads.assignment import as_rigid
-from workloads.errors import ParameterError
-from workloads.generator import generate
-from workloads.readers import read_trace
-from workloads.registry import Registry
-from workloads.theta import ThetaYear
-from workloads.trace import Trace
-from workloads.units import SECOND
+from workloads.ground.errors import ParameterError
+from workloads.ground.registry import Registry
+from workloads.ground.units import SECOND
+from workloads.hybrid.assignment import as_rigid
+from workloads.logs.readers import read_trace
+from workloads.logs.trace import Trace
+from workloads.theta.generator import generate
+from workloads.theta.year import ThetaYear
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -247,7 +247,7 @@ def _carried(rows: Sequence[Row]) -> Iterator[Verdict]:
 
 
 def _draw(tables: Tables) -> Figure:
-    from experiments.figures.orders import plot_orders
+    from experiments.figures.study.orders import plot_orders
 
     return plot_orders(tables[""], tuple(CLASSES), _GENERATED)
 

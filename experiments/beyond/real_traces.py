@@ -17,22 +17,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.beyond.hypotheses import hypothesis, percent
 from experiments.beyond.trace_pairs import Source, described, generated_like, source_of, written
-from experiments.experiment import Experiment, Resources, Row, Tables
-from experiments.papers.hybrid_claims import CLAIMS, Claim, examine, level
-from experiments.papers.hybrid_evidence import Finding, difference, mean_of
-from experiments.papers.hybrid_grid import ALL, SIX, Measurements, metric_rows
-from experiments.parameters import data_file
-from experiments.rules import Decision
+from experiments.papers.hybrid.claims import CLAIMS, Claim, examine, level
+from experiments.study.evidence import Finding, difference, mean_of
+from experiments.study.experiment import Experiment, Resources, Row, Tables
+from experiments.study.grid import ALL, SIX, Measurements, metric_rows
+from experiments.study.hypotheses import hypothesis, percent
+from experiments.study.parameters import data_file
+from experiments.study.rules import Decision
+from experiments.study.verdicts import Outcome, Verdict
 from experiments.sweeps import make_sweep, run_sweep
-from experiments.verdicts import Outcome, Verdict
 from policies.mechanism import BASELINE
-from workloads.errors import ParameterError
-from workloads.generator import generate
-from workloads.notices import NOTICE_MIXES
-from workloads.theta import ThetaYear
-from workloads.trace import Trace
+from workloads.ground.errors import ParameterError
+from workloads.hybrid.notices import NOTICE_MIXES
+from workloads.logs.trace import Trace
+from workloads.theta.generator import generate
+from workloads.theta.year import ThetaYear
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -330,7 +330,7 @@ def _effect(claim: Claim, found: Finding) -> str:
 
 
 def _draw(tables: Tables) -> Figure:
-    from experiments.figures.datasets import plot_datasets
+    from experiments.figures.study.datasets import plot_datasets
 
     stand_in = [str(row["dataset"]) for row in tables["data"] if not row["real"]]
     return plot_datasets(tables[""], tables["carried"], DATASETS, _RANKED, stand_in)

@@ -15,27 +15,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.beyond.hypotheses import hypothesis
-from experiments.closedloop import waits_of
-from experiments.experiment import Experiment, Row, Tables
-from experiments.rules import Above
+from experiments.planning.loop import waits_of
 from experiments.statistics import paired
-from experiments.verdicts import Verdict
+from experiments.study.experiment import Experiment, Row, Tables
+from experiments.study.hypotheses import hypothesis
+from experiments.study.rules import Above
+from experiments.study.verdicts import Verdict
 from policies.planning.planbook import Planner, reserved_time
 from policies.planning.waits.fitting import fit_waits
 from simulator import simulate
-from simulator.metrics import summarize
-from simulator.reservations import work_utilization
-from workloads.assignment import assign
-from workloads.errors import ParameterError
-from workloads.generator import generate
-from workloads.job import JobType
-from workloads.theta import ThetaYear
+from simulator.results.metrics import summarize
+from simulator.results.reservations import work_utilization
+from workloads.ground.errors import ParameterError
+from workloads.hybrid.assignment import assign
+from workloads.table.job import JobType
+from workloads.theta.generator import generate
+from workloads.theta.year import ThetaYear
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from workloads.trace import Trace
+    from workloads.logs.trace import Trace
 
 __all__ = ["EXPERIMENTS"]
 

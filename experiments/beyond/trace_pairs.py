@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from workloads.errors import ParameterError
-from workloads.files import sha256_of
-from workloads.generator import generate
-from workloads.groups import group_jobs
-from workloads.readers import read_trace
-from workloads.swf import write_swf
-from workloads.theta import ThetaYear
-from workloads.trace import Trace
+from workloads.ground.errors import ParameterError
+from workloads.ground.files import sha256_of
+from workloads.hybrid.groups import group_jobs
+from workloads.logs.readers import read_trace
+from workloads.logs.swf import write_swf
+from workloads.logs.trace import Trace
+from workloads.theta.generator import generate
+from workloads.theta.year import ThetaYear
 
 __all__ = ["Source", "cut", "described", "generated_like", "source_of", "written"]
 

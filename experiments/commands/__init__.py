@@ -1,1 +1,4 @@
-"""The commands of the command line: one module each, with ``add_arguments(parser)`` and ``main(arguments)``."""
+"""The command line, a module for each command.
+
+No other folder uses it.
+"""

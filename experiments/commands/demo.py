@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from experiments import cli
-from experiments.arguments import whole
+from experiments.commands.asking.arguments import whole
 
 __all__ = ["add_arguments", "main"]
 
@@ -19,8 +19,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(arguments: argparse.Namespace) -> None:
     """Run the command: it is the two commands that a user would type."""
-    from experiments.replay import make_directory
-    from workloads.errors import InputError
+    from experiments.recordings.replay import make_directory
+    from workloads.ground.errors import InputError
 
     whole(arguments.jobs, "--jobs", 1)
     whole(arguments.seed, "--seed")

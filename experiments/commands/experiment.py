@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from importlib.metadata import version
 
-from experiments.arguments import whole
+from experiments.commands.asking.arguments import whole
 
 __all__ = ["KEPT", "add_arguments", "main"]
 
@@ -27,12 +27,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(arguments: argparse.Namespace) -> None:
     """Run the command."""
-    from experiments.experiment import all_experiments, find_experiment, run_experiment
-    from experiments.locks import writing
-    from experiments.parameters import with_settings
-    from experiments.replay import make_directory
-    from experiments.verdicts import shown_p
-    from workloads.errors import InputError
+    from experiments.output.locks import writing
+    from experiments.recordings.replay import make_directory
+    from experiments.study.experiment import all_experiments, find_experiment, run_experiment
+    from experiments.study.parameters import with_settings
+    from experiments.study.verdicts import shown_p
+    from workloads.ground.errors import InputError
 
     seed = whole(arguments.seed, "--seed")
     if not arguments.id:

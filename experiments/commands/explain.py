@@ -7,7 +7,7 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from experiments.arguments import add_trust
+from experiments.commands.asking.arguments import add_trust
 
 if TYPE_CHECKING:
     from experiments.stories.story import Stories
@@ -28,10 +28,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(arguments: argparse.Namespace) -> None:
     """Run the command."""
-    from experiments.archive import read_recording
-    from experiments.arguments import check_outputs, whole
+    from experiments.commands.asking.arguments import check_outputs, whole
+    from experiments.recordings.archive import read_recording
     from experiments.stories.worst import worst, worst_table
-    from workloads.errors import InputError
+    from workloads.ground.errors import InputError
 
     ids = [whole(word, "JOB") for word in arguments.job]
     most = None if arguments.worst is None else whole(arguments.worst, "--worst", 1)
@@ -59,9 +59,9 @@ def main(arguments: argparse.Namespace) -> None:
 def _stories(arguments: argparse.Namespace) -> Stories:
     from pathlib import Path
 
-    from experiments.archive import read_decisions, read_recording
-    from experiments.runfile import RUN, measurement_of
-    from experiments.seals import open_sealed
+    from experiments.output.seals import open_sealed
+    from experiments.recordings.archive import read_decisions, read_recording
+    from experiments.recordings.runfile import RUN, measurement_of
     from experiments.stories.story import Stories
 
     recording = read_recording(arguments.directory, arguments.mechanism, trust=arguments.trust)
@@ -77,7 +77,7 @@ def _stories(arguments: argparse.Namespace) -> Stories:
 
 
 def _write(path: str, facts: object) -> None:
-    from workloads.files import atomic_open
+    from workloads.ground.files import atomic_open
 
     text = json.dumps(facts, indent=2) + "\n"
     if path == "-":

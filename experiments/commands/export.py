@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from experiments.arguments import add_trust
+from experiments.commands.asking.arguments import add_trust
 
 __all__ = ["add_arguments", "main"]
 
@@ -24,8 +24,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(arguments: argparse.Namespace) -> None:
     """Run the command."""
-    from experiments.archive import read_recording
     from experiments.exports.formats import EXPORTS, export_recording, format_of
+    from experiments.recordings.archive import read_recording
 
     name = arguments.format or format_of(arguments.output)
     EXPORTS[name]  # a wrong one is told before a year is read

@@ -8,10 +8,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from experiments.arguments import add_reading, add_trust, check_outputs, classes_of, read_options, whole
+from experiments.commands.asking.arguments import add_reading, add_trust, check_outputs, classes_of, read_options, whole
 
 if TYPE_CHECKING:
-    from experiments.waitpairs import WaitPairs
+    from experiments.planning.waitpairs import WaitPairs
 
 __all__ = ["add_arguments", "main"]
 
@@ -33,8 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(arguments: argparse.Namespace) -> None:
     """Run the command."""
-    from experiments.costfile import fits_table
-    from experiments.planreport import write_json
+    from experiments.planning.costfile import fits_table
+    from experiments.planning.document import write_json
     from policies.planning.waits.document import to_document
     from policies.planning.waits.fitting import fit_waits
 
@@ -44,7 +44,7 @@ def main(arguments: argparse.Namespace) -> None:
     model = fit_waits(pairs.walltimes, pairs.waits, pairs.nodes, classes)
     if arguments.plot:
         # Drawn before anything is written, so that a failure leaves nothing behind.
-        from experiments.figures.costs import plot_costs
+        from experiments.figures.planning.costs import plot_costs
         from experiments.figures.style import save
 
         figure = plot_costs(pairs.walltimes, pairs.waits, pairs.nodes, model, pairs.title)
@@ -63,10 +63,10 @@ def main(arguments: argparse.Namespace) -> None:
 
 
 def _pairs_of(arguments: argparse.Namespace) -> WaitPairs:
-    from experiments.waitpairs import pairs_of_results, pairs_of_trace
-    from workloads.errors import InputError
-    from workloads.readers import read_workload
-    from workloads.trace import Trace
+    from experiments.planning.waitpairs import pairs_of_results, pairs_of_trace
+    from workloads.ground.errors import InputError
+    from workloads.logs.readers import read_workload
+    from workloads.logs.trace import Trace
 
     if Path(arguments.input).is_dir():
         for name in ("nodes", "format", "procs_per_node", "lenient"):

@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 import shlex
 
-from experiments.arguments import add_trust, check_outputs
+from experiments.commands.asking.arguments import add_trust, check_outputs
 
 __all__ = ["add_arguments", "main"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    from experiments.windows import add_window
+    from experiments.recordings.windows import add_window
 
     parser.add_argument("directory", metavar="DIR", help="of 'holdfast run --events'")
     parser.add_argument("-o", "--output", metavar="FILE.html", required=True, help="page to write")
@@ -25,9 +25,9 @@ def main(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from pathlib import Path
 
-    from experiments.archive import read_recording
     from experiments.gantt.page import write_gantt
-    from experiments.windows import window_of
+    from experiments.recordings.archive import read_recording
+    from experiments.recordings.windows import window_of
 
     check_outputs(arguments.output, None)
     recording = read_recording(arguments.directory, arguments.mechanism, trust=arguments.trust)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
-from experiments.arguments import duration, whole
+from experiments.commands.asking.arguments import duration, whole
 
 __all__ = ["add_arguments", "main"]
 
@@ -20,9 +20,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(arguments: argparse.Namespace) -> None:
     """Run the command."""
-    from workloads.generator import generate
-    from workloads.swf import write_swf
-    from workloads.theta import LARGEST, ThetaYear
+    from workloads.logs.swf import write_swf
+    from workloads.theta.generator import generate
+    from workloads.theta.year import LARGEST, ThetaYear
 
     year = ThetaYear()
     if arguments.jobs is not None:

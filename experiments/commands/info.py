@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from experiments.arguments import add_reading, machine_of, read_options
+from experiments.commands.asking.arguments import add_reading, machine_of, read_options
 
 if TYPE_CHECKING:
     from simulator import Result
-    from workloads.trace import Trace
+    from workloads.logs.trace import Trace
 
 __all__ = ["add_arguments", "main"]
 
@@ -26,10 +26,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(arguments: argparse.Namespace) -> None:
     """Run the command."""
-    from experiments.traces import describe, left_out, need_jobs
+    from experiments.traces.description import describe, left_out, need_jobs
     from simulator import simulate
-    from workloads.assignment import as_rigid
-    from workloads.readers import read_trace
+    from workloads.hybrid.assignment import as_rigid
+    from workloads.logs.readers import read_trace
 
     trace = read_trace(arguments.trace, **read_options(arguments))
     nodes = machine_of(arguments, trace, arguments.trace)
@@ -57,8 +57,8 @@ def main(arguments: argparse.Namespace) -> None:
     for name, text in rows:
         print(f"  {name:<19}{text}")
     if arguments.plot:
+        from experiments.figures.planning.waits import plot_trace
         from experiments.figures.style import save
-        from experiments.figures.waits import plot_trace
 
         for path in save(plot_trace(trace, result), arguments.plot):
             print(f"drawn in {path}")
@@ -66,7 +66,7 @@ def main(arguments: argparse.Namespace) -> None:
 
 def _processors(trace: Trace) -> str:
     """How to count nodes, where the header says how many processors each has."""
-    from workloads.swfheader import sizes_of
+    from workloads.logs.swfheader import sizes_of
 
     procs, nodes = sizes_of(trace.header)
     if trace.unit == "nodes" or not procs or not nodes or procs % nodes:

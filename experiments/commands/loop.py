@@ -6,9 +6,9 @@ import argparse
 import sys
 from importlib.metadata import version
 
-from experiments.arguments import classes_of, share, whole
-from experiments.signals import Interrupted
-from experiments.simulation import add_simulation, simulation_of
+from experiments.commands.asking.arguments import classes_of, share, whole
+from experiments.commands.asking.simulation import add_simulation, simulation_of
+from experiments.output.signals import Interrupted
 
 __all__ = ["add_arguments", "main"]
 
@@ -28,19 +28,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(arguments: argparse.Namespace) -> None:
     """Run the command."""
-    from experiments.closedloop import COLUMNS, Loop, Round, check_planned, close_loop
-    from experiments.figures.loop import plot_loop
+    from experiments.figures.planning.loop import plot_loop
     from experiments.figures.style import save
-    from experiments.handover import handover
-    from experiments.locks import writing
-    from experiments.planreport import write_json
-    from experiments.replay import make_directory, parse_mechanisms
-    from experiments.runfile import PICTURE_FILES, RUN, holds_run
-    from experiments.seals import seal
+    from experiments.output.handover import handover
+    from experiments.output.locks import writing
+    from experiments.output.seals import seal
+    from experiments.planning.document import write_json
+    from experiments.planning.loop import COLUMNS, Loop, Round, check_planned, close_loop
+    from experiments.recordings.replay import make_directory, parse_mechanisms
+    from experiments.recordings.runfile import PICTURE_FILES, RUN, holds_run
     from experiments.tables import loop_table, write_csv
     from policies.planning.waits.document import to_document
-    from workloads.errors import InputError, ParameterError
-    from workloads.jobtable import write_job_table
+    from workloads.ground.errors import InputError, ParameterError
+    from workloads.table.jobtable import write_job_table
 
     mechanisms = parse_mechanisms(arguments.mechanism)
     if len(mechanisms) != 1:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from experiments.arguments import add_reading, duration, read_options, whole
+from experiments.commands.asking.arguments import add_reading, duration, read_options, whole
 
 __all__ = ["add_arguments", "main"]
 
@@ -24,13 +24,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(arguments: argparse.Namespace) -> None:
     """Run the command."""
-    from experiments.figures.marginals import plot_marginals
+    from experiments.figures.study.marginals import plot_marginals
     from experiments.figures.style import save
-    from experiments.marginals import compare, format_comparison
-    from experiments.replay import make_directory
+    from experiments.recordings.replay import make_directory
     from experiments.tables import write_csv
-    from workloads.generator import generate
-    from workloads.readers import read_trace
+    from experiments.traces.marginals import compare, format_comparison
+    from workloads.logs.readers import read_trace
+    from workloads.theta.generator import generate
 
     seed, shift = whole(arguments.seed, "--seed"), duration(arguments.clock, "--clock")
     real = read_trace(arguments.trace, **read_options(arguments))

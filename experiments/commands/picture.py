@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import argparse
 
-from experiments.arguments import add_trust, check_outputs, number
+from experiments.commands.asking.arguments import add_trust, check_outputs, number
 
 __all__ = ["add_arguments", "main"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    from experiments.portraits import PORTRAITS
-    from experiments.windows import add_window
+    from experiments.figures.recording.portraits import PORTRAITS
+    from experiments.recordings.windows import add_window
 
     kinds = "; ".join(f"{name}: {portrait.about}" for name, portrait in PORTRAITS.items())
     parser.add_argument("kind", metavar="KIND", help=f"{kinds}; all: every one of them")
@@ -28,12 +28,12 @@ def main(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from pathlib import Path
 
-    from experiments.archive import read_recording
+    from experiments.figures.recording.portraits import PORTRAITS, chosen_portraits
     from experiments.figures.style import save
-    from experiments.filenames import file_part
-    from experiments.portraits import PORTRAITS, chosen_portraits
-    from experiments.windows import window_of
-    from workloads.errors import InputError
+    from experiments.output.filenames import file_part
+    from experiments.recordings.archive import read_recording
+    from experiments.recordings.windows import window_of
+    from workloads.ground.errors import InputError
 
     names = chosen_portraits(arguments.kind)
     quantile = number(arguments.quantile, "--quantile")

@@ -9,14 +9,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from experiments.arguments import check_outputs, duration, number, whole
-from experiments.planning import LAWS, OPTIONS
-from workloads.errors import ParameterError
+from experiments.commands.asking.arguments import check_outputs, duration, number, whole
+from experiments.planning.laws import LAWS, OPTIONS
+from workloads.ground.errors import ParameterError
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from experiments.costfile import Prices
+    from experiments.planning.costfile import Prices
     from policies.planning.costs import CostModel
     from workloads.laws.law import Law
 
@@ -71,10 +71,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(arguments: argparse.Namespace) -> None:
     """Run the command."""
-    from experiments.planreport import comparison_row, comparison_table, document, outcome, plan_table, write_json
+    from experiments.planning.document import (
+        comparison_row,
+        comparison_table,
+        document,
+        outcome,
+        plan_table,
+        write_json,
+    )
     from policies.planning.making import Planning, parse_strategy
     from policies.planning.strategies import STRATEGIES
-    from workloads.errors import InputError
+    from workloads.ground.errors import InputError
 
     _check_words(arguments)
     check_outputs(arguments.json, arguments.plot)
@@ -99,7 +106,7 @@ def main(arguments: argparse.Namespace) -> None:
     compared = [comparison_row(other, law, runs) for other in planning.compare(plan)] if arguments.compare else []
     if arguments.plot:
         # Drawn before anything is written, so that a failure leaves nothing behind.
-        from experiments.figures.plans import plot_plan
+        from experiments.figures.planning.plans import plot_plan
         from experiments.figures.style import save
 
         figure = plot_plan(told, law, f"{arguments.strategy} plan for {origin}", runs)
@@ -128,7 +135,7 @@ def main(arguments: argparse.Namespace) -> None:
 
 def _check_words(arguments: argparse.Namespace) -> None:
     """Refuse words that do not go together."""
-    from workloads.errors import InputError
+    from workloads.ground.errors import InputError
 
     if (arguments.law is None) == (arguments.runs is None):
         raise InputError(f"give either a law ({', '.join(LAWS)}) or --runs FILE")
@@ -158,7 +165,7 @@ def _costs_of(arguments: argparse.Namespace) -> tuple[CostModel, Prices | None]:
         checkpoint=duration(arguments.checkpoint, "--checkpoint"), restart=duration(arguments.restart, "--restart")
     )
     if arguments.costs is not None:
-        from experiments.costfile import Prices, read_costs
+        from experiments.planning.costfile import Prices, read_costs
 
         nodes = None if arguments.nodes is None else whole(arguments.nodes, "--nodes", 1)
         prices = Prices(arguments.costs, read_costs(arguments.costs), nodes)
@@ -184,8 +191,8 @@ def _law(
     arguments: argparse.Namespace, costs: CostModel, strategy: str, grid: dict[str, Any]
 ) -> tuple[Law, np.ndarray | None, str, str]:
     """The law of the runtime, the past runs if it comes from them, what to say of it, and a table of the fits."""
-    from experiments.planning import law_of, read_runs, unit_of
-    from experiments.planreport import fit_table
+    from experiments.planning.document import fit_table
+    from experiments.planning.laws import law_of, read_runs, unit_of
     from policies.planning.making import fit_of
 
     unit = unit_of(arguments.unit)

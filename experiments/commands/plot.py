@@ -18,10 +18,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(arguments: argparse.Namespace) -> None:
     """Run the command."""
-    from experiments.locks import writing
-    from experiments.redraw import PICTURES, draw_pictures, found_experiments, present_again
-    from experiments.replay import make_directory
-    from workloads.errors import TraceError
+    from experiments.output.locks import writing
+    from experiments.recordings.replay import make_directory
+    from experiments.study.redraw import PICTURES, draw_pictures, found_experiments, present_again
+    from workloads.ground.errors import TraceError
 
     directory = Path(arguments.directory)
     found_experiments(directory, arguments.id)  # refused before anything is written there

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from experiments.arguments import whole
+from experiments.commands.asking.arguments import whole
 
 __all__ = ["add_arguments", "main"]
 
@@ -39,7 +39,7 @@ def main(arguments: argparse.Namespace) -> int:
         return 0 if report.ok else 1
     import shutil
 
-    from experiments.catalogue import catalogue, listed
+    from experiments.commands.catalogue import catalogue, listed
 
     found = catalogue(None if arguments.kind is None else [arguments.kind])
     print(listed(found, shutil.get_terminal_size().columns))

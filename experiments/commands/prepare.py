@@ -6,9 +6,9 @@ import argparse
 import sys
 from collections import Counter
 
-from experiments.arguments import add_preparation, add_reading, assignment_of, machine_of, read_options
-from experiments.life import add_life, life_of
-from experiments.traces import left_out, need_jobs
+from experiments.commands.asking.arguments import add_preparation, add_reading, assignment_of, machine_of, read_options
+from experiments.commands.asking.life import add_life, life_of
+from experiments.traces.description import left_out, need_jobs
 
 __all__ = ["add_arguments", "main"]
 
@@ -24,10 +24,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(arguments: argparse.Namespace) -> None:
     """Run the command."""
-    from workloads.assignment import assign
-    from workloads.imbalance import imbalance
-    from workloads.jobtable import write_job_table
-    from workloads.readers import read_trace
+    from workloads.hybrid.assignment import assign
+    from workloads.hybrid.imbalance import imbalance
+    from workloads.logs.readers import read_trace
+    from workloads.table.jobtable import write_job_table
 
     assignment, seed = assignment_of(arguments)
     life = life_of(arguments)

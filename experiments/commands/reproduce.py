@@ -7,14 +7,14 @@ import sys
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-from experiments.arguments import whole
+from experiments.commands.asking.arguments import whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from experiments.experiment import Experiment
-    from experiments.reproduction import Done, Reproduction
+    from experiments.study.experiment import Experiment
+    from experiments.study.reproduction import Done, Reproduction
 
 __all__ = ["KEPT", "add_arguments", "main"]
 
@@ -39,12 +39,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(arguments: argparse.Namespace) -> int:
     """Run the command; 1 if an experiment failed."""
-    from experiments.experiment import all_experiments
-    from experiments.locks import writing
-    from experiments.replay import make_directory
-    from experiments.report.document import Tally, write_report
-    from experiments.reproduction import Reproduction, reproduce
-    from experiments.times import read_times, write_times
+    from experiments.output.locks import writing
+    from experiments.recordings.replay import make_directory
+    from experiments.study.experiment import all_experiments
+    from experiments.study.report.document import Tally, write_report
+    from experiments.study.reproduction import Reproduction, reproduce
+    from experiments.study.times import read_times, write_times
 
     seed = whole(arguments.seed, "--seed")
     workers = _cores() if arguments.workers is None else whole(arguments.workers, "--workers", 1)
@@ -74,7 +74,7 @@ def main(arguments: argparse.Namespace) -> int:
 
 
 def _line(item: Done) -> str:
-    from experiments.report.document import Tally
+    from experiments.study.report.document import Tally
 
     how = "measured before" if item.seconds is None else f"{item.seconds:.1f} s"
     if item.note:
@@ -86,7 +86,7 @@ def _chosen(known: Iterable[str], patterns: list[str] | None) -> list[str]:
     """Ids that match one of the patterns, in their order."""
     from fnmatch import fnmatchcase
 
-    from workloads.errors import UnknownNameError
+    from workloads.ground.errors import UnknownNameError
 
     names = list(known)
     for pattern in patterns or []:
@@ -99,8 +99,8 @@ def _data(path: str, experiments: Iterable[Experiment]) -> Path:
     """The directory of public data; it must have some."""
     from pathlib import Path
 
-    from experiments.parameters import data_files
-    from workloads.errors import InputError
+    from experiments.study.parameters import data_files
+    from workloads.ground.errors import InputError
 
     directory = Path(path)
     wanted = list(dict.fromkeys(file for item in experiments for file in data_files(item.parameters).values()))

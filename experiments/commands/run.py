@@ -8,16 +8,16 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from experiments.arguments import duration
-from experiments.outages import AskedOutages, add_outages, outages_of, untouched, write_happened
-from experiments.signals import Interrupted
-from experiments.simulation import add_simulation
+from experiments.commands.asking.arguments import duration
+from experiments.commands.asking.outages import AskedOutages, add_outages, outages_of, untouched, write_happened
+from experiments.commands.asking.simulation import add_simulation
+from experiments.output.signals import Interrupted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from experiments.replay import Measurement
-    from experiments.simulation import Simulation
+    from experiments.commands.asking.simulation import Simulation
+    from experiments.recordings.replay import Measurement
     from simulator import Result
 
 __all__ = ["add_arguments", "main"]
@@ -46,12 +46,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(arguments: argparse.Namespace) -> None:
     """Run the command."""
-    from experiments.locks import writing
-    from experiments.replay import Measurement, make_directory, parse_mechanisms
-    from experiments.simulation import simulation_of
-    from workloads.joblife import beginning_of
-    from workloads.outages import check_outages
-    from workloads.units import to_ticks
+    from experiments.commands.asking.simulation import simulation_of
+    from experiments.output.locks import writing
+    from experiments.recordings.replay import Measurement, make_directory, parse_mechanisms
+    from workloads.ground.units import to_ticks
+    from workloads.outages.outage import check_outages
+    from workloads.table.joblife import beginning_of
 
     mechanisms = parse_mechanisms(arguments.mechanism)
     measurement = Measurement(
@@ -92,9 +92,9 @@ def _simulated(
     directory: Path,
 ) -> tuple[list[Result], KeyboardInterrupt | None]:
     """The results, and what has interrupted them; an older result is not replaced by a part of a new one."""
-    from experiments.progress import Bar
-    from experiments.replay import replays
-    from experiments.runfile import holds_run
+    from experiments.recordings.replay import replays
+    from experiments.recordings.runfile import holds_run
+    from experiments.sweeps.progress import Bar
 
     results: list[Result] = []
     with Bar(submits, mechanisms) as bar:
@@ -128,12 +128,12 @@ def _write(
     measurement: Measurement,
 ) -> None:
     """Put the results into the directory, and print what they compare."""
-    from experiments.handover import handover
-    from experiments.replay import write_replay
-    from experiments.runfile import EPOCH, JOB_TABLE, PICTURE_FILES, RUN
-    from experiments.seals import seal
+    from experiments.output.handover import handover
+    from experiments.output.seals import seal
+    from experiments.recordings.replay import write_replay
+    from experiments.recordings.runfile import EPOCH, JOB_TABLE, PICTURE_FILES, RUN
     from experiments.tables import cancellation_comparison, comparison, stochastic_comparison, write_csv
-    from workloads.jobtable import write_job_table
+    from workloads.table.jobtable import write_job_table
 
     configuration = {**simulation.configuration, **asked.configuration, "measurement": asdict(measurement)}
     configuration["mechanisms"] = [result.mechanism for result in results]
@@ -150,8 +150,8 @@ def _write(
             write_happened(results, new, directory, arguments.outages)
         summaries = write_replay(new, results, measurement, events=arguments.events)
         if arguments.plot:
-            from experiments.courses import MACHINE_COLUMNS, machine_rows
-            from experiments.redraw import draw_pictures
+            from experiments.study.redraw import draw_pictures
+            from experiments.timelines.courses import MACHINE_COLUMNS, machine_rows
 
             # Figures are made from tables alone, here as at any later time.
             write_csv(new / "machine.csv", machine_rows(results), MACHINE_COLUMNS)

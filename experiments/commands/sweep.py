@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from experiments.arguments import add_trust, whole
+from experiments.commands.asking.arguments import add_trust, whole
 
 if TYPE_CHECKING:
     from experiments.sweeps import Sweep
@@ -39,7 +39,7 @@ def main(arguments: argparse.Namespace) -> int:
     """Run the command; the exit status is 1 if a run failed."""
     from experiments.sweeps import read_sweep, run_sweep
     from experiments.sweeps.clusters import cluster_options
-    from workloads.importing import importing
+    from workloads.ground.importing import importing
 
     # A list runs no code that a file names; a sweep is that code, too.
     with importing(arguments.trust or not arguments.dry_run):

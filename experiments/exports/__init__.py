@@ -1,4 +1,7 @@
-"""Results in the formats of other tools."""
+"""Files for other tools: SWF, Batsim, Perfetto, and tables with node numbers.
+
+Other folders use this package's own names, and ``formats``.
+"""
 
 from experiments.exports.formats import EXPORTS, Export, export_recording, export_result
 

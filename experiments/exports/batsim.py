@@ -15,13 +15,13 @@ from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
-from experiments.noderanges import Ranges, text_of
-from experiments.placement import RUN, WARNED, Span, place_nodes
-from experiments.recording import Recording
-from simulator.records import JobRecord
-from workloads.errors import ParameterError
-from workloads.files import atomic_open
-from workloads.units import SECOND, format_seconds
+from experiments.placement.ranges import Ranges, text_of
+from experiments.placement.spans import RUN, WARNED, Span, place_nodes
+from experiments.recordings.recording import Recording
+from simulator.results.records import JobRecord
+from workloads.ground.errors import ParameterError
+from workloads.ground.files import atomic_open
+from workloads.ground.units import SECOND, format_seconds
 
 __all__ = ["COLUMNS", "BatsimExport"]
 

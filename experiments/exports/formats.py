@@ -9,10 +9,10 @@ from experiments.exports.batsim import BatsimExport
 from experiments.exports.perfetto import export_perfetto
 from experiments.exports.swf import SwfExport
 from experiments.exports.tables import export_parquet
-from experiments.recording import Recording
-from simulator.records import Records
-from workloads.errors import InputError
-from workloads.registry import Registry, function_of
+from experiments.recordings.recording import Recording
+from simulator.results.records import Records
+from workloads.ground.errors import InputError
+from workloads.ground.registry import Registry, function_of
 
 __all__ = ["EXPORTS", "Export", "export_recording", "export_result", "format_of"]
 

@@ -15,14 +15,14 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from experiments.lanes import Lanes
-from experiments.noderanges import size, text_of
-from experiments.placement import DOWN, HELD, RUN, WARNED, Span, place_nodes
-from experiments.recording import Recording
-from experiments.runs import Run, runs_of
-from workloads.files import atomic_open
-from workloads.job import JobType
-from workloads.units import SECOND
+from experiments.exports.lanes import Lanes
+from experiments.placement.ranges import size, text_of
+from experiments.placement.spans import DOWN, HELD, RUN, WARNED, Span, place_nodes
+from experiments.recordings.recording import Recording
+from experiments.timelines.runs import Run, runs_of
+from workloads.ground.files import atomic_open
+from workloads.ground.units import SECOND
+from workloads.table.job import JobType
 
 __all__ = ["export_perfetto", "trace_events"]
 

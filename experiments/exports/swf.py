@@ -12,12 +12,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from experiments.recording import Recording
-from experiments.runs import Run, runs_of
-from simulator.records import JobRecord
-from workloads.job import JobType
-from workloads.swflines import CANCELLED, CONVERSION, SwfJob, number_names, write_lines
-from workloads.units import to_ticks
+from experiments.recordings.recording import Recording
+from experiments.timelines.runs import Run, runs_of
+from simulator.results.records import JobRecord
+from workloads.ground.units import to_ticks
+from workloads.logs.swflines import CANCELLED, CONVERSION, SwfJob, number_names, write_lines
+from workloads.table.job import JobType
 
 __all__ = ["SwfExport"]
 

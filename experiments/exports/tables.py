@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from experiments.noderanges import size, text_of
-from experiments.placement import place_nodes
-from experiments.recording import Recording
-from workloads.errors import OutputError
-from workloads.files import atomic_open
-from workloads.units import SECOND
+from experiments.placement.ranges import size, text_of
+from experiments.placement.spans import place_nodes
+from experiments.recordings.recording import Recording
+from workloads.ground.errors import OutputError
+from workloads.ground.files import atomic_open
+from workloads.ground.units import SECOND
 
 __all__ = ["export_parquet"]
 

@@ -1,5 +1,7 @@
-"""Figures: functions from results and traces to a :class:`matplotlib.figure.Figure`; only ``style.save`` writes files.
+"""Pictures, each made from tables or a recording alone.
 
-Matplotlib is imported by the functions that draw, so that a command that draws nothing does not wait for it. Figures
-are made without pyplot, which keeps global state: they need no display and may be drawn in several threads.
+Other folders use ``planning.costs``, ``planning.loop``, ``planning.losses``, ``planning.plans``, ``planning.waits``,
+``recording.portraits``, ``study.bearing``, ``study.courses``, ``study.datasets``, ``study.evaluation``,
+``study.evidence``, ``study.front``, ``study.honesty``, ``study.inputs``, ``study.intervals``, ``study.machine``,
+``study.marginals``, ``study.mechanisms``, ``study.orders``, ``study.scenarios`` and ``style``.
 """

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from experiments.figures.plaintext import lay_out, without_warnings_of_names
 from policies.mechanism import BASELINE
-from workloads.files import atomic_open
-from workloads.job import JobType
+from workloads.ground.files import atomic_open
+from workloads.table.job import JobType
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,7 +57,7 @@ TYPE_COLORS = {
     JobType.STOCHASTIC: _PURPLE,
 }
 
-#: Where node-hours go, in the order of :class:`simulator.result.Accounting`.
+#: Where node-hours go, in the order of :class:`simulator.results.result.Accounting`.
 STATE_COLORS = {
     "compute": _BLUE,
     "setup": _SKY,
@@ -196,7 +196,7 @@ def save(figure: Figure, path: str | Path, *, dpi: int = 150, follow: bool = Tru
     dpi
         Resolution of the PNG file.
     follow
-        Whether files that are links stay links, as in :func:`workloads.files.atomic_open`.
+        Whether files that are links stay links, as in :func:`workloads.ground.files.atomic_open`.
 
     Returns
     -------

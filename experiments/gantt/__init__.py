@@ -1,1 +1,4 @@
-"""The interactive Gantt page: a result as columns of numbers, and the page that draws them."""
+"""The interactive Gantt page: a result as columns of numbers, and the page that draws them.
+
+Other folders use ``page``.
+"""

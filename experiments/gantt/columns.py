@@ -11,16 +11,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from experiments.phases import use_of_time
-from experiments.placement import DOWN, HELD, RUN, WARNED, place_nodes
-from experiments.recording import Recording
-from experiments.rectangles import Rectangle, rectangles_of
-from experiments.windows import Window, opened, unix_origin
-from simulator.eventlog import Entry
-from simulator.records import JobRecord, Records
-from workloads.errors import InputError
-from workloads.job import JobType
-from workloads.units import SECOND
+from experiments.placement.rectangles import Rectangle, rectangles_of
+from experiments.placement.spans import DOWN, HELD, RUN, WARNED, place_nodes
+from experiments.recordings.recording import Recording
+from experiments.recordings.windows import Window, opened, unix_origin
+from experiments.timelines.phases import use_of_time
+from simulator.machine.eventlog import Entry
+from simulator.results.records import JobRecord, Records
+from workloads.ground.errors import InputError
+from workloads.ground.units import SECOND
+from workloads.table.job import JobType
 
 __all__ = ["KINDS", "columns_of"]
 

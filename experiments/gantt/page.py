@@ -12,11 +12,11 @@ from typing import Any
 
 from experiments.figures.style import STATE_COLORS, TYPE_COLORS, mechanism_name
 from experiments.gantt.columns import columns_of
-from experiments.pagepolicy import with_policy
-from experiments.recording import Recording
-from experiments.windows import Window
-from simulator.records import Records
-from workloads.files import atomic_open
+from experiments.output.pagepolicy import with_policy
+from experiments.recordings.recording import Recording
+from experiments.recordings.windows import Window
+from simulator.results.records import Records
+from workloads.ground.files import atomic_open
 
 __all__ = ["render_gantt", "write_gantt"]
 

@@ -1,1 +1,4 @@
-"""The experiments of the four papers: each module offers some as ``EXPERIMENTS``, and is found by being here."""
+"""The tables and figures of the four papers, a folder for each paper.
+
+Other folders use ``hybrid.claims``.
+"""

@@ -1,1 +1,4 @@
-"""Stories: what happened to a job, and why, in plain sentences; :func:`experiments.stories.story.explain` tells one."""
+"""Why it happened: the story of a job, told from recorded facts alone.
+
+Other folders use ``story`` and ``worst``.
+"""

@@ -1,7 +1,7 @@
 """Stories: what happened to a job, and why, from the event log of a simulation.
 
 >>> from simulator import simulate
->>> from workloads.job import Job, JobType
+>>> from workloads.table.job import Job, JobType
 >>> long = Job(1, JobType.RIGID, submit=0, nodes=3, runtime=3000, walltime=3600)
 >>> wide = Job(2, JobType.RIGID, submit=60, nodes=4, runtime=600, walltime=600)
 >>> result = simulate([long, wide], nodes=4, decisions=True)
@@ -15,16 +15,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from experiments.recording import Recording
-from experiments.stories.amounts import as_json
-from experiments.stories.biography import Biographer
-from experiments.stories.facts import Facts
-from experiments.stories.telling import tell
-from simulator.decisions import Decision
-from simulator.records import Records
-from workloads.errors import InputError
-from workloads.trace import epoch_of
-from workloads.units import to_ticks
+from experiments.recordings.recording import Recording
+from experiments.stories.facts.amounts import as_json
+from experiments.stories.facts.facts import Facts
+from experiments.stories.gathering.biography import Biographer
+from experiments.stories.telling.telling import tell
+from simulator.machine.decisions import Decision
+from simulator.results.records import Records
+from workloads.ground.errors import InputError
+from workloads.ground.units import to_ticks
+from workloads.logs.trace import epoch_of
 
 __all__ = ["Stories", "Story", "explain"]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from experiments.recording import Recording
-from experiments.stories.phrases import amount, duration
+from experiments.recordings.recording import Recording
+from experiments.stories.telling.phrases import amount, duration
 from experiments.tables import render
-from simulator.records import JobRecord
-from workloads.units import SECOND
+from simulator.results.records import JobRecord
+from workloads.ground.units import SECOND
 
 __all__ = ["RANKINGS", "bounded_slowdown", "worst", "worst_table"]
 

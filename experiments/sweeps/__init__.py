@@ -6,6 +6,9 @@ One idea to a module: ``configuration`` is what is asked, ``structure`` and ``va
 ``grid`` makes the list of runs, ``simulations`` carries one out (``delays`` counts late on-demand jobs), ``store``
 keeps what is done, ``execution`` spreads the rest over processes or a Dask cluster (``clusters``), ``table`` shows all
 of it, and ``sweep`` is the whole.
+
+Other folders use this package's own names, and ``clusters``, ``fingerprint``, ``grid``, ``progress``, ``simulations``
+and ``store``.
 """
 
 from experiments.sweeps.configuration import Sweep

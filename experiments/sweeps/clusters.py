@@ -12,8 +12,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from workloads.documents import read_toml
-from workloads.errors import InputError, ParameterError, UnknownNameError
+from workloads.ground.documents import read_toml
+from workloads.ground.errors import InputError, ParameterError, UnknownNameError
 
 __all__ = ["CLUSTERS", "Lost", "cluster_options", "dask_backend", "dask_client"]
 

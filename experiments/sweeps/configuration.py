@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from experiments.replay import Measurement, parse_mechanisms
-from workloads.errors import InputError
-from workloads.theta import ThetaYear
+from experiments.recordings.replay import Measurement, parse_mechanisms
+from workloads.ground.errors import InputError
+from workloads.theta.year import ThetaYear
 
 __all__ = ["VARY", "AssignmentAxes", "OptionAxes", "Sweep", "TraceFile", "Workload"]
 
@@ -89,7 +89,7 @@ class Workload:
 
 @dataclass(frozen=True, kw_only=True)
 class AssignmentAxes:
-    """What is varied of :class:`workloads.assignment.Assignment`.
+    """What is varied of :class:`workloads.hybrid.assignment.Assignment`.
 
     Attributes
     ----------

@@ -8,9 +8,9 @@ from __future__ import annotations
 from bisect import insort
 from collections.abc import Sequence
 
-from simulator.records import JobRecord
-from workloads.job import JobType
-from workloads.units import to_ticks
+from simulator.results.records import JobRecord
+from workloads.ground.units import to_ticks
+from workloads.table.job import JobType
 
 __all__ = ["DELAYS", "count_delays"]
 

@@ -14,11 +14,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from experiments.signals import start_trackers
+from experiments.output.signals import start_trackers
 from experiments.sweeps.clusters import CLUSTERS, Lost, dask_backend, dask_client
 from experiments.sweeps.grid import RunConfiguration
 from experiments.sweeps.simulations import Outcome
-from workloads.errors import ParameterError, UnknownNameError
+from workloads.ground.errors import ParameterError, UnknownNameError
 
 __all__ = ["BACKENDS", "Pool", "Workforce", "carry_out"]
 

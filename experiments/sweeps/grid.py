@@ -12,14 +12,14 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from experiments.fingerprint import model_fingerprint
-from experiments.replay import Measurement
+from experiments.recordings.replay import Measurement
 from experiments.sweeps.configuration import Sweep
+from experiments.sweeps.fingerprint import model_fingerprint
 from experiments.sweeps.plugins import Sources, sources_of
 from simulator.options import Options
-from workloads.assignment import Assignment
-from workloads.errors import InputError, TraceError
-from workloads.files import sha256_of
+from workloads.ground.errors import InputError, TraceError
+from workloads.ground.files import sha256_of
+from workloads.hybrid.assignment import Assignment
 
 __all__ = ["GeneratedYear", "Log", "RunConfiguration", "expand"]
 
@@ -29,7 +29,7 @@ _MOST_RUNS = 100_000
 
 @dataclass(frozen=True)
 class GeneratedYear:
-    """A workload of :func:`workloads.generator.generate`."""
+    """A workload of :func:`workloads.theta.generator.generate`."""
 
     seed: int
     jobs: int

@@ -15,11 +15,11 @@ from policies.notice import NOTICES
 from policies.order import ORDERS
 from policies.tenancy import TENANCIES
 from simulator.options import Options
-from workloads.assignment import Assignment
-from workloads.errors import InputError
-from workloads.files import sha256_of
-from workloads.readers import READERS
-from workloads.registry import Registry
+from workloads.ground.errors import InputError
+from workloads.ground.files import sha256_of
+from workloads.ground.registry import Registry
+from workloads.hybrid.assignment import Assignment
+from workloads.logs.readers import READERS
 
 __all__ = ["Sources", "sources_of"]
 

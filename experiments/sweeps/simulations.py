@@ -12,24 +12,24 @@ from typing import Any
 
 import numpy as np
 
-from experiments.fingerprint import model_fingerprint
 from experiments.sweeps.delays import count_delays
+from experiments.sweeps.fingerprint import model_fingerprint
 from experiments.sweeps.grid import GeneratedYear, Log, RunConfiguration
 from experiments.sweeps.plugins import sources_of
-from experiments.traces import need_jobs
+from experiments.traces.description import need_jobs
 from policies.mechanism import BASELINE
 from simulator import Result, simulate
-from simulator.metrics import summarize, summarize_types
-from workloads.assignment import Assignment, assign
-from workloads.errors import HoldfastError, InputError, TraceError, sentence_of
-from workloads.files import sha256_of
-from workloads.generator import generate
-from workloads.imbalance import imbalance
-from workloads.job import Job, JobType
-from workloads.readers import read_trace
-from workloads.theta import ThetaYear
-from workloads.trace import Trace
-from workloads.units import SECOND, to_ticks
+from simulator.results.metrics import summarize, summarize_types
+from workloads.ground.errors import HoldfastError, InputError, TraceError, sentence_of
+from workloads.ground.files import sha256_of
+from workloads.ground.units import SECOND, to_ticks
+from workloads.hybrid.assignment import Assignment, assign
+from workloads.hybrid.imbalance import imbalance
+from workloads.logs.readers import read_trace
+from workloads.logs.trace import Trace
+from workloads.table.job import Job, JobType
+from workloads.theta.generator import generate
+from workloads.theta.year import ThetaYear
 
 __all__ = ["WALL_CLOCK", "Outcome", "job_table", "simulate_run"]
 

@@ -10,11 +10,11 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from experiments.locks import writing
-from experiments.replay import make_directory
+from experiments.output.locks import writing
+from experiments.recordings.replay import make_directory
 from experiments.sweeps.grid import RunConfiguration
 from experiments.sweeps.simulations import Outcome
-from workloads.files import atomic_open, is_plain_file
+from workloads.ground.files import atomic_open, is_plain_file
 
 __all__ = ["Store"]
 

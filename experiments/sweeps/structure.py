@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from experiments.replay import Measurement
+from experiments.recordings.replay import Measurement
 from experiments.sweeps.configuration import AssignmentAxes, OptionAxes, Sweep, TraceFile, Workload
 from experiments.sweeps.values import (
     Hook,
@@ -26,9 +26,9 @@ from experiments.sweeps.values import (
     wrong,
 )
 from simulator.options import Options
-from workloads.assignment import Assignment
-from workloads.documents import DEEPEST, parse_toml, read_toml
-from workloads.errors import InputError, ParameterError, UnknownNameError
+from workloads.ground.documents import DEEPEST, parse_toml, read_toml
+from workloads.ground.errors import InputError, ParameterError, UnknownNameError
+from workloads.hybrid.assignment import Assignment
 
 if TYPE_CHECKING:
     from cattrs import Converter
@@ -75,8 +75,8 @@ def make_sweep(**tables: Any) -> Sweep:
     ((0, 1, 2), {'node_mtbf': (31536000.0, 157680000.0)})
     >>> make_sweep(workload={"seed": 0})
     Traceback (most recent call last):
-    workloads.errors.InputError: workload: unknown key 'seed': did you mean seeds? known are seeds, jobs, traces, \
-nodes, format, procs_per_node, lenient
+    workloads.ground.errors.InputError: workload: unknown key 'seed': did you mean seeds? known are seeds, jobs, \
+traces, nodes, format, procs_per_node, lenient
     """
     return _structured(tables, "", ".")
 

@@ -11,20 +11,20 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from experiments.fingerprint import model_fingerprint
-from experiments.handover import handover
-from experiments.locks import writing
-from experiments.progress import RunBar
-from experiments.replay import make_directory
-from experiments.seals import SWEEP, open_sealed, seal
+from experiments.output.handover import handover
+from experiments.output.locks import writing
+from experiments.output.seals import SWEEP, open_sealed, seal
+from experiments.recordings.replay import make_directory
 from experiments.sweeps.configuration import Sweep
 from experiments.sweeps.execution import Workforce, carry_out
+from experiments.sweeps.fingerprint import model_fingerprint
 from experiments.sweeps.grid import Log, RunConfiguration, expand
+from experiments.sweeps.progress import RunBar
 from experiments.sweeps.simulations import simulate_run
 from experiments.sweeps.store import Store
 from experiments.sweeps.table import SUMMARY, Row, Tables
-from workloads.errors import HoldfastError, OutputError, TraceError
-from workloads.files import atomic_open
+from workloads.ground.errors import HoldfastError, OutputError, TraceError
+from workloads.ground.files import atomic_open
 
 if TYPE_CHECKING:
     import pandas as pd

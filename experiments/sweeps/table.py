@@ -7,18 +7,18 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from experiments.replay import Measurement
+from experiments.recordings.replay import Measurement
 from experiments.sweeps.delays import DELAYS
 from experiments.sweeps.grid import GeneratedYear, RunConfiguration
 from experiments.sweeps.simulations import WALL_CLOCK, Outcome
 from experiments.tables import write_csv
 from policies.mechanism import BASELINE
-from simulator import reservations
-from simulator.metrics import SUMMARY_COLUMNS
 from simulator.options import Options
-from simulator.records import STATES
-from workloads.assignment import Assignment
-from workloads.files import atomic_open
+from simulator.results import reservations
+from simulator.results.metrics import SUMMARY_COLUMNS
+from simulator.results.records import STATES
+from workloads.ground.files import atomic_open
+from workloads.hybrid.assignment import Assignment
 
 __all__ = ["ACCOUNTING", "PARAMETERS", "SUMMARY", "TIMINGS", "TYPES", "WEEKS", "Row", "Tables"]
 

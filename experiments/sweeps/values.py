@@ -10,14 +10,14 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from experiments.replay import parse_mechanisms
+from experiments.recordings.replay import parse_mechanisms
 from experiments.sweeps.configuration import VARY
 from simulator.options import Options
-from workloads.assignment import Assignment
-from workloads.errors import ParameterError, UnknownNameError
-from workloads.readers import READERS
-from workloads.theta import LARGEST
-from workloads.units import LARGEST_TIME, parse_duration
+from workloads.ground.errors import ParameterError, UnknownNameError
+from workloads.ground.units import LARGEST_TIME, parse_duration
+from workloads.hybrid.assignment import Assignment
+from workloads.logs.readers import READERS
+from workloads.theta.year import LARGEST
 
 __all__ = [
     "DURATIONS",

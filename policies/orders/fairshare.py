@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from math import isfinite
 
 from policies.port import SystemView, WaitingJob
-from workloads.errors import ParameterError
-from workloads.units import SECOND
+from workloads.ground.errors import ParameterError
+from workloads.ground.units import SECOND
 
 __all__ = ["FairShare", "group_of"]
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from math import log10, sqrt
 
 from policies.port import WaitingJob
-from workloads.units import SECOND
+from workloads.ground.units import SECOND
 
 __all__ = ["f1", "f2", "f3", "f4"]
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from math import isfinite, log2
 
 from policies.port import SystemView, WaitingJob
-from workloads.errors import ParameterError
-from workloads.units import SECOND
+from workloads.ground.errors import ParameterError
+from workloads.ground.units import SECOND
 
 __all__ = ["Alcf", "Wfp", "unicep"]
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from workloads.errors import ParameterError
+from workloads.ground.errors import ParameterError
 
 __all__ = ["CostModel", "Duration", "Table"]
 

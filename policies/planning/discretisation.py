@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from policies.planning.costs import CostModel
-from workloads.errors import ParameterError
+from workloads.ground.errors import ParameterError
 from workloads.laws import DiscreteLaw, Law, algorithm_1_size, bounded, discretise, from_samples
 from workloads.laws.grids import MOST_CELLS
 

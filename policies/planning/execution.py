@@ -13,7 +13,7 @@ from policies.planning.course import Course, Schedule
 from policies.planning.plan import ReservationPlan
 from workloads.chains.device import CheckpointDevice
 from workloads.chains.runs import TaskRuns
-from workloads.errors import InvariantError, ParameterError
+from workloads.ground.errors import InvariantError, ParameterError
 
 __all__ = ["Execution", "execute"]
 

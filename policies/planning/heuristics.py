@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from policies.planning.costs import CostModel
 from policies.planning.discretisation import as_law, last_runs
 from policies.planning.plan import ReservationPlan
-from workloads.errors import ParameterError
+from workloads.ground.errors import ParameterError
 from workloads.laws import Law
 
 __all__ = ["masi", "maximum", "neuro", "neuro_average"]

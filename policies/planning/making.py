@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from workloads.errors import InputError, ParameterError, UnknownNameError
-from workloads.registry import parameters_of
+from workloads.ground.errors import InputError, ParameterError, UnknownNameError
+from workloads.ground.registry import parameters_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -189,7 +189,7 @@ def fit_of(runs: np.ndarray, how: str, costs: CostModel, strategy: str, grid: Ma
     from policies.planning.discretisation import SIZE
     from policies.planning.strategies import STRATEGIES
     from workloads.fits import METHODS, choose, fits_of
-    from workloads.streams import stream
+    from workloads.ground.streams import stream
 
     if how not in ("auto", *METHODS):
         raise UnknownNameError("kind of fit", how, ("auto", *METHODS))

@@ -21,7 +21,7 @@ from workloads.chains.chain import TaskChain
 from workloads.chains.device import CheckpointDevice
 from workloads.chains.fits import fit_law
 from workloads.chains.runs import TaskRuns
-from workloads.errors import ParameterError
+from workloads.ground.errors import ParameterError
 from workloads.laws import Law
 
 __all__ = ["MemoryModel", "flat_costs", "mem_all_ckpt", "mem_all_ckpt_v2", "with_flat_memory"]

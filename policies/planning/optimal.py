@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from policies.planning.costs import CostModel
 from policies.planning.kernel import chain, chain_any, runner, sweep
-from workloads.errors import ParameterError
+from workloads.ground.errors import ParameterError
 
 __all__ = ["Solution", "cheapest"]
 

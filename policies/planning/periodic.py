@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from policies.planning.costs import CostModel
 from policies.planning.discretisation import as_law
 from policies.planning.plan import ReservationPlan
-from workloads.errors import ParameterError
+from workloads.ground.errors import ParameterError
 from workloads.laws import Law
 from workloads.laws.grids import MOST_CELLS
 

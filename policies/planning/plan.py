@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from policies.planning.sequence import HORIZON, ReservationSequence
 from policies.planning.serialisation import arguments
 from policies.planning.spending import Spending
-from workloads.errors import InputError, ParameterError
+from workloads.ground.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
     from workloads.laws import Law

@@ -16,10 +16,10 @@ from policies.planning.costs import CostModel
 from policies.planning.course import Schedule
 from policies.planning.making import Planning, fit_of, parse_strategy
 from policies.planning.plan import ReservationPlan
-from workloads.errors import InputError, ParameterError, UnknownNameError
 from workloads.fits import METHODS
+from workloads.ground.errors import InputError, ParameterError, UnknownNameError
+from workloads.ground.units import to_seconds, to_ticks
 from workloads.laws import Law, from_samples
-from workloads.units import to_seconds, to_ticks
 
 __all__ = ["PlanBook", "Planned", "Planner", "reserved_time"]
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from policies.planning.costs import CostModel
 from policies.planning.growth import Growth
-from workloads.errors import ParameterError
+from workloads.ground.errors import ParameterError
 
 __all__ = ["HORIZON", "ReservationSequence"]
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from policies.planning.costs import CostModel, Duration, Table
 from policies.planning.growth import Growth
-from workloads.documents import parse_json
-from workloads.errors import InputError, ParameterError, UnknownNameError
+from workloads.ground.documents import parse_json
+from workloads.ground.errors import InputError, ParameterError, UnknownNameError
 
 __all__ = ["arguments"]
 

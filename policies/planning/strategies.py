@@ -17,10 +17,10 @@ from policies.planning.memory import mem_all_ckpt, mem_all_ckpt_v2
 from policies.planning.optimal import cheapest
 from policies.planning.periodic import all_checkpoint_periodic, no_checkpoint_periodic
 from policies.planning.plan import ReservationPlan
-from workloads.errors import ParameterError
+from workloads.ground.errors import ParameterError
+from workloads.ground.registry import Registry, function_of
 from workloads.laws import DiscreteLaw, Law
 from workloads.laws.grids import MOST_CELLS
-from workloads.registry import Registry, function_of
 
 __all__ = ["STRATEGIES", "Strategy", "all_checkpoint", "no_checkpoint", "optimal", "plans"]
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from policies.planning.plan import ReservationPlan
-from workloads.errors import ParameterError
+from workloads.ground.errors import ParameterError
 
 __all__ = ["transferred"]
 

@@ -3,6 +3,8 @@
 >>> from simulator.conformance import check_policy
 >>> check_policy("saf", kind="order").ok
 True
+
+Other folders use this package's own names, and ``runs``.
 """
 
 from simulator.conformance.check import KINDS, MOST_SCENARIOS, check_policy

@@ -25,8 +25,8 @@ from simulator.conformance.report import BrokenPolicyError, Finding, Report
 from simulator.conformance.runs import REGISTRIES, broken_runs
 from simulator.conformance.scenario import Scenario, View
 from simulator.conformance.starts import ask_starts, judge_backfilling, judge_tenants
-from workloads.errors import InputError, ParameterError, UnknownNameError
-from workloads.registry import Registry, parameters_of
+from workloads.ground.errors import InputError, ParameterError, UnknownNameError
+from workloads.ground.registry import Registry, parameters_of
 
 __all__ = ["KINDS", "MOST_SCENARIOS", "check_policy"]
 

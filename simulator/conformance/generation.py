@@ -9,9 +9,9 @@ import numpy as np
 
 from policies.port import Window
 from simulator.conformance.scenario import Queued, Reserved, Running, Scenario
-from workloads.job import Job, JobType
-from workloads.streams import stream
-from workloads.units import SECOND
+from workloads.ground.streams import stream
+from workloads.ground.units import SECOND
+from workloads.table.job import Job, JobType
 
 __all__ = ["arrivals", "growths", "job_tables", "notices", "scenarios"]
 

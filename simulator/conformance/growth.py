@@ -8,10 +8,10 @@ from typing import Any
 
 from policies.backfilling import Easy
 from policies.port import TOLERANCE
-from simulator.answers import described, growth_problem
 from simulator.conformance.contract import Claims, Problem
 from simulator.conformance.scenario import Running, Scenario, View
-from workloads.units import SECOND
+from simulator.services.answers import described, growth_problem
+from workloads.ground.units import SECOND
 
 __all__ = ["ask_expansion", "judge_expansion"]
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from simulator.conformance.contract import Claims, Problem
 from simulator.conformance.scenario import Scenario, View
-from workloads.job import JobType
-from workloads.units import SECOND
+from workloads.ground.units import SECOND
+from workloads.table.job import JobType
 
 __all__ = ["ask_order", "judge_order"]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simulator.conformance.contract import Problem
-from workloads.errors import InputError
+from workloads.ground.errors import InputError
 
 if TYPE_CHECKING:
     from policies.planning.costs import CostModel

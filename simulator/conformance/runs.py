@@ -13,9 +13,9 @@ from policies.order import ORDERS
 from policies.tenancy import TENANCIES
 from simulator.conformance.generation import job_tables
 from simulator.simulation import simulate
-from workloads.errors import InvariantError
-from workloads.job import Job, JobType
-from workloads.registry import Registry
+from workloads.ground.errors import InvariantError
+from workloads.ground.registry import Registry
+from workloads.table.job import Job, JobType
 
 __all__ = ["REGISTRIES", "broken_runs"]
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from policies.port import Window
-from workloads.job import JobType
-from workloads.units import SECOND
+from workloads.ground.units import SECOND
+from workloads.table.job import JobType
 
 __all__ = ["Queued", "Reserved", "Running", "Scenario", "View"]
 

@@ -8,11 +8,11 @@ from typing import Any
 
 from policies.port import TOLERANCE, Promise, Start
 from policies.shadow import NEVER
-from simulator.answers import described, start_problem, tenant_problem
 from simulator.conformance.contract import Claims, Problem
 from simulator.conformance.scenario import Running, Scenario, View
-from workloads.job import JobType
-from workloads.units import SECOND
+from simulator.services.answers import described, start_problem, tenant_problem
+from workloads.ground.units import SECOND
+from workloads.table.job import JobType
 
 __all__ = ["ask_starts", "judge_backfilling", "judge_tenants"]
 

@@ -16,9 +16,9 @@ from policies.arrival import ARRIVALS
 from policies.knapsack import Item, cheapest_cover
 from policies.port import Preempt, Request, Shrink, SystemView
 from simulator import simulate
-from workloads.assignment import assign
-from workloads.generator import generate
-from workloads.theta import ThetaYear
+from workloads.hybrid.assignment import assign
+from workloads.theta.generator import generate
+from workloads.theta.year import ThetaYear
 
 NAMES = ("PAA", "KNAPSACK", "SPAA", "SKNAPSACK")
 

@@ -15,12 +15,12 @@ from pathlib import Path
 import numpy as np
 
 from experiments.gantt.page import write_gantt
-from experiments.recording import Recording
+from experiments.recordings.recording import Recording
 from simulator import simulate
 from tests.browser import Browser
-from workloads.assignment import assign
-from workloads.generator import generate
-from workloads.theta import ThetaYear
+from workloads.hybrid.assignment import assign
+from workloads.theta.generator import generate
+from workloads.theta.year import ThetaYear
 
 MONTH = 31 * 86400
 JANUARY = 1_640_995_200

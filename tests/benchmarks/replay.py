@@ -14,15 +14,15 @@ from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 
-from experiments.replay import parse_mechanisms
+from experiments.recordings.replay import parse_mechanisms
 from simulator import Result, simulate
-from simulator.metrics import summarize
+from simulator.results.metrics import summarize
 from tests.reference.easy import replay_easy
-from workloads.assignment import as_rigid, assign
-from workloads.generator import generate
-from workloads.readers import read_trace
-from workloads.theta import ThetaYear
-from workloads.trace import Trace
+from workloads.hybrid.assignment import as_rigid, assign
+from workloads.logs.readers import read_trace
+from workloads.logs.trace import Trace
+from workloads.theta.generator import generate
+from workloads.theta.year import ThetaYear
 
 _TRACES = Path(__file__).parents[3] / "shared" / "data" / "traces"
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from tests.documentation.session import ROOT
-from workloads.generator import generate
-from workloads.swf import write_swf
-from workloads.theta import ThetaYear
+from workloads.logs.swf import write_swf
+from workloads.theta.generator import generate
+from workloads.theta.year import ThetaYear
 
 
 @cache

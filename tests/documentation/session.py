@@ -20,8 +20,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
-from experiments.catalogue import KINDS
 from experiments.cli import COMMANDS, _parser, main
+from experiments.commands.catalogue import KINDS
 from tests.documentation.blocks import Block, blocks_of, commands
 
 __all__ = ["NOT_RUN", "PAGES", "ROOT", "Session", "read_through"]
@@ -57,8 +57,16 @@ NOT_RUN = (
     NotRun("*", "python3 -m venv *", "installs"),
     NotRun("*", ". .venv/bin/activate", "installs"),
     NotRun("*", "SLURM_TIME_FORMAT=%s sacct *", "needs the accounting of a Slurm cluster"),
-    NotRun("*", "holdfast sweep * --backend dask *", "needs a cluster; tests/test_sweep_execution.py has one"),
-    NotRun("*", "holdfast reproduce*", "takes minutes to hours; tests/test_report.py runs it with small experiments"),
+    NotRun(
+        "*",
+        "holdfast sweep * --backend dask *",
+        "needs a cluster; tests/experiments/sweeps/test_sweep_execution.py has one",
+    ),
+    NotRun(
+        "*",
+        "holdfast reproduce*",
+        "takes minutes to hours; tests/experiments/study/test_report.py runs it with small experiments",
+    ),
     NotRun("docs/experiments/*", "holdfast experiment *", "their own tests run all of them at small sizes"),
     NotRun("docs/guides/reproduce.md", "holdfast experiment * --set *", "takes as long again as the one before"),
     NotRun("docs/chains.md", "holdfast experiment *", "the measured runs are not published with Holdfast"),

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from experiments import cli
 from tests.support import malleable, on_demand, rigid, stochastic
-from workloads.job import Job
-from workloads.jobtable import write_job_table
-from workloads.outagefile import write_outages
-from workloads.outages import Outage, OutageKind
+from workloads.outages.file import write_outages
+from workloads.outages.outage import Outage, OutageKind
+from workloads.table.job import Job
+from workloads.table.jobtable import write_job_table
 
 __all__ = ["NODES", "RUNS", "SWEEPS", "TASKS", "alcf", "files_of", "results", "sacct", "table"]
 

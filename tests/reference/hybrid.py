@@ -16,8 +16,8 @@ from functools import partial
 from itertools import pairwise
 
 from tests.reference.knapsack import Offer, least_loss
-from workloads.job import Job, JobType
-from workloads.units import to_seconds, to_ticks
+from workloads.ground.units import to_seconds, to_ticks
+from workloads.table.job import Job, JobType
 
 __all__ = ["LEAST_LOSS", "MECHANISMS", "Outcome", "Replay", "Totals", "replay"]
 

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from simulator import Result
-from workloads.job import Job, JobType
+from workloads.table.job import Job, JobType
 
 __all__ = ["KEYS", "PlainWait", "plain_waits"]
 

@@ -13,7 +13,7 @@ from functools import partial
 from tests.search.cases import Case, seeded_case
 from tests.search.checker import broken_laws
 from tests.search.smaller import smallest
-from workloads.errors import InputError
+from workloads.ground.errors import InputError
 
 
 def faults(case: Case, *, measured: bool = True) -> list[str]:

@@ -13,11 +13,11 @@ from tests.outage_strategies import build_outages
 from tests.reference.stochastic import Numbers
 from tests.stochastic_strategies import build_mix, plan_of
 from tests.strategies import HYBRID, build_table
-from workloads.errors import ParameterError
-from workloads.failures import FailureRate
-from workloads.job import Job, JobType
-from workloads.outages import Outage, OutageKind, check_outages
-from workloads.validation import check_jobs
+from workloads.ground.errors import ParameterError
+from workloads.outages.failures import FailureRate
+from workloads.outages.outage import Outage, OutageKind, check_outages
+from workloads.table.job import Job, JobType
+from workloads.table.validation import check_jobs
 
 __all__ = ["Case", "draw_case", "seeded_case"]
 

@@ -7,13 +7,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from simulator import Result
-from simulator.metrics import job_rows, summarize
-from simulator.reservations import reservation_rows, stochastic_rows
+from simulator.results.metrics import job_rows, summarize
+from simulator.results.reservations import reservation_rows, stochastic_rows
 from tests.search.cases import Case
 from tests.search.replays import ENDS, Stint, booked, stints_of
-from workloads.job import Job, JobType
-from workloads.outages import OutageKind
-from workloads.units import to_ticks
+from workloads.ground.units import to_ticks
+from workloads.outages.outage import OutageKind
+from workloads.table.job import Job, JobType
 
 __all__ = ["broken_laws"]
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from simulator import Result
-from simulator.stochastic import ReservationRecord
-from workloads.job import Job, JobType
-from workloads.units import to_ticks
+from simulator.machine.stochastic import ReservationRecord
+from workloads.ground.units import to_ticks
+from workloads.table.job import Job, JobType
 
 __all__ = ["ENDS", "Stint", "booked", "stints_of"]
 

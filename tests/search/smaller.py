@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from tests.search.cases import Case
-from workloads.job import Job
+from workloads.table.job import Job
 
 __all__ = ["smallest"]
 

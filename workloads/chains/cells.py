@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from workloads.errors import TraceError
-from workloads.fields import Columns, number, whole
-from workloads.files import read_text
+from workloads.ground.errors import TraceError
+from workloads.ground.fields import Columns, number, whole
+from workloads.ground.files import read_text
 
 __all__ = ["Cells", "read_cells"]
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from workloads.chains.fits import fit_law
 from workloads.chains.runs import TaskRuns
 from workloads.chains.sums import partial_sums
-from workloads.errors import ParameterError, UnknownNameError
+from workloads.ground.errors import ParameterError, UnknownNameError
 from workloads.laws import Law
 
 __all__ = ["Task", "TaskChain"]

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workloads.chains.cells import read_cells
-from workloads.errors import ParameterError
+from workloads.ground.errors import ParameterError
 
 __all__ = ["CheckpointDevice", "fit_device", "fit_line", "read_measurements"]
 

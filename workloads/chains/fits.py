@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from workloads.errors import ParameterError, UnknownNameError
+from workloads.ground.errors import ParameterError, UnknownNameError
 from workloads.laws import Array, ContinuousLaw, Law, gamma, lognormal_of
 
 __all__ = ["FITS", "Kernel", "Normal", "choose_fit", "fit_law", "held_out_score"]

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workloads.chains.cells import Cells, read_cells
-from workloads.errors import ParameterError
+from workloads.ground.errors import ParameterError
 
 __all__ = ["Makespans", "TaskRuns", "read_slant_makespans", "read_slant_tasks"]
 

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workloads.chains.runs import Makespans, TaskRuns
-from workloads.errors import ParameterError, UnknownNameError
+from workloads.ground.errors import ParameterError, UnknownNameError
 
 __all__ = ["MACRUISE_TABLE", "SLANT_PEAKS", "SLANT_TABLE", "macruise_like", "makespans_like", "slant_like"]
 

@@ -1,4 +1,7 @@
-"""Laws from data: discrete, usual distributions, polynomials, interpolated and kernel CDFs, and a choice among them."""
+"""Laws from data: discrete, usual distributions, polynomials, interpolated and kernel CDFs, and a choice among them.
+
+Other folders use this package's own names, and ``fit``.
+"""
 
 from workloads.fits.fit import Fit, Samples
 from workloads.fits.selection import METHODS, Candidate, FitReport, choose, fit_all, fit_discrete, fits_of

@@ -12,7 +12,7 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from workloads.errors import ParameterError
+from workloads.ground.errors import ParameterError
 from workloads.laws import Array, DiscreteLaw, Law, bounded, discretise
 from workloads.laws.checks import runtimes
 

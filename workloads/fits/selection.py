@@ -12,10 +12,10 @@ from typing import Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from workloads.errors import InputError, ParameterError, UnknownNameError
 from workloads.fits.fit import Fit, Samples
 from workloads.fits.smooth import fit_interpolated, fit_kernel, fit_polynomial
 from workloads.fits.usual import fit_usual
+from workloads.ground.errors import InputError, ParameterError, UnknownNameError
 from workloads.laws import Array, DiscreteLaw, Law
 from workloads.laws.checks import runtimes
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from workloads.errors import ParameterError
 from workloads.fits.fit import Fit, Samples, checked, quiet
+from workloads.ground.errors import ParameterError
 from workloads.laws import Array, truncate
 from workloads.laws.law import SmoothLaw
 

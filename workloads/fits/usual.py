@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from workloads.errors import UnknownNameError
 from workloads.fits.estimation import ESTIMATORS, Family, Point
 from workloads.fits.fit import Fit, Samples, checked, quiet
+from workloads.ground.errors import UnknownNameError
 from workloads.laws import Law, from_scipy, truncate
 
 __all__ = ["ESTIMATORS", "USUAL", "Family", "fit_usual"]

@@ -1,4 +1,8 @@
-"""Laws of runtimes: by name, from scipy, truncated, discrete, and the grids that make discrete laws of the others."""
+"""Laws of runtimes: by name, from scipy, truncated, discrete, and the grids that make discrete laws of the others.
+
+Other folders use this package's own names, and ``checks``, ``grids``, ``law``, ``mixture``, ``named``, ``shifted``
+and ``truncated``.
+"""
 
 from workloads.laws.grids import GRIDS, algorithm_1_size, discretise, from_samples
 from workloads.laws.law import Array, ContinuousLaw, DiscreteLaw, Law

@@ -8,7 +8,7 @@ from typing import SupportsFloat
 import numpy as np
 import numpy.typing as npt
 
-from workloads.errors import ParameterError
+from workloads.ground.errors import ParameterError
 
 __all__ = ["above", "finite", "nonnegative", "positive", "runtimes"]
 
@@ -33,7 +33,7 @@ def positive(parameter: str, value: SupportsFloat) -> float:
 
     >>> positive("mean", -1)
     Traceback (most recent call last):
-    workloads.errors.ParameterError: mean must be a finite number above 0, not -1.0
+    workloads.ground.errors.ParameterError: mean must be a finite number above 0, not -1.0
     """
     legal = "a finite number above 0"
     number = _number(parameter, value, legal)

@@ -9,7 +9,7 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from workloads.errors import ParameterError, UnknownNameError
+from workloads.ground.errors import ParameterError, UnknownNameError
 from workloads.laws.atoms import atoms_of
 from workloads.laws.checks import nonnegative, positive, runtimes
 from workloads.laws.law import Array, DiscreteLaw, Law

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from workloads.errors import ParameterError
+from workloads.ground.errors import ParameterError
 from workloads.laws.checks import runtimes
 
 __all__ = ["Array", "ContinuousLaw", "DiscreteLaw", "Law", "SmoothLaw", "mean_of"]

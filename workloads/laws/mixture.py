@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from workloads.errors import ParameterError
+from workloads.ground.errors import ParameterError
 from workloads.laws.atoms import atoms_of
 from workloads.laws.law import Array, ContinuousLaw, Law
 

@@ -10,7 +10,7 @@ from types import MappingProxyType
 import numpy as np
 from scipy import special
 
-from workloads.errors import ParameterError
+from workloads.ground.errors import ParameterError
 from workloads.laws.checks import above, finite, nonnegative, positive
 from workloads.laws.law import Array, Law, SmoothLaw
 from workloads.laws.truncated import truncate

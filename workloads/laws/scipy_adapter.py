@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from workloads.errors import ParameterError
+from workloads.ground.errors import ParameterError
 from workloads.laws.law import Array
 
 __all__ = ["ScipyLaw", "from_scipy"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from workloads.errors import ParameterError
+from workloads.ground.errors import ParameterError
 from workloads.laws.atoms import atoms_of
 from workloads.laws.checks import nonnegative
 from workloads.laws.law import Array, ContinuousLaw, DiscreteLaw, Law

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from workloads.errors import ParameterError
+from workloads.ground.errors import ParameterError
 from workloads.laws.atoms import atoms_of
 from workloads.laws.law import Array, ContinuousLaw, DiscreteLaw, Law, mean_of
 

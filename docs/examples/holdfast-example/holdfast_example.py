@@ -15,8 +15,8 @@ from policies.planning.costs import CostModel
 from policies.planning.discretisation import as_law
 from policies.planning.plan import ReservationPlan
 from policies.port import Preempt, Request, Shrink, SystemView, WaitingJob
-from workloads.job import JobType
 from workloads.laws import Law
+from workloads.table.job import JobType
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 from policies.planning.waits.lines import Line
 from policies.planning.waits.model import SizeClass, WaitFit, WaitModel
-from workloads.errors import InputError, ParameterError, UnknownNameError
+from workloads.ground.errors import InputError, ParameterError, UnknownNameError
 
 __all__ = ["from_document", "to_document"]
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from policies.planning.waits.lines import Line, least_squares, least_squares_above
 from policies.planning.waits.model import LEAST_ALPHA, SizeClass, WaitFit, WaitModel
-from workloads.errors import InputError, ParameterError
+from workloads.ground.errors import InputError, ParameterError
 
 __all__ = ["LEAST_PAIRS", "Bins", "binned", "fit_waits", "size_classes"]
 

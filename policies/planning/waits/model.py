@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from policies.planning.costs import CostModel
 from policies.planning.waits.lines import Line
-from workloads.errors import ParameterError
+from workloads.ground.errors import ParameterError
 
 __all__ = ["LEAST_ALPHA", "SizeClass", "WaitFit", "WaitModel"]
 

@@ -1,0 +1,201 @@
+"""Arguments that several commands share, and what they mean."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict
+
+from workloads.ground.errors import InputError, OutputError, ParameterError
+from workloads.ground.fields import LARGEST_WHOLE
+from workloads.ground.units import LARGEST_SIZE, LARGEST_TIME, parse_duration
+
+if TYPE_CHECKING:
+    from workloads.hybrid.assignment import Assignment
+    from workloads.logs.trace import Trace
+
+__all__ = [
+    "add_preparation",
+    "add_reading",
+    "assignment_of",
+    "check_outputs",
+    "classes_of",
+    "duration",
+    "machine_of",
+    "number",
+    "read_options",
+    "share",
+    "whole",
+]
+
+
+def whole(text: str, option: str, least: int = 0, most: int = LARGEST_WHOLE) -> int:
+    """A whole number from ``least`` to ``most``, or a sentence that says so."""
+    try:
+        value = int(text)
+    except ValueError:  # also of thousands of digits
+        value = least - 1 if not text.strip().isdecimal() else most + 1
+    if value < least:
+        raise ParameterError(option, f"a whole number of at least {least}", shortened(text))
+    if value > most:
+        raise ParameterError(option, f"a whole number of at most {most:,}", shortened(text))
+    return value
+
+
+def shortened(text: str) -> str:
+    """A word of the command line for a message, cut where it is long."""
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def number(text: str, option: str) -> float:
+    """A positive number, or a sentence that says so."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise ParameterError(option, "a positive number", text)
+    return value
+
+
+def share(text: str, option: str) -> float:
+    """A share from 0 to 1, or a sentence that says so."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise ParameterError(option, "a share from 0 to 1", text)
+    return value
+
+
+def duration(text: str, option: str, most: float = LARGEST_TIME) -> float:
+    """A duration from 0 to ``most`` [s], or a sentence that says so."""
+    value = parse_duration(text, option, most)
+    if value < 0:
+        raise ParameterError(option, "a duration of at least 0", text)
+    return value
+
+
+def add_trust(parser: argparse.ArgumentParser) -> None:
+    """The argument of commands that read results or configurations of other people."""
+    parser.add_argument(
+        "--trust",
+        action="store_true",
+        help="import plug-ins that are named by import path (my.module:mine), which runs their code (default: refuse)",
+    )
+
+
+def add_reading(parser: argparse.ArgumentParser) -> None:
+    """Arguments of reading a trace."""
+    group = parser.add_argument_group("reading")
+    group.add_argument("--nodes", metavar="N", help="size of the machine (default: what the trace's header says)")
+    group.add_argument("--format", metavar="NAME", help="swf, alcf, sacct or job-table (default: recognised)")
+    group.add_argument("--procs-per-node", metavar="P", help="the trace counts processors, P to a node")
+    group.add_argument("--lenient", action="store_true", help="count broken lines instead of stopping at the first")
+
+
+class ReadOptions(TypedDict):
+    """Keyword arguments of the readers."""
+
+    format: str | None
+    lenient: bool
+    procs_per_node: int | None
+
+
+def read_options(arguments: argparse.Namespace) -> ReadOptions:
+    """How a trace is to be read."""
+    per_node = arguments.procs_per_node
+    return ReadOptions(
+        format=arguments.format,
+        lenient=arguments.lenient,
+        procs_per_node=None if per_node is None else whole(per_node, "--procs-per-node", 1, LARGEST_SIZE),
+    )
+
+
+def add_preparation(parser: argparse.ArgumentParser) -> None:
+    """Arguments of turning a trace into a job table."""
+    group = parser.add_argument_group("preparing a trace")
+    group.add_argument("--seed", metavar="S", default="0", help="of every random choice (default 0)")
+    group.add_argument("--notice-mix", metavar="W", default="W5", help="W1..W5 of the paper's Table III (default W5)")
+    group.add_argument(
+        "--group-by", metavar="KEY", default="auto", help="who shares a type: project, user, campaign (default auto)"
+    )
+    group.add_argument(
+        "--overheads", metavar="HOW", default="inside", help="setup and checkpoints: inside the runtime, or added"
+    )
+    group.add_argument("--node-mtbf", metavar="TIME", default="5y", help="node MTBF of Daly's interval (default 5y)")
+    group.add_argument(
+        "--checkpoint-factor", metavar="F", default="1", help="checkpoint interval over Daly's optimum (default 1)"
+    )
+    group.add_argument("--no-show-share", metavar="P", default="0", help="share of noticed jobs that never arrive")
+    group.add_argument(
+        "--stochastic-share", metavar="P", default="0", help="share of the groups that are stochastic applications"
+    )
+    group.add_argument(
+        "--plan", metavar="STRATEGY", default="optimal", help="how their jobs are planned (default optimal)"
+    )
+
+
+def assignment_of(arguments: argparse.Namespace) -> tuple[Assignment, int]:
+    """The parameters of the type assignment, and the seed."""
+    from workloads.hybrid.assignment import Assignment
+
+    assignment = Assignment(
+        notice_mix=arguments.notice_mix,
+        group_by=arguments.group_by,
+        overheads=arguments.overheads,
+        node_mtbf=duration(arguments.node_mtbf, "--node-mtbf", math.inf),
+        checkpoint_factor=number(arguments.checkpoint_factor, "--checkpoint-factor"),
+        no_show_share=share(arguments.no_show_share, "--no-show-share"),
+        stochastic_share=share(arguments.stochastic_share, "--stochastic-share"),
+        plan=arguments.plan,
+    )
+    if assignment.stochastic_share and not assignment.plan.endswith(".json"):
+        from policies.planning.making import parse_strategy
+
+        parse_strategy(assignment.plan)
+    return assignment, whole(arguments.seed, "--seed")
+
+
+def machine_of(arguments: argparse.Namespace, trace: Trace | None, source: str | Path) -> int:
+    """Size of the machine: as asked for, else by the trace's header."""
+    if arguments.nodes is not None:
+        return whole(arguments.nodes, "--nodes", 1, LARGEST_SIZE)
+    if trace is None or trace.nodes is None:
+        what = "a job table" if trace is None else "this trace"
+        raise InputError(f"{source}: {what} does not say how large the machine is: give it with --nodes")
+    return trace.nodes
+
+
+def check_outputs(document: str | None, picture: str | None) -> None:
+    """Refuse what cannot be written before anything is.
+
+    Parameters
+    ----------
+    document
+        A file; ``-`` is standard output, None: none.
+    picture
+        Drawn as this name with ``.png`` and ``.pdf``; None: none.
+    """
+    for path in (document, picture):
+        if path is not None and path != "-" and not Path(path).absolute().parent.is_dir():
+            raise OutputError(f"{path}: cannot be written: {Path(path).parent} is not a directory")
+    pictures = [f"{picture}.{kind}" for kind in ("png", "pdf")] if picture else []
+    for path in (document, *pictures):
+        if path is not None and Path(path).is_dir():
+            raise OutputError(f"{path}: cannot be written: is a directory")
+
+
+def classes_of(text: str | None) -> list[int] | None:
+    """Largest sizes of the size classes but the last, or a sentence that says what is legal."""
+    if text is None:
+        return None
+    try:
+        ends = [int(word) for word in text.split(",")]
+    except ValueError:
+        ends = []
+    if not ends or min(ends) < 1 or sorted(set(ends)) != ends:
+        raise ParameterError("--classes", "sizes in nodes, ascending, separated by commas, as 128,512,2048", text)
+    return ends

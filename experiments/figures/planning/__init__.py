@@ -1,0 +1,1 @@
+"""Pictures of plans, distributions and waits."""

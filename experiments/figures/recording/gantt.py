@@ -1,0 +1,211 @@
+"""A Gantt chart of any window of any machine: which nodes each job had, and when."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from experiments.figures.recording.timeaxis import TimeAxis
+from experiments.figures.style import (
+    FONT,
+    INK,
+    PAGE,
+    STATE_COLORS,
+    TYPE_COLORS,
+    dress,
+    legend_above,
+    mechanism_name,
+    new_figure,
+)
+from experiments.placement.rectangles import Rectangle, rectangles_of
+from experiments.placement.spans import DOWN, HELD, RUN, WARNED, place_nodes
+from experiments.recordings.recording import Recording
+from experiments.recordings.windows import Window
+from simulator.results.records import Records
+from workloads.ground.errors import InputError
+from workloads.table.job import JobType
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["plot_gantt"]
+
+#: A larger machine gets a taller chart.
+_LARGE = 64
+#: With more rectangles than this their edges get thin; with more than this only large ones have any, and the PDF file
+#: holds pixels.
+_THIN, _MANY = 400, 4000
+#: What is large: these shares of the window and of the machine.
+_WIDE, _TALL = 0.006, 0.012
+#: Width of a letter [share of the window].
+_LETTER = 0.009
+#: More notices and arrivals than this get no marks.
+_CALLS = 30
+
+
+def plot_gantt(
+    result: Recording | Records, window: Window | None = None, *, labels: Mapping[int, str] | None = None
+) -> Figure:
+    """Draw the runs in a window of time, coloured by type; warnings are hatched, preemptions end in a dark edge.
+
+    Parameters
+    ----------
+    result
+        With its event log.
+    window
+        What is shown; default everything.
+    labels
+        Texts of jobs; their ids by default. They are written where they have room.
+
+    Returns
+    -------
+    Figure
+        Nodes over time. Where there are few, triangles above mark notices and arrivals of on-demand jobs. What is
+        neither a run nor held nor down is idle.
+
+    Raises
+    ------
+    InputError
+        If the result has no event log or nothing runs in the window.
+    """
+    spans = place_nodes(result)
+    axis = TimeAxis.of(result, window)
+    shown = [item for item in rectangles_of(spans) if item.end > axis.opens and item.start < axis.closes]
+    if not any(item.kind == RUN for item in shown):
+        raise InputError("no job runs in this window")
+    types = {record.job_id: record.type for record in result.records}
+    names = {job_id: (labels or {}).get(job_id, str(job_id)) for job_id in types}
+
+    figure = new_figure(PAGE, 2.7 if result.nodes <= _LARGE else 3.6)
+    # Pixels in a PDF file are as fine as those of the PNG file.
+    figure.set_dpi(150 if len(shown) <= _MANY else 300)
+    axes = figure.subplots()
+    handles, texts = _draw(axes, shown, types, axis, result.nodes)
+    axes.set_ylim(0, result.nodes)
+    dress(axes, y="Node (number)", grid="none")
+    axis.dress(axes)
+    axes.locator_params(axis="y", integer=True)
+    _name(axes, shown, names, axis, result.nodes)
+    marked = _mark_calls(axes, result, types, names, axis)
+    axes.text(
+        0, 1.17 if marked else 1.03, mechanism_name(result.mechanism), transform=axes.transAxes,
+        fontsize=FONT["title"], color=INK,
+    )  # fmt: skip
+    legend_above(figure, handles, texts)
+    return figure
+
+
+def _draw(
+    axes: Axes, shown: Sequence[Rectangle], types: Mapping[int, JobType], axis: TimeAxis, nodes: int
+) -> tuple[list[Any], list[str]]:
+    """All rectangles, those of a look at once; returns what the legend shows."""
+    from matplotlib.patches import Patch
+
+    edge = 0.5 if len(shown) <= _THIN else 0.2
+    many = len(shown) > _MANY
+    handles: list[Any] = []
+    texts: list[str] = []
+
+    def add(items: Sequence[Rectangle], **look: Any) -> None:
+        if items:
+            axes.add_collection(_collection(items, axis, rasterized=many, **look))
+
+    held = [item for item in shown if item.kind == HELD]
+    add(held, facecolor=STATE_COLORS["held"], alpha=0.35, linewidth=0)
+    for kind in JobType:
+        own = [item for item in shown if item.kind == RUN and types[item.job_id] is kind]
+        warned = [item for item in shown if item.kind == WARNED and types[item.job_id] is kind]
+        color = TYPE_COLORS[kind]
+        small = [item for item in own if many and not _is_large(item, axis, nodes)]
+        add(small, facecolor=color, linewidth=0)
+        large = own if not small else [item for item in own if _is_large(item, axis, nodes)]
+        add(large, facecolor=color, edgecolor="white", linewidth=edge)
+        if own:
+            handles.append(Patch(facecolor=color))
+            texts.append(str(kind))
+        add(warned, facecolor=color, edgecolor="white", linewidth=edge, hatch="/////")
+    if any(item.kind == WARNED for item in shown):
+        handles.append(Patch(facecolor="white", edgecolor=INK, hatch="/////", linewidth=0.5))
+        texts.append("under warning")
+    ends = [item for item in shown if item.ending == "preempt" and item.end <= axis.closes]
+    if ends:
+        width = 0.35 if many else 1.6 if edge == 0.5 else 0.9
+        axes.vlines(
+            axis([item.end for item in ends]), [item.low for item in ends], [item.high for item in ends], color="black",
+            linewidth=width, zorder=3,
+        )  # fmt: skip
+        handles.append(Patch(facecolor="black"))
+        texts.append("preempted here")
+    if held:
+        handles.append(Patch(facecolor=STATE_COLORS["held"], alpha=0.35))
+        texts.append("held")
+    down = [item for item in shown if item.kind == DOWN]
+    if down:
+        add(down, facecolor="#D0D0D0", edgecolor="#808080", linewidth=0, hatch="xxxx")
+        handles.append(Patch(facecolor="#D0D0D0", edgecolor="#808080", hatch="xxxx", linewidth=0))
+        texts.append("down")
+    return handles, texts
+
+
+def _is_large(item: Rectangle, axis: TimeAxis, nodes: int) -> bool:
+    """Whether an edge would leave something of it."""
+    return item.end - item.start > _WIDE * (axis.closes - axis.opens) and item.high - item.low > _TALL * nodes
+
+
+def _collection(items: Sequence[Rectangle], axis: TimeAxis, **look: Any) -> Any:
+    from matplotlib.collections import PolyCollection
+
+    left, right = axis([item.start for item in items]), axis([item.end for item in items])
+    corners = [
+        ((start, item.low), (start, item.high), (end, item.high), (end, item.low))
+        for item, start, end in zip(items, left.tolist(), right.tolist(), strict=True)
+    ]
+    return PolyCollection(corners, **look)
+
+
+def _name(axes: Axes, shown: Sequence[Rectangle], names: Mapping[int, str], axis: TimeAxis, nodes: int) -> None:
+    """Write the job's name on each rectangle that has room for it."""
+    span = axis.closes - axis.opens
+    for item in shown:
+        start, end = max(axis.opens, item.start), min(axis.closes, item.end)
+        name = names[item.job_id] if item.kind == RUN else ""
+        tall = item.high - item.low > (0.055 if nodes <= _LARGE else 0.035) * nodes
+        if name and tall and end - start >= 0.011 * len(name) * span:
+            axes.text(
+                float(axis((start + end) / 2)), (item.low + item.high) / 2, name, ha="center", va="center",
+                fontsize=FONT["note"], color="white",
+            )  # fmt: skip
+
+
+def _mark_calls(
+    axes: Axes, result: Recording | Records, types: Mapping[int, JobType], names: Mapping[int, str], axis: TimeAxis
+) -> bool:
+    """Triangles over the machine: open for a notice, full for an arrival. Returns whether there are any."""
+    found = [
+        (entry.time, entry.job_id, entry.event == "submit")
+        for entry in result.entries
+        if types.get(entry.job_id) is JobType.ON_DEMAND
+        and entry.event in ("submit", "notice")
+        and axis.opens <= entry.time <= axis.closes
+    ]
+    if len(found) > _CALLS:
+        return False
+    color = TYPE_COLORS[JobType.ON_DEMAND]
+    free = -math.inf  # where the last name ends
+    for time, job_id, arrival in found:
+        at = float(axis(time))
+        axes.plot(
+            [at], [1.025], marker="v", markersize=4, color=color, markerfacecolor=color if arrival else "white",
+            markeredgewidth=0.8, clip_on=False, transform=axes.get_xaxis_transform(),
+        )  # fmt: skip
+        name = names[job_id] if arrival else f"notice {names[job_id]}"
+        half = _LETTER / 2 * len(name) * (axis.closes - axis.opens)
+        if time - half > free:
+            free = time + half
+            axes.annotate(
+                name, (at, 1.05), xycoords=axes.get_xaxis_transform(), ha="center", va="bottom", fontsize=FONT["note"],
+                color=color,
+            )  # fmt: skip
+    return bool(found)

@@ -1,0 +1,184 @@
+"""How long jobs wait, by size and walltime: a heat map of the median and of a quantile."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from experiments.figures.style import FONT, INK, PAGE, dress, mechanism_name, new_figure, panel_letters
+from experiments.recordings.recording import Recording
+from experiments.recordings.windows import Window
+from simulator.results.records import Records
+from workloads.ground.errors import InputError, ParameterError
+from workloads.ground.units import SECOND
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from experiments.timelines.steps import Floats
+
+__all__ = ["plot_wait_map", "wait_cells"]
+
+#: Longest walltimes of the rows [s], and what they are called; what is longer has a row of its own.
+_WALLTIMES = ((900, "15 min"), (1800, "30 min"), (3600, "1 h"), (10800, "3 h"), (21600, "6 h"), (43200, "12 h"),
+              (86400, "24 h"), (259200, "3 d"))  # fmt: skip
+#: Marks of the colour bar [h]. Shorter waits have the colour of the first.
+_MARKS = ((1 / 60, "1 min"), (1 / 6, "10 min"), (1.0, "1 h"), (6.0, "6 h"), (24.0, "1 d"), (168.0, "1 week"))
+_MOST_SIZES = 10
+
+
+def wait_cells(
+    nodes: Sequence[int], walltimes: Sequence[float], waits: Sequence[float], quantile: float
+) -> tuple[list[str], list[str], Floats, Floats]:
+    """Waits by size and walltime.
+
+    Parameters
+    ----------
+    nodes, walltimes, waits
+        Of each job [nodes, s, s].
+    quantile
+        From 0 to 1.
+
+    Returns
+    -------
+    sizes, lengths : list of str
+        What columns and rows are called: ranges of sizes, and the longest walltimes.
+    counts, values : ndarray
+        Jobs in each cell, shape (rows, columns); and waits [h], shape (2, rows, columns): the median and the
+        quantile, NaN in cells without jobs.
+    """
+    size = np.asarray(nodes, dtype=np.int64)
+    # Column k is (2^(k-1), 2^k]: most requests are powers of two, and these end a range.
+    power = np.maximum(np.ceil(np.log2(size)), 0).astype(np.int64)
+    first, last = int(power.min()), int(power.max())
+    # So many columns that they can be read; the smallest sizes share one.
+    first = max(first, last - _MOST_SIZES + 1)
+    column = np.maximum(power, first) - first
+    ends = [end for end, _ in _WALLTIMES]
+    row = np.searchsorted(ends, np.asarray(walltimes, dtype=float), side="left")
+    lowest, highest = int(row.min()), int(row.max())
+    names = [*(f"to {name}" for _, name in _WALLTIMES), f"over {_WALLTIMES[-1][1]}"]
+    sizes = [_sizes(power_of, first, int(size.min()), int(size.max())) for power_of in range(first, last + 1)]
+    shape = highest - lowest + 1, last - first + 1
+    counts, values = np.zeros(shape), np.full((2, *shape), np.nan)
+    hours = np.asarray(waits, dtype=float) / 3600
+    for place in {*zip((row - lowest).tolist(), column.tolist(), strict=True)}:
+        own = hours[(row - lowest == place[0]) & (column == place[1])]
+        counts[place] = len(own)
+        values[(0, *place)], values[(1, *place)] = np.quantile(own, [0.5, quantile])
+    return sizes, names[lowest : highest + 1], counts, values
+
+
+def _sizes(power: int, first: int, smallest: int, largest: int) -> str:
+    low = smallest if power == first else 2 ** (power - 1) + 1
+    high = min(2**power, largest)
+    return str(high) if low >= high else f"{low}\N{EN DASH}{high}"
+
+
+def plot_wait_map(result: Recording | Records, window: Window | None = None, *, quantile: float = 0.9) -> Figure:
+    """The median and a quantile of the waits, by size and requested walltime.
+
+    Parameters
+    ----------
+    result
+        It needs no event log.
+    window
+        Jobs submitted in it count; default all. Cancelled ones never do.
+    quantile
+        From 0 to 1.
+
+    Returns
+    -------
+    Figure
+        Two panels on one logarithmic scale of colours. In each cell the wait, and below it the number of jobs; cells
+        without jobs are crossed out.
+
+    Raises
+    ------
+    InputError
+        If no job was submitted in the window, or the quantile is none.
+    """
+    from matplotlib.colors import LogNorm
+
+    recording = Recording.of(result)
+    if not 0 < quantile < 1:
+        raise ParameterError("quantile", "a number between 0 and 1", quantile)
+    opens, closes = (window or Window()).bounds(recording)
+    chosen = [
+        (record.nodes, recording.walltime(recording.job[record.job_id]) / SECOND, record.start - record.submit)
+        for record in recording.records
+        if record.submit is not None
+        and record.start is not None
+        and record.status != "cancelled"
+        and opens <= record.submit - recording.origin <= closes
+    ]
+    if not chosen:
+        raise InputError("no job was submitted in this window")
+    nodes, walltimes, waits = zip(*chosen, strict=True)
+    sizes, lengths, counts, values = wait_cells(nodes, walltimes, [wait / SECOND for wait in waits], quantile)
+    longest = float(np.nanmax(values))
+    marks = [mark for mark in _MARKS if mark[0] <= max(longest, 1.0)]
+    norm = LogNorm(marks[0][0], max(longest, 1.0), clip=True)
+
+    figure = new_figure(PAGE, 1.4 + 0.3 * len(lengths))
+    panels = figure.subplots(1, 2, sharey=True)
+    name = mechanism_name(recording.mechanism)
+    titles = (f"Median wait under {name}", f"{100 * quantile:g} % waited no longer than")
+    for axes, level, title in zip(panels, values, titles, strict=True):
+        picture = axes.pcolormesh(
+            np.maximum(level, marks[0][0]), cmap="cividis", norm=norm, edgecolors="white", linewidth=0.6
+        )
+        _write(axes, level, counts, norm, len(sizes))
+        dress(axes, x="Size (nodes)", title=title, grid="none")
+        axes.set_xticks(np.arange(len(sizes)) + 0.5, sizes, rotation=35, ha="right", rotation_mode="anchor")
+        axes.tick_params(length=0)
+        for spine in axes.spines.values():
+            spine.set_visible(False)
+    panels[0].set_yticks(np.arange(len(lengths)) + 0.5, lengths)
+    panels[0].set_ylabel("Requested walltime", fontsize=FONT["label"], color=INK, labelpad=3)
+    bar = figure.colorbar(picture, ax=list(panels), aspect=28, pad=0.015, ticks=[at for at, _ in marks])
+    bar.ax.set_yticklabels([text for _, text in marks])
+    bar.ax.minorticks_off()
+    bar.ax.tick_params(labelsize=FONT["tick"], labelcolor=INK, length=2, width=0.6)
+    bar.outline.set_visible(False)
+    panel_letters(list(panels))
+    words = "In each cell: the wait, and the number of jobs. Hatched: no such job."
+    figure.supxlabel(words, fontsize=FONT["note"], color=INK)
+    return figure
+
+
+def _write(axes: Axes, level: Floats, counts: Floats, norm: object, columns: int) -> None:
+    """The wait in each cell, and how many jobs it is of."""
+    from matplotlib.patches import Rectangle
+
+    font = FONT["note"] - (1.0 if columns > 7 else 0.0)
+    for (row, column), hours in np.ndenumerate(level):
+        if np.isnan(hours):
+            axes.add_patch(
+                Rectangle((column, row), 1, 1, facecolor="#F4F4F4", edgecolor="#C8C8C8", hatch="////", linewidth=0)
+            )
+            continue
+        # Cividis is dark below its middle.
+        ink = "white" if norm(hours) < 0.55 else "#111111"  # type: ignore[operator]  # a norm is a function
+        axes.text(
+            column + 0.5, row + 0.5, f"{_short(hours)}\n{counts[row, column]:,.0f}", ha="center", va="center",
+            fontsize=font, color=ink, linespacing=1.05,
+        )  # fmt: skip
+
+
+def _short(hours: float) -> str:
+    """A wait in few letters.
+
+    >>> _short(0.001), _short(0.5), _short(3.25), _short(50)
+    ('4 s', '30 m', '3.2 h', '2.1 d')
+    """
+    if hours < 1 / 60:
+        return f"{3600 * hours:.0f} s"
+    if hours < 1:
+        return f"{60 * hours:.0f} m"
+    if hours < 48:
+        return f"{hours:.1f} h" if hours < 10 else f"{hours:.0f} h"
+    return f"{hours / 24:.1f} d"

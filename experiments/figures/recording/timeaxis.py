@@ -1,0 +1,120 @@
+"""The axis of time of a recording: dates where its job table counts from 1970, else time since the first submit."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from experiments.figures.style import FONT, INK
+from experiments.recordings.recording import Recording
+from experiments.recordings.windows import Window, opened, unix_origin
+from experiments.timelines.steps import Floats, TimeUnit, bin_averages, choose_bin, choose_unit
+from simulator.results.records import Records
+from workloads.ground.units import SECOND
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+    from matplotlib.axes import Axes
+
+__all__ = ["TimeAxis"]
+
+_DAY = 86400.0
+
+
+class TimeAxis(NamedTuple):
+    """Where a tick of the simulated clock stands on an axis of a figure.
+
+    Attributes
+    ----------
+    opens, closes
+        The window, in ticks of the simulated clock.
+    zero
+        What stands at 0: the first submit, or the beginning of 1970.
+    unit
+        Of the axis.
+    dates
+        Whether the axis shows dates (UTC).
+    """
+
+    opens: int
+    closes: int
+    zero: int
+    unit: TimeUnit
+    dates: bool
+
+    @classmethod
+    def of(cls, recording: Recording | Records, window: Window | None = None) -> TimeAxis:
+        """The axis of a window, by default of all that was recorded."""
+        opens, closes = (window or Window()).bounds(recording)
+        origin = unix_origin(recording)
+        if origin is not None:
+            # As matplotlib counts: days since 1970.
+            return cls(opens, closes, -origin, TimeUnit("d", "day", _DAY), True)
+        return cls(opens, closes, opened(recording), choose_unit((closes - opens) / SECOND), False)
+
+    def __call__(self, ticks: float | npt.NDArray[np.int64] | Sequence[int]) -> Floats:
+        """Places on the axis."""
+        return (np.asarray(ticks, dtype=np.float64) - self.zero) / (SECOND * self.unit.seconds)
+
+    def dress(self, axes: Axes, over: str = "", *, labels: bool = True) -> None:
+        """Give an axis its limits, ticks and label; ``over`` is what values are averaged over."""
+        axes.set_xlim(float(self(self.opens)), float(self(self.closes)))
+        average = f"averages over {over}" if over else ""
+        if not self.dates:
+            words = f"Time since the first submit ({self.unit.symbol})" + (f", {average}" if over else "")
+        else:
+            from matplotlib.dates import AutoDateLocator
+            from matplotlib.ticker import FuncFormatter
+
+            locator = AutoDateLocator(minticks=4, maxticks=9)  # type: ignore[no-untyped-call]  # matplotlib's
+            axes.xaxis.set_major_locator(locator)
+            axes.xaxis.set_major_formatter(FuncFormatter(self._date))
+            first, last = (self._moment(float(self(tick))) for tick in (self.opens, self.closes - 1))
+            years = str(first.year) if first.year == last.year else f"{first.year} to {last.year}"
+            words = f"Time (UTC, {years})" + (f", {average}" if over else "")
+        if labels:
+            axes.set_xlabel(words, fontsize=FONT["label"], color=INK, labelpad=2)
+
+    def _moment(self, place: float) -> datetime:
+        return datetime.fromtimestamp(round(place * _DAY), UTC)
+
+    def _date(self, place: float, _: int | None) -> str:
+        """A tick: a day, within few days the time of day, in many months the month."""
+        at = self._moment(place)
+        if (self.closes - self.opens) / SECOND > 200 * _DAY and at.day == 1:
+            return f"{at:%b %Y}" if at.month == 1 else f"{at:%b}"
+        return f"{at.day} {at:%b}" if at.hour == at.minute == at.second == 0 else f"{at:%H:%M}"
+
+    def bins(self, points: int) -> tuple[npt.NDArray[np.int64], str]:
+        """Edges over which a course with so many steps is averaged [ticks], and what to call them; none: as it is."""
+        width, name = choose_bin((self.closes - self.opens) / SECOND, points)
+        if not width:
+            return np.empty(0, np.int64), ""
+        edges = np.arange(self.opens, self.closes, round(width * SECOND), dtype=np.int64)
+        # What is left over at the end goes to the last bin if it is short.
+        if len(edges) > 2 and self.closes - edges[-1] < width * SECOND / 2:
+            edges = edges[:-1]
+        return np.append(edges, self.closes), name
+
+    def steps(
+        self, times: npt.NDArray[np.int64], values: Floats | npt.NDArray[np.int64], edges: npt.NDArray[np.int64]
+    ) -> tuple[Floats, Floats]:
+        """A step function within the window: edges (m + 1,) on the axis, and values (m,).
+
+        Parameters
+        ----------
+        times, values
+            Ticks at which each value begins to hold; the last value holds for ever, before the first it is 0.
+        edges
+            Of :meth:`bins`; empty: the steps are as they are.
+        """
+        if len(edges):
+            return self(edges), bin_averages(times.astype(float), values.astype(float), edges.astype(float))
+        within = times[(times > self.opens) & (times < self.closes)]
+        inside = np.unique(np.concatenate(([self.opens, self.closes], within)))
+        place = np.searchsorted(times, inside[:-1], side="right") - 1
+        return self(inside), np.where(place >= 0, values[np.maximum(place, 0)], 0).astype(np.float64)

@@ -1,0 +1,216 @@
+"""The evidence for claims: effect sizes with their intervals, and which claim holds under which reading."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from experiments.figures.study.mechanisms import METRICS
+from experiments.figures.style import (
+    FONT,
+    INK,
+    PAGE,
+    dress,
+    legend_above,
+    mechanism_color,
+    mechanism_name,
+    new_figure,
+)
+from policies.mechanism import MECHANISMS
+from workloads.ground.errors import InputError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+__all__ = ["plot_findings", "plot_readings"]
+
+Rows = Sequence[Mapping[str, Any]]
+
+#: Colours of Okabe and Ito, and a sign for those who see none.
+_OUTCOMES = {
+    "holds": ("#0072B2", "+", "white"),
+    "undecided": ("#D9D9D9", "0", INK),
+    "does not hold": ("#D55E00", "\N{MINUS SIGN}", "white"),
+    "not comparable": ("white", "", INK),
+}
+#: Effects beyond are drawn as arrows [standard deviations].
+_FAR = 8.0
+_LINE = 0.135
+
+
+def _name(row: Mapping[str, Any]) -> str:
+    return f"{row['observation']}{row['part'] or ''}"
+
+
+def _number(row: Mapping[str, Any]) -> str:
+    if row["effect"] is None:
+        return ""
+    if row["unit"] == "node-hours":
+        return f"{row['effect'] / 1000:+.1f} kNh"
+    return f"{row['effect']:{'' if row['level'] else '+'}.2f} {row['unit']}"
+
+
+def plot_findings(rows: Rows) -> Figure:
+    """Each claim with its effect in standard deviations over the traces; to the right is as the paper says.
+
+    Parameters
+    ----------
+    rows
+        Of :func:`experiments.papers.hybrid.findings.finding_row`.
+
+    Raises
+    ------
+    InputError
+        If there are none.
+    """
+    if not rows:
+        raise InputError("there are no findings to draw")
+    figure = new_figure(PAGE, 0.9 + _LINE * len(rows))
+    left, axes = figure.subplots(1, 2, sharey=True, width_ratios=(2.35, 1))
+    for place, row in enumerate(rows):
+        color = _OUTCOMES[row["outcome"]][0] if row["outcome"] != "undecided" else "#8C8C8C"
+        if row["size"] is not None:
+            low, high = max(-_FAR, row["size_low"]), min(_FAR, row["size_high"])
+            middle = min(_FAR, max(-_FAR, row["size"]))
+            if low < high:
+                axes.plot([low, high], [place, place], color=color, linewidth=1.1, solid_capstyle="butt")
+            marker = ">" if row["size"] > _FAR else "<" if row["size"] < -_FAR else "o"
+            axes.plot([middle], [place], marker, color=color, markersize=3.2)
+        elif row["outcome"] != "not comparable":
+            # A claim of equality has no direction.
+            axes.plot([0], [place], "D", color=color, markersize=3.2)
+        axes.annotate(
+            _number(row), (1.0, place), xycoords=("axes fraction", "data"), xytext=(2, 0), textcoords="offset points",
+            va="center", fontsize=FONT["note"] - 1, color=INK,
+        )  # fmt: skip
+    _claims(left, rows)
+    axes.axvline(0, color=INK, linewidth=0.7)
+    axes.set_xlim(-_FAR * 1.03, _FAR * 1.03)
+    dress(axes, x="Effect in the claim's direction\n(standard deviations over the traces)", grid="x")
+    axes.tick_params(axis="y", length=0, labelleft=False)
+    axes.spines["left"].set_visible(False)
+    _bands(axes, rows)
+    # Room for the numbers behind the axes.
+    axes.annotate("-0000.0 node-h", (1.0, 0), xycoords=("axes fraction", "data"), alpha=0, fontsize=FONT["note"])
+    handles, labels = _legend({str(row["outcome"]) for row in rows}, signs=False)
+    legend_above(figure, handles, labels)
+    return figure
+
+
+def _claims(axes: Axes, rows: Rows, most: int = 106) -> None:
+    """The claims in words, one a line."""
+    axes.set_xlim(0, 1)
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    axes.axis("off")
+    for place, row in enumerate(rows):
+        text = str(row["claim"])
+        short = text if len(text) <= most else text[: most - 1].rsplit(" ", 1)[0] + " \N{HORIZONTAL ELLIPSIS}"
+        size = FONT["note"] - 1
+        axes.text(0.0, place, _name(row), va="center", fontsize=size, color=INK, fontweight="bold")
+        axes.text(0.055, place, short, va="center", fontsize=size, color=INK)
+
+
+def _bands(axes: Axes, rows: Rows) -> None:
+    """Every second observation on a light ground."""
+    shaded, before = False, None
+    for place, row in enumerate(rows):
+        shaded = shaded if row["observation"] == before else not shaded
+        before = row["observation"]
+        if shaded:
+            axes.axhspan(place - 0.5, place + 0.5, color="#F4F4F4", linewidth=0, zorder=-2)
+
+
+def _legend(shown: set[str], *, signs: bool) -> tuple[list[Any], list[str]]:
+    from matplotlib.patches import Patch
+
+    handles, labels = [], []
+    for name, (color, sign, _) in _OUTCOMES.items():
+        if name in shown:
+            handles.append(Patch(facecolor=color, edgecolor="#888888", linewidth=0.4))
+            labels.append(f"{name} ({sign})" if signs and sign else name)
+    return handles, labels
+
+
+def plot_readings(findings: Rows, differences: Rows, mean: str) -> Figure:
+    """What other readings change: the eight metrics against the default, and every claim under every reading.
+
+    Parameters
+    ----------
+    findings
+        Rows of claims with a ``reading``.
+    differences
+        Rows of ``reading``, ``metric``, ``mechanism``, ``difference``, ``low`` and ``high``.
+    mean
+        The ``mechanism`` that stands for the mean of all.
+    """
+    readings = list(dict.fromkeys(row["reading"] for row in findings))
+    others = [name for name in readings if any(row["reading"] == name for row in differences)]
+    claims = list({_name(row): row for row in findings}.values())
+    heights = (1.1 + 2 * (0.55 + 0.17 * max(1, len(others))), 1.35 + _LINE * len(claims))
+    figure = new_figure(PAGE, sum(heights))
+    parts = figure.subfigures(2, 1, squeeze=False, height_ratios=heights)
+    _draw_differences(parts[0, 0], differences, others, mean)
+    _draw_matrix(parts[1, 0], findings, claims, readings)
+    return figure
+
+
+def _draw_differences(figure: SubFigure, rows: Rows, others: Sequence[str], mean: str) -> None:
+    panels = figure.subplots(2, 4, sharey=True)
+    handles: dict[str, Any] = {}
+    for number, (axes, metric) in enumerate(zip(panels.flat, METRICS, strict=True)):
+        unit = "points" if metric.percent else "h"
+        for place, reading in enumerate(others):
+            own = {
+                row["mechanism"]: row for row in rows if row["reading"] == reading and row["metric"] == metric.column
+            }
+            for name in (mechanism.slug for mechanism in MECHANISMS):
+                if name in own:
+                    (handles[mechanism_name(name)],) = axes.plot(
+                        [own[name]["difference"]], [place], "o", color=mechanism_color(name), markersize=3.0,
+                        linestyle="none",
+                    )  # fmt: skip
+            if mean in own:
+                low, high = own[mean]["low"], own[mean]["high"]
+                handles["mean of six, 95 %"] = axes.errorbar(
+                    [own[mean]["difference"]], [place + 0.27], xerr=[[own[mean]["difference"] - low],
+                    [high - own[mean]["difference"]]], fmt="D", color=INK, markersize=2.4, elinewidth=0.9,
+                )  # fmt: skip
+        axes.axvline(0, color=INK, linewidth=0.7)
+        axes.set_yticks(range(len(others)), list(others))
+        axes.set_ylim(len(others) - 0.4, -0.5)
+        words = metric.axis.partition(" (")[0]
+        dress(axes, x=f"{words} ({unit})", title=f"({chr(ord('a') + number)}) {metric.title}", grid="x")
+        axes.tick_params(axis="y", length=0)
+        axes.locator_params(axis="x", nbins=4)
+    figure.suptitle("Difference from the default reading, trace by trace", fontsize=FONT["title"], color=INK)
+    figure.legend(
+        list(handles.values()), list(handles), loc="outside lower center", ncols=7, fontsize=FONT["legend"],
+        frameon=False, labelcolor=INK, handletextpad=0.3, columnspacing=1.2, borderaxespad=0.0,
+    )  # fmt: skip
+
+
+def _draw_matrix(figure: SubFigure, findings: Rows, claims: Rows, readings: Sequence[str]) -> None:
+    left, axes = figure.subplots(1, 2, sharey=True, width_ratios=(2.6, 1))
+    _claims(left, claims)
+    evidence = {(_name(row), row["reading"]): str(row["outcome"]) for row in findings}
+    for line, claim in enumerate(claims):
+        for column, reading in enumerate(readings):
+            color, sign, ink = _OUTCOMES[evidence.get((_name(claim), reading), "not comparable")]
+            axes.broken_barh(
+                [(column - 0.47, 0.94)], (line - 0.45, 0.9), facecolor=color, edgecolor="#CCCCCC", linewidth=0.3
+            )
+            axes.text(column, line, sign, ha="center", va="center", fontsize=FONT["note"], color=ink)
+    axes.set_xlim(-0.5, len(readings) - 0.5)
+    axes.set_xticks(
+        range(len(readings)), readings, rotation=50, ha="left", rotation_mode="anchor", fontsize=FONT["note"]
+    )
+    axes.xaxis.tick_top()
+    axes.tick_params(length=0, labelsize=FONT["note"], labelcolor=INK, pad=1, labelleft=False)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    handles, labels = _legend(set(evidence.values()), signs=True)
+    figure.legend(
+        handles, labels, loc="outside lower center", ncols=len(labels), fontsize=FONT["legend"], frameon=False,
+        labelcolor=INK, handlelength=1.3, handleheight=0.8, borderaxespad=0.0,
+    )  # fmt: skip

@@ -1,0 +1,136 @@
+"""Queue orders under backfilling rules: waits, slowdowns and utilisation, and who of which size waits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from experiments.figures.style import FONT, INK, PAGE, dress, new_figure, panel_letters
+from workloads.ground.errors import InputError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["plot_orders"]
+
+Rows = Sequence[Mapping[str, Any]]
+
+#: Column, title, axis, factor, whether the axis is logarithmic.
+_METRICS = (
+    ("wait_h", "Mean wait", "Hours", 1.0, True),
+    ("wait_p95_h", "95 % wait less", "Hours", 1.0, True),
+    ("bounded_slowdown", "Bounded slowdown", "Mean", 1.0, True),
+    ("utilization", "Utilisation", "%", 100.0, False),
+)
+#: Colour and mark of the rules, in the order in which they come.
+_RULES = (("#0072B2", "o"), ("#D55E00", "s"), ("#999999", "v"), ("#009E73", "D"), ("#CC79A7", "^"), ("#332288", "P"))
+_ALL = "all"
+_MAIN = "easy"
+
+
+def plot_orders(rows: Rows, sizes: Sequence[str], first: str) -> Figure:
+    """Each order a line of marks: above a mark for each rule, below those under EASY for each class of sizes.
+
+    Parameters
+    ----------
+    rows
+        With ``dataset``, ``order``, ``rule``, ``sizes`` and the metrics.
+    sizes
+        The classes.
+    first
+        The dataset of which there are several traces: marks are means, lines reach from the smallest to the largest.
+        Marks of another dataset are hollow.
+
+    Raises
+    ------
+    InputError
+        If there is nothing to show.
+    """
+    if not rows:
+        raise InputError("there are no simulations to draw")
+    rules = list(dict.fromkeys(str(row["rule"]) for row in rows))
+    main = _MAIN if _MAIN in rules else rules[0]
+    orders = _ranked(rows, main, first)
+    others = [name for name in dict.fromkeys(row["dataset"] for row in rows) if name != first]
+    figure = new_figure(PAGE, 1.3 + 0.33 * len(orders))
+    above, below = figure.subfigures(2, 1, squeeze=False, height_ratios=(1.12, 1))[:, 0]
+    handles: dict[str, Any] = {}
+    top = above.subplots(1, len(_METRICS), sharey=True)
+    for axes, (column, title, unit, factor, log) in zip(top, _METRICS, strict=True):
+        for number, rule in enumerate(rules):
+            color, mark = _RULES[number % len(_RULES)]
+            shift = 0.17 * (number - (len(rules) - 1) / 2)
+            values = _values(rows, first, rule, _ALL, column, orders)
+            handles[rule] = _marks(axes, values, factor, color, mark, shift)
+        _finish(axes, orders, title, unit, log=log)
+    bottom = below.subplots(1, len(sizes), sharey=True)
+    for axes, name in zip(bottom, sizes, strict=True):
+        color, mark = _RULES[rules.index(main)]
+        _marks(axes, _values(rows, first, main, name, "wait_h", orders), 1.0, color, mark, -0.12 if others else 0.0)
+        for other in others:
+            hollow = _marks(
+                axes, _values(rows, other, main, name, "wait_h", orders), 1.0, color, mark, 0.18, hollow=True
+            )
+            handles[f"{main}, {other}"] = hollow
+        _finish(axes, orders, f"Mean wait, {name}", f"Hours, {main}", log=True)
+    panel_letters([*top, *bottom])
+    figure.legend(
+        list(handles.values()), list(handles), loc="outside upper center", ncols=len(handles), frameon=False,
+        fontsize=FONT["legend"], labelcolor=INK, handletextpad=0.2, columnspacing=1.4, borderaxespad=0.0,
+    )  # fmt: skip
+    return figure
+
+
+def _ranked(rows: Rows, rule: str, dataset: str) -> list[str]:
+    """The orders, the one with the shortest mean wait first."""
+    waits: dict[str, list[float]] = {}
+    for row in rows:
+        if (row["dataset"], row["rule"], row["sizes"]) == (dataset, rule, _ALL):
+            waits.setdefault(str(row["order"]), []).append(row["wait_h"])
+    return sorted(waits, key=lambda order: float(np.mean(waits[order])))
+
+
+def _values(rows: Rows, dataset: str, rule: str, sizes: str, column: str, orders: Sequence[str]) -> list[list[float]]:
+    """The metric of each order in each trace."""
+    cells: dict[str, list[float]] = {order: [] for order in orders}
+    for row in rows:
+        if (row["dataset"], row["rule"], row["sizes"]) == (dataset, rule, sizes) and row[column] is not None:
+            cells[str(row["order"])].append(float(row[column]))
+    return list(cells.values())
+
+
+def _marks(
+    axes: Axes, values: Sequence[Sequence[float]], factor: float, color: str, mark: str, shift: float, *,
+    hollow: bool = False,
+) -> Any:  # fmt: skip
+    """A mark for the mean of each order, and a line from the smallest to the largest trace where there are several."""
+    for place, own in enumerate(values):
+        if len(own) > 1:
+            ends = [factor * min(own), factor * max(own)]
+            axes.plot(ends, [place + shift] * 2, color=color, linewidth=0.8, alpha=0.55, solid_capstyle="butt")
+    known = [(factor * float(np.mean(own)), place + shift) for place, own in enumerate(values) if own]
+    (line,) = axes.plot(
+        [x for x, _ in known], [y for _, y in known], mark, color=color, markersize=3.2, linestyle="none",
+        markerfacecolor="white" if hollow else color, markeredgewidth=0.8,
+    )  # fmt: skip
+    return line
+
+
+def _finish(axes: Axes, orders: Sequence[str], title: str, unit: str, *, log: bool) -> None:
+    from matplotlib.ticker import LogLocator
+
+    if log:
+        axes.set_xscale("log")
+        low, high = axes.get_xlim()
+        axes.xaxis.set_major_locator(LogLocator(numticks=5) if high / low > 50 else LogLocator(subs=(1, 2, 5)))
+        axes.xaxis.set_major_formatter("{x:,g}")
+        axes.xaxis.set_minor_formatter("")
+    dress(axes, x=unit, title=title, grid="x")
+    for place in range(0, len(orders), 2):
+        axes.axhspan(place - 0.5, place + 0.5, color="#F4F4F4", linewidth=0, zorder=-2)
+    axes.set_ylim(len(orders) - 0.5, -0.5)
+    axes.set_yticks(range(len(orders)), orders)
+    axes.tick_params(axis="y", length=0)

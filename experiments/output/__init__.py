@@ -1,0 +1,4 @@
+"""How a result is written: under a lock, complete or not at all, and sealed by digests.
+
+Other folders use ``filenames``, ``handover``, ``locks``, ``pagepolicy``, ``seals`` and ``signals``.
+"""

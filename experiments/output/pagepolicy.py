@@ -1,0 +1,45 @@
+"""The content security policy of a page: a browser runs and shows nothing but what the page was written with."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+
+from workloads.ground.errors import InvariantError
+
+__all__ = ["with_policy"]
+
+_MARK = '<meta charset="utf-8">\n'
+_OWN = {
+    "style-src": re.compile("<style>(.*?)</style>", re.DOTALL),
+    "script-src": re.compile("<script>(.*?)</script>", re.DOTALL),
+}
+
+
+def with_policy(html: str, *, scripts: int) -> str:
+    """A page with a policy in its head: no network, pictures in the page alone, its own style and scripts by hash.
+
+    Parameters
+    ----------
+    html
+        With one style element and so many script elements that run; others, and attributes that are code or style, are
+        refused by browsers.
+    scripts
+        How many there are: 0 or 1.
+
+    Raises
+    ------
+    InvariantError
+        If there are others: something that came from outside was taken for markup.
+    """
+    rules = ["default-src 'none'", "img-src data:", "base-uri 'none'", "form-action 'none'"]
+    for (source, pattern), count in zip(_OWN.items(), (1, scripts), strict=True):
+        found = pattern.findall(html)
+        if len(found) != count:
+            raise InvariantError(f"the page has {len(found)} elements for {source}, not {count}")
+        for text in found:
+            digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
+            rules.append(f"{source} 'sha256-{digest}'")
+    policy = f'<meta http-equiv="Content-Security-Policy" content="{"; ".join(rules)}">\n'
+    return html.replace(_MARK, _MARK + policy, 1)

@@ -1,0 +1,1 @@
+"""Reservation and Checkpointing Strategies for Stochastic Jobs."""

@@ -1,0 +1,263 @@
+"""Jobs of the applications of Table 3, all submitted at once to a batch scheduler (checkpoint paper, section 5).
+
+The paper's platform is Slurm on 256 hardware threads; here it is first come first served with EASY backfilling on 256
+processors, one for each job. Whatever is random is drawn once for an instance, so that all strategies serve the same
+jobs, in the same order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from experiments.papers.checkpoint.inputs import application_law
+from experiments.papers.checkpoint.printed import APPLICATIONS
+from experiments.study.comparison import Metric
+from policies.planning.costs import CostModel
+from policies.planning.plan import ReservationPlan
+from policies.planning.strategies import STRATEGIES
+from simulator.machine.truth import UNSAVED
+from simulator.results.metrics import summarize
+from simulator.results.reservations import stochastic_rows
+from simulator.simulation import simulate
+from workloads.ground.errors import ParameterError, UnknownNameError
+from workloads.ground.streams import stream
+from workloads.laws import Law
+from workloads.table.job import Job, JobType
+
+__all__ = [
+    "EFFICIENCY",
+    "EXECUTION",
+    "METRICS",
+    "OMNISCIENT",
+    "RESERVED",
+    "RESPONSE",
+    "STRATEGY_COLORS",
+    "STRATEGY_NAMES",
+    "UTILIZATION",
+    "Instance",
+    "check_batch",
+    "draw_instance",
+    "law_named",
+    "plan_for",
+    "run_batch",
+]
+
+#: Who knows each runtime and asks for it: how well the machine could be used in this order of submission.
+OMNISCIENT = "omniscient"
+#: By the planner's names, with the paper's.
+STRATEGY_NAMES: Mapping[str, str] = {
+    "optimal": "DYN-PROG-COUNT",
+    "all-ckpt": "ALL-CKPT",
+    "masi": "HPC",
+    OMNISCIENT: "omniscient",
+}
+STRATEGY_COLORS: Mapping[str, str] = {
+    "optimal": "#0072B2",
+    "all-ckpt": "#E69F00",
+    "masi": "#7F7F7F",
+    OMNISCIENT: "#FFFFFF",
+}
+#: Of the HPC strategy (section 5.1): the next reservation is so much longer.
+_FACTOR = 1.5
+
+UTILIZATION = Metric("utilization", "utilisation", True, 100.0, "%", ".1f")
+EXECUTION = Metric("execution_stretch", "execution stretch", False, pattern=".3f")
+RESPONSE = Metric("response_stretch", "response stretch (waits included)", False, pattern=".3f")
+RESERVED = Metric("reserved_stretch", "reserved stretch", False, pattern=".3f")
+EFFICIENCY = Metric("efficiency", "work / processor time", True, 100.0, "%", ".1f")
+#: The paper's two first.
+METRICS: Sequence[Metric] = (UTILIZATION, EXECUTION, RESPONSE, RESERVED, EFFICIENCY)
+
+
+@dataclass(frozen=True, eq=False)
+class Instance:
+    """Jobs that are submitted at once.
+
+    Attributes
+    ----------
+    applications
+        Of each job, in the order of submission, shape (jobs,).
+    runtimes
+        Of each job [s], shape (jobs,).
+    past
+        The last runs of each application [s], which HPC knows.
+    seed
+        Of the variations of checkpoints and restarts.
+    """
+
+    applications: tuple[str, ...]
+    runtimes: npt.NDArray[np.float64]
+    past: Mapping[str, npt.NDArray[np.float64]]
+    seed: int
+
+
+@cache
+def law_named(application: str) -> Law:
+    """The law of an application of Table 3 [s]."""
+    return application_law(APPLICATIONS[application])
+
+
+def check_batch(applications: Sequence[str], **numbers: int) -> None:
+    """Refuse settings of a batch before anything is simulated.
+
+    Raises
+    ------
+    UnknownNameError
+        If an application is not in Table 3.
+    ParameterError
+        If a number is less than 1, or less than 2 repetitions are to give an interval.
+    """
+    for name in applications:
+        if name not in APPLICATIONS:
+            raise UnknownNameError("application", name, APPLICATIONS)
+    for name, value in numbers.items():
+        least = 2 if name in ("repetitions", "runs") else 1
+        if value < least:
+            raise ParameterError(name, f"a whole number of at least {least}", value)
+
+
+def draw_instance(counts: Mapping[str, int], past: int, seed: int, repetition: int) -> Instance:
+    """An instance: so many jobs of each application, in random order.
+
+    Parameters
+    ----------
+    counts
+        Jobs by application.
+    past
+        Runs of each application that had completed before.
+    seed, repetition
+        The same make the same instance.
+    """
+    names = [name for name, count in counts.items() for _ in range(count)]
+    drawn = [
+        law_named(name).sample(stream(seed, "batch", name, "runtimes", repetition), count)
+        for name, count in counts.items()
+    ]
+    order = stream(seed, "batch", "order", repetition).permutation(len(names))
+    known = {name: law_named(name).sample(stream(seed, "batch", name, "past", repetition), past) for name in counts}
+    return Instance(
+        tuple(names[place] for place in order),
+        np.concatenate(drawn)[order],
+        known,
+        int(stream(seed, "batch", "variation", repetition).integers(2**31)),
+    )
+
+
+def _costs(application: str, overhead: float) -> CostModel:
+    """RESERVATIONONLY, with the C and R of Table 3 times a factor [s]."""
+    printed = APPLICATIONS[application]
+    return CostModel(checkpoint=overhead * printed.checkpoint, restart=overhead * printed.restart)
+
+
+@cache
+def _of_law(strategy: str, application: str, overhead: float) -> ReservationPlan:
+    return STRATEGIES[strategy](law_named(application), _costs(application, overhead))
+
+
+def plan_for(strategy: str, application: str, past: npt.NDArray[np.float64], overhead: float = 1.0) -> ReservationPlan:
+    """The plan of a strategy: of the law, which DYN-PROG-COUNT and ALL-CKPT know, or of past runs, which HPC knows.
+
+    Parameters
+    ----------
+    strategy
+        ``"optimal"``, ``"all-ckpt"`` or ``"masi"``.
+    application
+        Of Table 3.
+    past
+        The last runs [s].
+    overhead
+        C and R as multiples of those of Table 3.
+    """
+    if strategy == "masi":
+        return STRATEGIES["masi"](past, _costs(application, overhead), k=past.size, factor=_FACTOR)
+    return _of_law(strategy, application, overhead)
+
+
+def run_batch(
+    instance: Instance,
+    strategy: str,
+    processors: int,
+    *,
+    overhead: float = 1.0,
+    variation: float = 0.0,
+    mode: str = "absorbed",
+) -> dict[str, Any]:
+    """Run an instance under one strategy.
+
+    Parameters
+    ----------
+    instance
+        The jobs; each takes one processor.
+    strategy
+        One of :data:`STRATEGY_NAMES`.
+    processors
+        Of the machine.
+    overhead
+        C and R as multiples of those of Table 3.
+    variation, mode
+        Of checkpoints and restarts at run time: :class:`simulator.options.Options`.
+
+    Returns
+    -------
+    dict
+        A row: strategy; utilization (all walltimes over processors times the time to run all), execution_stretch,
+        response_stretch, reserved_stretch (time in reservations, time until the end, and time asked for, over walltime;
+        means over the jobs), efficiency (all walltimes over all processor time that was used: the utilisation of
+        a queue that never ends), bound (utilisation that no schedule exceeds: the longest job takes its walltime),
+        full (part of the time in which all processors were busy), all_done_s, reservations (a job), reserved_s and
+        expected_cost_s (a job, as it came and as the planner expected it), plan_checkpoints (in the plan of a job),
+        checkpoints_lost (a job).
+    """
+    plans, expected = _plans(instance, strategy, overhead)
+    # C and R are in the plans, which are given.
+    jobs = [
+        Job(row, JobType.STOCHASTIC, 0.0, 1, runtime, runtime, application=name,
+            plan=f"job {row}" if strategy == OMNISCIENT else name)
+        for row, (name, runtime) in enumerate(zip(instance.applications, instance.runtimes.tolist(), strict=True))
+    ]  # fmt: skip
+    result = simulate(
+        jobs, processors, events=False, plans=plans,
+        checkpoint_variation=variation, checkpoint_mode=mode, seed=instance.seed,
+    )  # fmt: skip
+    summary, rows = summarize(result), list(stochastic_rows(result))
+
+    def mean(values: Sequence[Any]) -> float:
+        return float(np.mean([float(value) for value in values]))
+
+    times, busy = (np.array([sample[place] for sample in result.samples], dtype=float) for place in (0, 1))
+    spans = np.diff(times)
+    lost = [[item.ending for item in course.reservations].count(UNSAVED) for course in result.stochastic]
+    return {
+        "strategy": strategy,
+        "utilization": summary["work_utilization"],
+        "execution_stretch": summary["execution_stretch"],
+        "response_stretch": summary["stretch"],
+        "reserved_stretch": mean([float(str(row["reserved"])) / float(str(row["runtime"])) for row in rows]),
+        "efficiency": instance.runtimes.sum() / sum(float(str(row["used"])) for row in rows),
+        "bound": min(1.0, float(instance.runtimes.sum() / (processors * instance.runtimes.max()))),
+        "full": float(spans[busy[:-1] == processors].sum() / spans.sum()),
+        "all_done_s": float(summary["makespan_h"]) * 3600.0,
+        "reservations": summary["reservations_per_job"],
+        "reserved_s": mean([row["reserved"] for row in rows]),
+        "expected_cost_s": mean([expected[name] for name in instance.applications]),
+        "plan_checkpoints": mean([course.planned.plan.checkpointed.sum() for course in result.stochastic]),
+        "checkpoints_lost": mean(lost),
+    }
+
+
+def _plans(instance: Instance, strategy: str, overhead: float) -> tuple[dict[str, ReservationPlan], dict[str, float]]:
+    """Plans by the name that jobs have for them, and their expected costs by application."""
+    names = dict.fromkeys(instance.applications)
+    if strategy == OMNISCIENT:
+        costs = CostModel()
+        runtimes = enumerate(instance.runtimes.tolist())
+        own = {f"job {row}": ReservationPlan([runtime], False, costs, OMNISCIENT) for row, runtime in runtimes}
+        return own, {name: law_named(name).mean() for name in names}
+    plans = {name: plan_for(strategy, name, instance.past[name], overhead) for name in names}
+    return plans, {name: plan.expected_cost(law_named(name)) for name, plan in plans.items()}

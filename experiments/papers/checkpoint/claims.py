@@ -1,0 +1,231 @@
+"""What the checkpoint paper states in its text: Theorem 3, Lemma 1, and the gain of a mix."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from experiments.papers.checkpoint.plans import (
+    NAMES,
+    Grid,
+    converged,
+    equal_costs,
+    laws_named,
+    least_cost,
+    look,
+    planned,
+)
+from experiments.study.experiment import Experiment, Row, Tables
+from experiments.study.levels import POINTS, close, count, most
+from experiments.study.verdicts import Statement, Verdict, text
+from policies.planning.plan import ReservationPlan
+from policies.planning.strategies import STRATEGIES
+from workloads.ground.streams import stream
+from workloads.laws import Law, algorithm_1_size
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["EXPERIMENTS"]
+
+
+@dataclass(frozen=True)
+class ClaimParameters:
+    """Sizes; times in hours.
+
+    Attributes
+    ----------
+    laws
+        Names of Table 1.
+    overhead
+        C = R for Theorem 3 and Lemma 1.
+    epsilons
+        Of Theorem 3 and Lemma 1.
+    cells
+        Cubic cells of the converged optimum, of the floor under all plans, and of the gain.
+    trials
+        Random sequences for Lemma 1, each law and epsilon.
+    overheads
+        C = R in multiples of the mean, for the gain of a mix.
+    """
+
+    laws: tuple[str, ...] = tuple(NAMES)
+    overhead: float = 0.1
+    epsilons: tuple[float, ...] = (0.1, 0.3, 1.0, 3.0)
+    cells: int = 8000
+    trials: int = 1000
+    overheads: tuple[float, ...] = (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 1.0)
+
+
+def _measure(parameters: ClaimParameters, seed: int) -> Tables:
+    laws = laws_named(parameters.laws)
+    return {
+        "": [row for name, law in laws.items() for row in _theorem_3(name, law, parameters)],
+        "lemma1": [row for name, law in laws.items() for row in _lemma_1(name, law, parameters, seed)],
+        "gain": [row for name, law in laws.items() for row in _gain(name, law, parameters)],
+    }
+
+
+def _theorem_3(name: str, law: Law, parameters: ClaimParameters) -> list[dict[str, Any]]:
+    """DYN-PROG-COUNT(epsilon) on Algorithm 1's own grid against the optimum, and against what no plan can beat."""
+    overhead = parameters.overhead
+    costs = equal_costs(overhead)
+    best, floor = converged(law, costs, parameters.cells), least_cost(law, costs, parameters.cells)
+    rows = []
+    for epsilon in parameters.epsilons:
+        n = algorithm_1_size(law, epsilon, alpha=1.0, checkpoint=overhead, restart=overhead)
+        cost = planned("optimal", law, costs, Grid(n, "equal-time")).expected_cost(law)
+        rows.append({"law": name, "epsilon": epsilon, "cells": n, "cost": cost, "converged": best, "floor": floor})
+    return rows
+
+
+def _lemma_1(name: str, law: Law, parameters: ClaimParameters, seed: int) -> list[dict[str, Any]]:
+    """Replace what random sequences reserve up to min(R, epsilon E[X]) by one reservation of that length."""
+    rng = stream(seed, "checkpoint-claims", name)
+    rows = []
+    for epsilon in parameters.epsilons:
+        start = min(parameters.overhead, epsilon * law.mean())
+        if start >= law.upper:
+            continue
+        worst = 0.0
+        for _ in range(parameters.trials):
+            costs = replace(
+                equal_costs(parameters.overhead),
+                beta=float(rng.choice([0.0, 1.0])),
+                gamma=float(rng.choice([0.0, 0.1])),
+            )
+            early = np.unique(start * (1.0 - rng.random(rng.integers(1, 4))))
+            late = np.unique(np.maximum(np.asarray(law.ppf(rng.random(rng.integers(0, 6)))), start * 1.001))
+            late = np.append(late[late < law.upper], law.upper)
+            flags = rng.random(early.size + late.size) < 0.5
+            flags[-1] = False
+            before = ReservationPlan(np.concatenate((early, late)), flags, costs)
+            after = ReservationPlan(
+                np.concatenate(([start], late)), np.concatenate(([False], flags[early.size :])), costs
+            )
+            worst = max(worst, after.expected_cost(law) / before.expected_cost(law))
+        rows.append({"law": name, "epsilon": epsilon, "trials": parameters.trials, "worst": worst})
+    return rows
+
+
+def _gain(name: str, law: Law, parameters: ClaimParameters) -> list[dict[str, Any]]:
+    """The three dynamic programs for several C = R."""
+    rows = []
+    for multiple in parameters.overheads:
+        costs = equal_costs(multiple * law.mean())
+        row: dict[str, Any] = {"law": name, "multiple": multiple, "overhead": multiple * law.mean()}
+        for strategy in ("optimal", "all-ckpt", "no-ckpt"):
+            row[strategy] = STRATEGIES[strategy](law, costs, n=parameters.cells // 4, grid="cubic").expected_cost(law)
+        rows.append(row)
+    return rows
+
+
+#: A smaller gain of a mix is none.
+_GAIN = 0.01
+
+
+def _judge(tables: Tables) -> list[Verdict]:
+    verdicts = [_theorem(tables[""], epsilon) for epsilon in sorted({row["epsilon"] for row in tables[""]})]
+    verdicts.append(_lemma(tables["lemma1"]))
+    gains = list(tables["gain"])
+    laws = list(dict.fromkeys(row["law"] for row in gains))
+    top = {law: max((row for row in gains if row["law"] == law), key=_won) for law in laws}
+    told = ", ".join(f"{NAMES[law]} {100 * _won(row):.1f} % at {row['overhead']:.3g} h" for law, row in top.items())
+    mixing = [law for law in laws if _won(top[law]) > _GAIN]
+    some = Statement(
+        "for some C = R a mix of reservations with and without checkpoints is better than both variants, for each law",
+        "there exist thresholds", text("4.3"),
+    )  # fmt: skip
+    up_to = Statement("the gain of a mix over both variants is up to 10 %, over all laws", "10 %", text("4.3"))
+    return [
+        *verdicts,
+        count(some, len(mixing), len(laws), f"the largest gain is over {100 * _GAIN:g} %", told),
+        close(up_to, max(_won(row) for row in top.values()), 0.1, POINTS, f"at most {told}", unit="%", scale=100),
+    ]
+
+
+def _theorem(rows: Sequence[Row], epsilon: float) -> Verdict:
+    """Against the floor, which is below the optimum: the stricter test."""
+    own = [row for row in rows if row["epsilon"] == epsilon]
+    worst = max(own, key=lambda row: row["cost"] / row["floor"])
+    claim = f"cost(DPC({epsilon:g})) is at most {1 + epsilon:g} times the optimum, {len(own)} laws"
+    told = (
+        f"{worst['cost'] / worst['converged']:.4f} of the converged optimum, at most "
+        f"{worst['cost'] / worst['floor']:.4f} of any ({NAMES[worst['law']]}, {worst['cells']} cells)"
+    )
+    statement = Statement(claim, f"{1 + epsilon:g}", text("3.3, Theorem 3"))
+    quantity = "the largest cost over that which no plan can beat"
+    return most(statement, worst["cost"] / worst["floor"], 1 + epsilon, quantity, told)
+
+
+def _lemma(rows: Sequence[Row]) -> Verdict:
+    worst = max(rows, key=lambda row: row["worst"] / (1 + row["epsilon"]))
+    statement = Statement(
+        f"E(S~) <= (1 + epsilon) E(S), on {sum(row['trials'] for row in rows)} random sequences",
+        "E(S~) <= (1 + epsilon) E(S)", text("3.3, Lemma 1"),
+    )  # fmt: skip
+    return statement.computed(
+        all(row["worst"] <= (1 + row["epsilon"]) * (1 + 1e-12) for row in rows),
+        "holds if no sequence costs more than 1 + epsilon times as much",
+        f"at most {worst['worst']:.4f} where {1 + worst['epsilon']:g} is allowed ({NAMES[worst['law']]})",
+    )
+
+
+def _won(row: Row) -> float:
+    """How much more the better of ALL-CKPT and NO-CKPT costs than the optimum."""
+    return float(min(row["all-ckpt"], row["no-ckpt"]) / row["optimal"] - 1.0)
+
+
+def _draw(tables: Tables) -> Figure:
+    """What Theorem 3 allows and what was measured; and what a mix of both kinds of reservations gains."""
+    from experiments.figures.style import FONT, INK, PAGE, dress, legend_above, new_figure, panel_letters
+
+    figure = new_figure(PAGE, 3.2)
+    left, right = figure.subplots(1, 2)
+    epsilons = sorted({row["epsilon"] for row in tables[""]})
+    left.plot(epsilons, [100 * epsilon for epsilon in epsilons], color=INK, linestyle="--", linewidth=1)
+    left.annotate("allowed", (epsilons[-1], 100 * epsilons[-1]), (-4, -18), textcoords="offset points", ha="right",
+                  fontsize=FONT["note"], color=INK)  # fmt: skip
+    names = list(dict.fromkeys(row["law"] for row in tables[""]))
+    styles = look(names)
+    for name in names:
+        style = {**styles[name], "linewidth": 1.0, "marker": "o", "markersize": 2.0}
+        own = sorted((row["epsilon"], row["cost"] / row["floor"] - 1) for row in tables[""] if row["law"] == name)
+        left.plot([at for at, _ in own], [100 * above for _, above in own], label=NAMES[name], **style)
+        gain = [
+            (row["multiple"], min(row["all-ckpt"], row["no-ckpt"]) / row["optimal"] - 1)
+            for row in tables["gain"]
+            if row["law"] == name
+        ]
+        right.plot([at for at, _ in gain], [100 * above for _, above in gain], **style)
+    left.set_xscale("log")
+    left.set_yscale("log")
+    dress(left, x="epsilon", y="cost above what no plan can beat (%)", title="Theorem 3")
+    right.axhline(10, color=INK, linestyle="--", linewidth=1)
+    dress(right, x="C = R (multiples of the mean runtime)", y="gain over the better variant (%)", title="Gain of a mix")
+    panel_letters([left, right])
+    handles, labels = left.get_legend_handles_labels()
+    legend_above(figure, handles, labels, columns=5)
+    return figure
+
+
+_CHOICES = ("Theorem 3 is judged against a floor under every plan, which is below the optimum: the stricter test.",)
+
+EXPERIMENTS: Sequence[Experiment] = (
+    Experiment(
+        id="checkpoint-claims",
+        title="Statements of the text: Theorem 3, Lemma 1, the gain of a mix",
+        question="Do the paper's guarantees hold when they are computed?",
+        parameters=ClaimParameters(),
+        quick=ClaimParameters(
+            epsilons=(1.0, 3.0), cells=4000, trials=50, overheads=(0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0)
+        ),
+        measure=_measure,
+        judge=_judge,
+        draw=_draw,
+        choices=_CHOICES,
+    ),
+)

@@ -1,0 +1,174 @@
+"""Figure 8 of the checkpoint paper: 500 jobs of one application through the batch scheduler."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from experiments.papers.checkpoint.batch import (
+    EFFICIENCY,
+    EXECUTION,
+    METRICS,
+    RESERVED,
+    RESPONSE,
+    STRATEGY_COLORS,
+    STRATEGY_NAMES,
+    UTILIZATION,
+    check_batch,
+    draw_instance,
+    law_named,
+    run_batch,
+)
+from experiments.papers.checkpoint.printed import APPLICATIONS
+from experiments.study.comparison import Metric, everywhere, gain, mean_of
+from experiments.study.experiment import Experiment, Tables
+from experiments.study.verdicts import Statement, Verdict, text
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["EXPERIMENTS"]
+
+
+@dataclass(frozen=True)
+class BatchParameters:
+    """Fig. 8.
+
+    Attributes
+    ----------
+    applications
+        Names of Table 3; the jobs of each are submitted alone.
+    jobs
+        Of one application, all submitted at once.
+    processors
+        Of the machine; a job takes one.
+    past
+        Runs that HPC averages. They are drawn once for an instance: all its jobs are submitted before one completes.
+    repetitions
+        Instances, two or more.
+    """
+
+    applications: tuple[str, ...] = tuple(APPLICATIONS)
+    jobs: int = 500
+    processors: int = 256
+    past: int = 5
+    repetitions: int = 20
+
+
+def _measure(parameters: BatchParameters, seed: int) -> Tables:
+    sizes = {name: getattr(parameters, name) for name in ("jobs", "processors", "past", "repetitions")}
+    check_batch(parameters.applications, **sizes)
+    rows: list[dict[str, Any]] = []
+    for name in parameters.applications:
+        for repetition in range(parameters.repetitions):
+            instance = draw_instance({name: parameters.jobs}, parameters.past, seed, repetition)
+            rows += [
+                {"application": name, "repetition": repetition, **run_batch(instance, strategy, parameters.processors)}
+                for strategy in STRATEGY_NAMES
+            ]
+    return {"": rows, "summary": _summary(rows)}
+
+
+def _summary(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Means and intervals, and beside them what the planner expects."""
+    summary = []
+    for name in dict.fromkeys(row["application"] for row in rows):
+        for strategy in STRATEGY_NAMES:
+            where = {"application": name}
+            row: dict[str, Any] = {"application": name, "strategy": strategy, "mean_walltime_s": law_named(name).mean()}
+            for column in ("expected_cost_s", "reserved_s", "reservations", "plan_checkpoints", "full"):
+                row[column] = mean_of(rows, Metric(column, column, False), strategy, **where).mean
+            for metric in METRICS:
+                found = mean_of(rows, metric, strategy, **where)
+                row |= {
+                    metric.column: found.mean,
+                    f"{metric.column}_low": found.low,
+                    f"{metric.column}_high": found.high,
+                }
+            summary.append(row)
+    return summary
+
+
+def _judge(tables: Tables) -> list[Verdict]:
+    rows = tables[""]
+    names = list(dict.fromkeys(row["application"] for row in rows))
+    full = {row["application"]: row["full"] for row in tables["summary"] if row["strategy"] == "optimal"}
+    tail = "all processors are busy in " + ", ".join(f"{100 * full[name]:.0f} % ({name})" for name in names)
+    remarks = {
+        UTILIZATION: f"the last jobs decide: {tail} of the time to run all",
+        EXECUTION: "the paper's stretch",
+        RESPONSE: "beside: the paper's stretch, if waits count",
+        RESERVED: "beside: time that was asked for, which the plans minimise",
+        EFFICIENCY: "beside: utilisation without the tail of the last jobs",
+    }
+    source = text("5.2")
+    verdicts = []
+    for metric, remark in remarks.items():
+        better = {name: gain(rows, metric, "optimal", "all-ckpt", application=name) for name in names}
+        first = Statement(f"DYN-PROG-COUNT performs better than ALL-CKPT, {metric.title}", "better", source)
+        over = {
+            f"{STRATEGY_NAMES[strategy]}, {name}": gain(rows, metric, strategy, "masi", application=name)
+            for strategy in ("optimal", "all-ckpt")
+            for name in names
+        }
+        second = Statement(f"both outperform HPC, {metric.title}", "better", source)
+        verdicts += [
+            everywhere(statement, metric, gains, remark) for statement, gains in ((first, better), (second, over))
+        ]
+    return verdicts
+
+
+def _draw(tables: Tables) -> Figure:
+    from experiments.figures.study.intervals import draw_bars
+    from experiments.figures.style import PAGE, dress, legend_above, new_figure, panel_letters
+    from experiments.statistics import Interval
+
+    rows, summary = tables[""], tables["summary"]
+    names = list(dict.fromkeys(row["application"] for row in rows))
+    colors = {STRATEGY_NAMES[strategy]: color for strategy, color in STRATEGY_COLORS.items()}
+    figure = new_figure(PAGE, 4.0)
+    panels = figure.subplots(2, 3).ravel()
+    labels = {
+        UTILIZATION: ("utilisation [%]", "Utilisation"),
+        EXECUTION: ("execution time / walltime", "Stretch, execution"),
+        RESPONSE: ("response time / walltime", "Stretch, with waits"),
+        EFFICIENCY: ("work / processor time [%]", "Without the tail"),
+        RESERVED: ("reserved time / walltime", "Stretch, reserved"),
+    }
+    for axes, (metric, (label, title)) in zip(panels, labels.items(), strict=False):
+        series = {
+            text: [mean_of(rows, metric, strategy, application=name) for name in names]
+            for strategy, text in STRATEGY_NAMES.items()
+        }
+        draw_bars(axes, names, series, colors, scale=metric.scale)
+        dress(axes, y=label, title=title, grid="y")
+    expected: dict[str, list[Interval | None]] = {}
+    for row in summary:
+        value = row["expected_cost_s"] / row["mean_walltime_s"]
+        expected.setdefault(STRATEGY_NAMES[row["strategy"]], []).append(Interval(value, value, value))
+    draw_bars(panels[5], names, expected, colors)
+    dress(panels[5], y="expected cost / mean walltime", title="The planner's expectation", grid="y")
+    for axes in (panels[1], panels[2], panels[4], panels[5]):
+        # No stretch is below 1, which the omniscient has: bars show what is beyond.
+        axes.set_ylim(bottom=1.0)
+    panel_letters(list(panels))
+    handles, texts = panels[0].get_legend_handles_labels()
+    legend_above(figure, handles, texts)
+    return figure
+
+
+_PAPER = BatchParameters()
+
+EXPERIMENTS: Sequence[Experiment] = (
+    Experiment(
+        id="checkpoint-fig8",
+        title="500 jobs of one application through the batch scheduler",
+        question="Does the plan that reserves least also use the machine best?",
+        parameters=_PAPER,
+        quick=BatchParameters(repetitions=5),
+        measure=_measure,
+        judge=_judge,
+        draw=_draw,
+    ),
+)

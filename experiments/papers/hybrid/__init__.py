@@ -1,0 +1,1 @@
+"""Hybrid Workload Scheduling on HPC Systems."""

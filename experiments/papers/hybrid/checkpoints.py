@@ -1,0 +1,181 @@
+"""Fig. 7 of hybrid-workload-scheduling: the checkpoint interval of rigid jobs as a multiple of Daly's optimum.
+
+The paper gives no mean time between failures, and at five years a node most jobs are too short for a single checkpoint.
+So the figure is made for shorter ones as well, beside the share of jobs that ever make a checkpoint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from experiments.papers.hybrid.claims import CHECKPOINT_CLAIMS, examine
+from experiments.papers.hybrid.findings import finding_row
+from experiments.papers.hybrid.mechanisms import QUICK
+from experiments.study.experiment import Experiment, Resources, Row, Tables
+from experiments.study.grid import SIX, Measurements, Traces, metric_rows, simulated
+from experiments.study.verdicts import Verdict
+from experiments.sweeps.grid import GeneratedYear
+from experiments.sweeps.simulations import job_table
+from workloads.hybrid.assignment import Assignment
+from workloads.hybrid.checkpointing import NODE_MTBF, checkpoints_of_job
+from workloads.table.job import JobType
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "EXPERIMENTS",
+    "YEAR",
+    "Checkpoints",
+    "by_mtbf",
+    "checkpoint_findings",
+    "checkpoint_rows",
+    "checkpoint_verdicts",
+]
+
+#: A year as the node MTBF counts it [s].
+YEAR = 365 * 86400.0
+
+
+@dataclass(frozen=True)
+class Checkpoints(Traces):
+    """Parameters.
+
+    Attributes
+    ----------
+    factors
+        Multiples of Daly's optimum.
+    node_mtbf_years
+        Mean times between failures of a node.
+    mix
+        Of the notices.
+    """
+
+    factors: tuple[float, ...] = (0.25, 0.5, 1.0, 2.0)
+    node_mtbf_years: tuple[float, ...] = (NODE_MTBF / YEAR, 1.0, 0.25)
+    mix: str = "W5"
+
+
+def checkpoint_rows(
+    parameters: Traces,
+    factors: Sequence[float],
+    years: Sequence[float],
+    mix: str,
+    seed: int,
+    resources: Resources,
+    name: str = "fig7",
+    assignment: dict[str, Any] | None = None,
+    options: dict[str, Any] | None = None,
+) -> list[Row]:
+    """A row for each trace, node MTBF, factor and mechanism; further values of a reading may be given."""
+    varied = {"notice_mix": mix, "checkpoint_factor": list(factors), "node_mtbf": [YEAR * value for value in years]}
+    result = simulated(resources, name, parameters, seed, SIX, varied | (assignment or {}), options)
+    rows = metric_rows(result, "checkpoint_factor", "node_mtbf")
+    return [
+        {**{key: value for key, value in row.items() if key != "node_mtbf"}, "node_mtbf_years": row["node_mtbf"] / YEAR}
+        for row in rows
+    ]
+
+
+def by_factor(rows: Sequence[Row]) -> Measurements:
+    """Measurements of one node MTBF whose ``mix`` is the checkpoint factor."""
+    return Measurements({**row, "mix": str(float(row["checkpoint_factor"]))} for row in rows)
+
+
+def by_mtbf(rows: Sequence[Row]) -> dict[str, Measurements]:
+    """Measurements of each node MTBF, by its words."""
+    return {
+        f"node MTBF {years:g} years": by_factor([row for row in rows if row["node_mtbf_years"] == years])
+        for years in dict.fromkeys(row["node_mtbf_years"] for row in rows)
+    }
+
+
+def checkpoint_verdicts(rows: Sequence[Row]) -> list[Verdict]:
+    """Observation 13 under each node MTBF."""
+    return [claim.verdict(data, where) for where, data in by_mtbf(rows).items() for claim in CHECKPOINT_CLAIMS.values()]
+
+
+def checkpoint_findings(rows: Sequence[Row]) -> list[Row]:
+    """The same as rows for a figure."""
+    return [
+        finding_row(claim._replace(text=f"{claim.text} ({where})"), examine(claim, data))
+        for where, data in by_mtbf(rows).items()
+        for claim in CHECKPOINT_CLAIMS.values()
+    ]
+
+
+def _dump_rows(parameters: Checkpoints, seed: int) -> list[Row]:
+    """How many rigid jobs ever make a checkpoint, undisturbed."""
+    rows: list[Row] = []
+    for trace in range(seed, seed + parameters.traces):
+        year = GeneratedYear(trace, parameters.jobs)
+        for years in parameters.node_mtbf_years:
+            for factor in parameters.factors:
+                how = Assignment(notice_mix=parameters.mix, checkpoint_factor=factor, node_mtbf=YEAR * years)
+                jobs, _, _ = job_table(year, how, trace)
+                dumps = np.array([checkpoints_of_job(job) for job in jobs if job.type is JobType.RIGID])
+                rows.append(
+                    {
+                        "trace": trace,
+                        "node_mtbf_years": years,
+                        "checkpoint_factor": factor,
+                        "rigid_jobs": len(dumps),
+                        "share_with_checkpoints": float((dumps > 0).mean()) if len(dumps) else None,
+                        "checkpoints_per_job": float(dumps.mean()) if len(dumps) else None,
+                    }
+                )
+    return rows
+
+
+def _measure(parameters: Checkpoints, seed: int, resources: Resources) -> Tables:
+    rows = checkpoint_rows(parameters, parameters.factors, parameters.node_mtbf_years, parameters.mix, seed, resources)
+    return {"": rows, "dumps": _dump_rows(parameters, seed)}
+
+
+def _shares(tables: Tables, years: float, factor: float) -> float:
+    """Share of the rigid jobs that make a checkpoint, mean over the traces."""
+    own = [
+        row["share_with_checkpoints"]
+        for row in tables["dumps"]
+        if row["node_mtbf_years"] == years and row["checkpoint_factor"] == factor and row["rigid_jobs"]
+    ]
+    return float(np.mean(own)) if own else float("nan")
+
+
+def _judge(tables: Tables) -> list[Verdict]:
+    return checkpoint_verdicts(tables[""])
+
+
+def _draw(tables: Tables) -> Figure:
+    from experiments.figures.study.evaluation import plot_courses
+    from experiments.figures.study.mechanisms import METRICS
+
+    rows = [{**row, "line": f"{float(row['node_mtbf_years']):g}"} for row in tables[""]]
+    lines = []
+    for years in dict.fromkeys(row["node_mtbf_years"] for row in tables[""]):
+        factors = sorted({row["checkpoint_factor"] for row in tables[""]})
+        shares = [f"{100 * _shares(tables, years, factor):.0f}" for factor in factors]
+        title = f"Node MTBF of {years:g} years; rigid jobs that make any checkpoint: {', '.join(shares)} %"
+        lines.append((title, f"{years:g}"))
+    chosen = {metric.column: metric for metric in METRICS}
+    names = ("turnaround_h", "turnaround_rigid_h", "preemption_ratio_rigid", "utilization")
+    return plot_courses(rows, "checkpoint_factor", "Interval (% of Daly's)", lines, [chosen[name] for name in names])
+
+
+EXPERIMENTS: Sequence[Experiment] = (
+    Experiment(
+        id="hybrid-fig7",
+        title="Checkpoint interval of rigid jobs, 25 to 200 % of Daly's optimum",
+        question="Should rigid jobs make more checkpoints where on-demand jobs preempt them?",
+        parameters=Checkpoints(),
+        quick=replace(Checkpoints(), jobs=QUICK.jobs, traces=QUICK.traces, node_mtbf_years=(NODE_MTBF / YEAR, 0.25)),
+        measure=_measure,
+        judge=_judge,
+        draw=_draw,
+        simulates=True,
+    ),
+)

@@ -1,0 +1,348 @@
+"""The thirteen observations of hybrid-workload-scheduling, section V, as claims about measurements.
+
+Each half of an observation is a claim of its own: what is compared, which metric, in which direction. "Mean" without
+more is the mean over the mechanisms named and over the mixes W1 to W5 of a trace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.study.evidence import (
+    Finding,
+    average,
+    difference,
+    every,
+    judged,
+    mean_of,
+    missing,
+    near,
+    reaches,
+    within,
+)
+from experiments.study.grid import SIX, Measurements
+from experiments.study.verdicts import HYPOTHESIS, Source, Statement, Verdict, text
+from policies.mechanism import BASELINE
+
+__all__ = ["CHECKPOINT_CLAIMS", "CLAIMS", "Claim", "examine", "level", "notices", "with_arrival", "with_notice"]
+
+Floats = NDArray[np.float64]
+
+_ALL_H = "turnaround_h"
+_RIGID_H = "turnaround_rigid_h"
+_MALLEABLE_H = "turnaround_malleable_h"
+_INSTANT = "instant_start_ratio"
+_RIGID_P = "preemption_ratio_rigid"
+_MALLEABLE_P = "preemption_ratio_malleable"
+_USE = "utilization"
+
+
+class Claim(NamedTuple):
+    """Half of an observation.
+
+    The rule is part of the test and does not depend on the measurements.
+
+    Attributes
+    ----------
+    observation, part
+        Its number in the paper, and which half.
+    text
+        Made exact.
+    printed
+        The paper's number or words.
+    unit
+        Of the effect: h, or points of a per cent.
+    test
+        From the measurements to the evidence; a LookupError means that they are not enough.
+    own
+        Whether the paper does not say it.
+    """
+
+    observation: int
+    part: str
+    text: str
+    printed: str
+    unit: str
+    test: Callable[[Measurements], Finding]
+    own: bool = False
+
+    @property
+    def name(self) -> str:
+        return f"{self.observation}{self.part}"
+
+    @property
+    def source(self) -> Source:
+        """Section of the paper; of what it does not say, none."""
+        section = "V-A" if self.observation <= 10 else "V-B" if self.observation <= 12 else "V-C"
+        return HYPOTHESIS if self.own else text(f"{section}, observation {self.observation}")
+
+    def verdict(self, data: Measurements, where: str = "") -> Verdict:
+        """The verdict on measurements; one claim has one verdict, whichever experiment shows it.
+
+        Parameters
+        ----------
+        data
+            The measurements.
+        where
+            Under which circumstances, if there are several.
+        """
+        words = f"Observation {self.name}: {self.text}" + (f" ({where})" if where else "")
+        return judged(Statement(words, self.printed, self.source), self.unit, examine(self, data))
+
+
+def with_arrival(strategy: str, but: str = "") -> tuple[str, ...]:
+    """The mechanisms of an arrival strategy, without that of one notice strategy."""
+    return tuple(name for name in SIX if name.endswith(f"-{strategy}") and not name.startswith(f"{but or '-'}-"))
+
+
+def with_notice(strategy: str) -> tuple[str, ...]:
+    """The mechanisms of a notice strategy."""
+    return tuple(name for name in SIX if name.startswith(f"{strategy}-"))
+
+
+def notices(but: str = "") -> tuple[str, ...]:
+    """The notice strategies."""
+    return tuple(dict.fromkeys(name.partition("-")[0] for name in SIX if not name.startswith(f"{but or '-'}-")))
+
+
+def examine(claim: Claim, data: Measurements) -> Finding:
+    """The evidence for a claim; missing where the simulations that it needs are not there."""
+    try:
+        return claim.test(data)
+    except LookupError as error:
+        return missing(f"no simulations of {error}")
+
+
+# How mechanisms and mixes are set against each other. Each returns the test of a claim.
+
+_Test = Callable[[Measurements], Finding]
+_SPAA_PAA = ("SPAA", "PAA")
+
+
+def _arrivals(metric: str, sign: int, judge: Callable[..., Finding], but: str = "") -> _Test:
+    """SPAA against PAA under each notice strategy."""
+
+    def test(data: Measurements) -> Finding:
+        more, less = _SPAA_PAA
+        pairs = {name: (data(metric, f"{name}-{more}"), data(metric, f"{name}-{less}")) for name in notices(but)}
+        finding: Finding = judge(pairs, sign)
+        return finding
+
+    return test
+
+
+def _cua_cup(metric: str, sign: int) -> _Test:
+    """CUA against CUP under each arrival strategy and mix."""
+
+    def test(data: Measurements) -> Finding:
+        return average(
+            {
+                f"&{arrival} {mix}": (data(metric, f"CUA-{arrival}", mix), data(metric, f"CUP-{arrival}", mix))
+                for arrival in ("PAA", "SPAA")
+                for mix in data.mixes
+            },
+            sign,
+        )
+
+    return test
+
+
+def _extreme(metric: str, chosen: str, sign: int, others: Sequence[str] = SIX) -> _Test:
+    """One mechanism against each other one."""
+
+    def test(data: Measurements) -> Finding:
+        own = data(metric, chosen)
+        return every({name: (own, data(metric, name)) for name in others if name != chosen}, sign)
+
+    return test
+
+
+def _best_mix(metric: str, mechanisms: Sequence[str], chosen: str, sign: int) -> _Test:
+    """One mix against each other one."""
+
+    def test(data: Measurements) -> Finding:
+        own = data(metric, mechanisms, chosen)
+        return every({mix: (own, data(metric, mechanisms, mix)) for mix in data.mixes if mix != chosen}, sign)
+
+    return test
+
+
+def _kinds(left: str, right: str, mechanisms: Sequence[str], sign: int) -> _Test:
+    """Two kinds of jobs under each mechanism."""
+    return lambda data: every({name: (data(left, name), data(right, name)) for name in mechanisms}, sign)
+
+
+def _against_baseline(metric: str, sign: int, judge: Callable[..., Finding]) -> _Test:
+    def test(data: Measurements) -> Finding:
+        finding: Finding = judge({name: (data(metric, name), data(metric, BASELINE)) for name in SIX}, sign)
+        return finding
+
+    return test
+
+
+#: What is still the same as a printed level: 5 % of a duration, 1 point of a share. Fixed before anything was measured.
+MARGIN_HOURS, MARGIN_POINTS = 0.05, 1.0
+
+
+def level(values: Mapping[str, Floats], printed: float, unit: str) -> Finding:
+    """Whether each level is the printed one, within the margin of its unit."""
+    return near(values, printed, MARGIN_POINTS if unit == "%" else round(MARGIN_HOURS * printed, 6), unit)
+
+
+def _highest(metric: str, printed: float, unit: str) -> _Test:
+    """The highest mean of any mechanism and mix."""
+
+    def test(data: Measurements) -> Finding:
+        cells = {f"{name} on {mix}": data(metric, name, mix) for name in SIX for mix in data.mixes}
+        top = max(cells, key=lambda cell: mean_of(cells[cell]))
+        return level({f"highest: {top.replace('-', '&')}": cells[top]}, printed, unit)
+
+    return test
+
+
+def _gap_beyond_baseline(data: Measurements) -> Finding:
+    def gap(name: str) -> Floats:
+        return data(_MALLEABLE_H, name) - data(_RIGID_H, name)
+
+    return average({name: (gap(name), gap(BASELINE)) for name in SIX if not name.startswith("N-")}, -1)
+
+
+def _methods_alike(data: Measurements) -> Finding:
+    """Each two mechanisms."""
+    own = {name: data(_INSTANT, name) for name in SIX}
+    pairs = {f"{a} {b}".replace("-", "&"): (own[a], own[b]) for a, b in combinations(SIX, 2)}
+    finding = within(pairs, 1.0, "points")
+    means = {name: mean_of(values) for name, values in own.items()}
+    top, bottom = (pick(means, key=lambda name: means[name]) for pick in (max, min))
+    return replace(finding, detail=f"farthest apart: {top} and {bottom}")
+
+
+def _crowded(data: Measurements) -> Finding:
+    """Of the on-demand jobs that do not start instantly, those for which the other ones leave no room."""
+    late, crowded = (data.total(name, SIX) for name in ("delayed_on_demand", "crowded_on_demand"))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        finding = reaches(100.0 * crowded / late, 95.0, "%")
+    return replace(finding, detail=f"{crowded.sum():.0f} of {late.sum():.0f} jobs")
+
+
+def _patterns_matter(data: Measurements) -> Finding:
+    """Deviations of the traces from their mean against deviations of the mechanisms within a trace."""
+    table = np.array([data(_INSTANT, name) for name in SIX])
+    own = table.mean(axis=0)
+    return difference(np.abs(own - mean_of(own)), np.abs(table - own).mean(axis=0), 1)
+
+
+CLAIMS: tuple[Claim, ...] = (
+    Claim(1, "a", "The mean utilisation of the six mechanisms is higher than the baseline's", "higher", "points",
+          _against_baseline(_USE, 1, average)),
+    Claim(1, "b", "The best mechanism on its best mix has a utilisation of 90 %", "up to 90 %", "%",
+          _highest(_USE, 90.0, "%")),
+    Claim(1, "c", "The instant start rate of each mechanism is higher than the baseline's", "22 % to 98 %", "points",
+          _against_baseline(_INSTANT, 1, every)),
+    Claim(1, "d", "The mean turnaround of the six mechanisms is higher than the baseline's", "15 h to 22 h", "h",
+          _against_baseline(_ALL_H, 1, average)),
+    Claim(1, "e", "The worst mechanism on its worst mix has an average turnaround of 22 h", "22 h", "h",
+          _highest(_ALL_H, 22.0, "h")),
+    Claim(2, "a", "N&PAA has a higher average turnaround than each other mechanism", "worst", "h",
+          _extreme(_ALL_H, "N-PAA", 1)),
+    Claim(2, "b", "N&PAA has a lower utilisation than each other mechanism", "worst", "points",
+          _extreme(_USE, "N-PAA", -1)),
+    Claim(2, "c", "N&PAA preempts a larger share of the malleable jobs than each other mechanism",
+          "noticeably higher", "points", _extreme(_MALLEABLE_P, "N-PAA", 1)),
+    Claim(3, "a", "SPAA has a higher utilisation than PAA, mean over the notice strategies", "higher", "points",
+          _arrivals(_USE, 1, average)),
+    Claim(3, "b", "SPAA preempts a smaller share of the malleable jobs than PAA, under each notice strategy",
+          "largely reduced", "points", _arrivals(_MALLEABLE_P, -1, every)),
+    Claim(3, "c", "SPAA preempts a larger share of the rigid jobs than PAA, under each notice strategy",
+          "slightly increased", "points", _arrivals(_RIGID_P, 1, every)),
+    Claim(3, "d", "SPAA wastes fewer node-hours than PAA, mean over the notice strategies", "fewer", "node-hours",
+          _arrivals("lost_node_hours", -1, average)),
+    Claim(4, "a", "With notices (CUA, CUP), PAA has a lower average turnaround than SPAA", "lower", "h",
+          _arrivals(_ALL_H, 1, average, but="N")),
+    Claim(4, "b", "With notices, PAA preempts a smaller share of the rigid jobs than SPAA", "slightly lower", "points",
+          _arrivals(_RIGID_P, 1, average, but="N")),
+    Claim(4, "c", "The exception: N&PAA has a higher average turnaround than N&SPAA", "higher", "h",
+          lambda data: difference(data(_ALL_H, "N-PAA"), data(_ALL_H, "N-SPAA"), 1)),
+    Claim(4, "d", "SPAA prolongs the average turnaround of the malleable jobs, mean over the notice strategies",
+          "prolonged", "h", _arrivals(_MALLEABLE_H, 1, average)),
+    Claim(5, "a", "CUA has a lower average turnaround than CUP, mean over arrival strategies and mixes",
+          "slightly lower", "h", _cua_cup(_ALL_H, -1)),
+    Claim(5, "b", "CUA has a higher utilisation than CUP, mean over arrival strategies and mixes",
+          "slightly higher", "points", _cua_cup(_USE, 1)),
+    Claim(5, "c", "CUA preempts a smaller share of the rigid jobs than CUP", "fewer", "points",
+          _cua_cup(_RIGID_P, -1)),
+    Claim(5, "d", "CUA preempts a smaller share of the malleable jobs than CUP", "fewer", "points",
+          _cua_cup(_MALLEABLE_P, -1)),
+    Claim(6, "a", "With notices, malleable jobs have a lower average turnaround than rigid ones, under each mechanism",
+          "noticeably lower", "h",
+          _kinds(_MALLEABLE_H, _RIGID_H, [*with_notice("CUA"), *with_notice("CUP")], -1)),
+    Claim(6, "b", "It is lower by more than under the baseline, where malleable jobs are rigid, too",
+          "not asked in the paper", "h", _gap_beyond_baseline, True),
+    Claim(7, "a", "N&SPAA has a lower average turnaround of the rigid jobs than each other mechanism", "lowest", "h",
+          _extreme(_RIGID_H, "N-SPAA", -1)),
+    Claim(7, "b", "Under N&SPAA the rigid and the malleable jobs have an average turnaround of 24 h each",
+          "both around 24 h", "h",
+          lambda data: level({"rigid": data(_RIGID_H, "N-SPAA"),
+                              "malleable": data(_MALLEABLE_H, "N-SPAA")}, 24.0, "h")),
+    Claim(7, "c", "Under N&SPAA the malleable jobs' average turnaround is higher than under the other SPAA mechanisms",
+          "more noticeable", "h", _extreme(_MALLEABLE_H, "N-SPAA", 1, with_arrival("SPAA"))),
+    Claim(7, "d", "Under N&SPAA the two differ by less than 2 h", "both around 24 h", "h",
+          lambda data: within({"": (data(_RIGID_H, "N-SPAA"), data(_MALLEABLE_H, "N-SPAA"))}, 2.0, "h")),
+    Claim(8, "a", "A larger share of the malleable than of the rigid jobs is preempted, under each mechanism",
+          "noticeably higher", "points", _kinds(_MALLEABLE_P, _RIGID_P, SIX, 1)),
+    Claim(8, "b", "Nevertheless the malleable jobs' average turnaround is lower, under each mechanism", "lower", "h",
+          _kinds(_MALLEABLE_H, _RIGID_H, SIX, -1)),
+    Claim(9, "a", "On average over mechanisms and mixes 98 % of the on-demand jobs start instantly", "98 %", "%",
+          lambda data: level({"": data(_INSTANT, SIX)}, 98.0, "%")),
+    Claim(9, "b", "No two mechanisms are more than 1 point apart in the instant start rate",
+          "no significant difference", "points", _methods_alike),
+    Claim(9, "c", "The instant start rate varies more from trace to trace than from mechanism to mechanism",
+          "more related to the submission pattern", "points", _patterns_matter),
+    Claim(9, "d", "At least 95 % of the on-demand jobs that do not start instantly exceed the machine together with "
+          "the on-demand jobs that run or gather nodes when they arrive",
+          "the reason", "%", _crowded),
+    Claim(11, "a", "CUP has its lowest average turnaround on W2, against each other mix", "best on W2", "h",
+          _best_mix(_ALL_H, with_notice("CUP"), "W2", -1)),
+    Claim(11, "b", "CUP preempts the smallest share of the rigid jobs on W2", "reduced", "points",
+          _best_mix(_RIGID_P, with_notice("CUP"), "W2", -1)),
+    Claim(11, "c", "CUP preempts the smallest share of the malleable jobs on W2", "reduced", "points",
+          _best_mix(_MALLEABLE_P, with_notice("CUP"), "W2", -1)),
+    Claim(11, "d", "CUP has its highest utilisation on W2", "improved", "points",
+          _best_mix(_USE, with_notice("CUP"), "W2", 1)),
+    Claim(12, "a", "CUA has its lowest average turnaround on W4, against each other mix", "lowest on W4", "h",
+          _best_mix(_ALL_H, with_notice("CUA"), "W4", -1)),
+    Claim(12, "b", "CUA starts the largest share of the on-demand jobs instantly on W4", "slightly improved", "points",
+          _best_mix(_INSTANT, with_notice("CUA"), "W4", 1)),
+)  # fmt: skip
+
+
+def _half_against_optimum(metric: str, sign: int) -> _Test:
+    """The factors stand where mixes do, as texts."""
+
+    def test(data: Measurements) -> Finding:
+        return every({name: (data(metric, name, "0.5"), data(metric, name, "1.0")) for name in SIX}, sign)
+
+    return test
+
+
+#: Observation 13, on measurements whose ``mix`` is the checkpoint factor: half of Daly's interval against the whole,
+#: under each of the six mechanisms.
+CHECKPOINT_CLAIMS: Mapping[str, Claim] = {
+    claim.part: claim
+    for claim in (
+        Claim(13, "a", "Twice as many checkpoints lower the rigid jobs' average turnaround, under each mechanism",
+              "lower", "h", _half_against_optimum(_RIGID_H, -1)),
+        Claim(13, "b", "Twice as many checkpoints raise the utilisation, under each mechanism",
+              "higher", "points", _half_against_optimum(_USE, 1)),
+        Claim(13, "c", "Twice as many checkpoints lower the average turnaround of all jobs, under each mechanism",
+              "better", "h", _half_against_optimum(_ALL_H, -1)),
+        Claim(13, "d", "Twice as many checkpoints lower the node-hours lost to preemptions, under each mechanism",
+              "fewer", "node-hours", _half_against_optimum("lost_node_hours", -1)),
+    )
+}  # fmt: skip

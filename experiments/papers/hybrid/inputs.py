@@ -1,0 +1,181 @@
+"""The inputs of hybrid-workload-scheduling, Table I and Table III: what the traces that are used here have of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from experiments.papers.hybrid.mechanisms import QUICK
+from experiments.statistics import interval
+from experiments.study.evidence import PERCENT
+from experiments.study.experiment import Experiment, Row, Tables
+from experiments.study.grid import MIXES, Traces
+from experiments.study.rules import Near, together
+from experiments.study.verdicts import Statement, Verdict, table
+from experiments.sweeps.grid import GeneratedYear
+from experiments.sweeps.simulations import job_table
+from workloads.hybrid.assignment import Assignment
+from workloads.hybrid.notices import NOTICE_MIXES, NoticeCategory
+from workloads.table.job import Job, JobType
+from workloads.theta.year import ThetaYear
+
+__all__ = ["EXPERIMENTS", "assigned_traces", "category_of"]
+
+#: Table I: name, printed value, and whether jobs of a short quick run can have it.
+_TABLE_1 = (
+    ("compute nodes", 4392, True),
+    ("jobs", 37298, False),
+    ("projects", 211, False),
+    ("maximum job length [h]", 24, False),
+    ("minimum job size [nodes]", 128, True),
+)
+
+
+def assigned_traces(parameters: Traces, seed: int, mix: str = "W5") -> Iterator[tuple[int, int, Sequence[Job]]]:
+    """Trace, size of the machine and jobs of each trace."""
+    for trace in range(seed, seed + parameters.traces):
+        jobs, nodes, _ = job_table(GeneratedYear(trace, parameters.jobs), Assignment(notice_mix=mix), trace)
+        yield trace, nodes, jobs
+
+
+# Table I.
+
+
+def _measure_summary(parameters: Traces, seed: int) -> Tables:
+    rows: list[Row] = []
+    for trace, nodes, jobs in assigned_traces(parameters, seed):
+        submits = [job.submit for job in jobs if job.submit is not None]
+        rows.append(
+            {
+                "trace": trace,
+                "compute nodes": nodes,
+                "jobs": len(jobs),
+                "projects": len({job.project for job in jobs}),
+                "maximum job length [h]": max(job.walltime for job in jobs) / 3600,
+                "minimum job size [nodes]": min(job.nodes for job in jobs),
+                "days": (max(submits) - min(submits)) / 86400,
+                "offered load": sum(job.nodes * job.runtime for job in jobs)
+                / (nodes * ThetaYear(jobs=parameters.jobs).span),
+            }
+        )
+    return {"": rows}
+
+
+_SAME = "holds if every trace has exactly the printed value"
+
+
+def _judge_summary(tables: Tables) -> list[Verdict]:
+    rows = tables[""]
+    whole = all(row["jobs"] == ThetaYear().jobs for row in rows)
+    verdicts = []
+    for name, printed, always in _TABLE_1:
+        values = sorted({row[name] for row in rows})
+        measured = " to ".join(f"{value:g}" for value in (values[0], values[-1])[: len(values)])
+        statement = Statement(f"{name}, in each trace", f"{printed:,}", table("I"))
+        if always or whole:
+            verdicts.append(statement.computed(values == [printed], _SAME, measured))
+        else:
+            verdicts.append(statement.open("these traces are shorter than the paper's year", measured, _SAME))
+    return verdicts
+
+
+# Table III.
+
+
+@dataclass(frozen=True)
+class Mixes(Traces):
+    """Parameters of Table III.
+
+    Attributes
+    ----------
+    mixes
+        Of the notices.
+    """
+
+    mixes: tuple[str, ...] = MIXES
+
+
+def category_of(job: Job) -> NoticeCategory:
+    """The notice category of an on-demand job, seen from its three times.
+
+    Examples
+    --------
+    >>> job = Job(1, JobType.ON_DEMAND, 100.0, 1, 60.0, 60.0, notice=0.0, estimated_arrival=90.0)
+    >>> category_of(job).value
+    'late'
+    """
+    if job.notice is None or job.estimated_arrival is None or job.submit is None:
+        return NoticeCategory.NONE
+    if job.submit == job.estimated_arrival:
+        return NoticeCategory.ACCURATE
+    return NoticeCategory.EARLY if job.submit < job.estimated_arrival else NoticeCategory.LATE
+
+
+def _measure_mixes(parameters: Mixes, seed: int) -> Tables:
+    rows: list[Row] = []
+    for mix in parameters.mixes:
+        for trace, _, jobs in assigned_traces(parameters, seed, mix):
+            urgent = Counter(category_of(job) for job in jobs if job.type is JobType.ON_DEMAND)
+            count = urgent.total()
+            rows += [
+                {
+                    "mix": mix,
+                    "trace": trace,
+                    "category": str(category),
+                    "jobs": urgent[category],
+                    "share": urgent[category] / count if count else None,
+                    "table_3": NOTICE_MIXES[mix][place],
+                }
+                for place, category in enumerate(NoticeCategory)
+            ]
+    return {"": rows}
+
+
+#: What is still the same share [points].
+_MARGIN = 1.0
+
+
+def _judge_mixes(tables: Tables) -> list[Verdict]:
+    rows = tables[""]
+    verdicts = []
+    for mix in dict.fromkeys(row["mix"] for row in rows):
+        printed = dict(zip(map(str, NoticeCategory), NOTICE_MIXES[mix], strict=True))
+        shares = {
+            category: [
+                100 * row["share"]
+                for row in rows
+                if (row["mix"], row["category"]) == (mix, category) and row["share"] is not None
+            ]
+            for category in printed
+        }
+        statement = Statement(
+            f"{mix}: none / accurate / early / late [% of the on-demand jobs]",
+            " / ".join(f"{100 * share:g}" for share in printed.values()),
+            table("III"),
+        )
+        rule = (
+            f"holds if the 90 % interval of each mean share lies within {_MARGIN:g} point of the printed one (two "
+            "one-sided tests), does not hold if a 95 % interval lies outside, after Holm"
+        )
+        if any(len(values) < 2 for values in shares.values()):
+            verdicts.append(statement.open("fewer than two traces have on-demand jobs", rule=rule))
+            continue
+        found = {name: interval(values, bounds=PERCENT) for name, values in shares.items()}
+        decision = together([Near(100 * printed[name], _MARGIN).decide(item) for name, item in found.items()])
+        total = sum(row["jobs"] for row in rows if row["mix"] == mix)
+        told = " / ".join(item.text(".1f") for item in found.values())
+        verdicts.append(statement.verdict(decision, rule, told, f"over {total:,} jobs of all traces"))
+    return verdicts
+
+
+EXPERIMENTS: Sequence[Experiment] = (
+    Experiment(
+        "hybrid-table1", "Summary of the workload", "Are the generated years the size of Theta's 2019?",
+        Traces(), QUICK, _measure_summary, _judge_summary,
+    ),
+    Experiment(
+        "hybrid-table3", "Notice mixes W1 to W5", "Do the traces have the mixes that were asked for?",
+        Mixes(), Mixes(QUICK.jobs, QUICK.traces), _measure_mixes, _judge_mixes,
+    ),
+)  # fmt: skip

@@ -1,0 +1,123 @@
+"""Table II and Fig. 6 of hybrid-workload-scheduling: the baseline and the six mechanisms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from experiments.papers.hybrid.claims import CLAIMS, level
+from experiments.study.evidence import judged
+from experiments.study.experiment import Experiment, Resources, Tables
+from experiments.study.grid import ALL, MIXES, Measurements, Traces, metric_rows, simulated
+from experiments.study.verdicts import Statement, Verdict, table
+from policies.mechanism import BASELINE
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["EXPERIMENTS", "QUICK", "Grid", "grid_tables"]
+
+#: Of all experiments with simulations: a few weeks, three times.
+QUICK = Traces(jobs=2000, traces=3)
+
+
+@dataclass(frozen=True)
+class Baseline(Traces):
+    """Parameters of Table II.
+
+    Attributes
+    ----------
+    mix
+        Of the notices, which the baseline ignores; it only decides when on-demand jobs come early or late.
+    """
+
+    mix: str = "W5"
+
+
+def _measure_baseline(parameters: Baseline, seed: int, resources: Resources) -> Tables:
+    result = simulated(resources, "table2", parameters, seed, [BASELINE], {"notice_mix": parameters.mix})
+    return {"": metric_rows(result)}
+
+
+#: Table II: column, name, printed value and unit.
+_TABLE_2 = (
+    ("turnaround_h", "average turnaround", 15.6, "h"),
+    ("utilization", "utilisation", 83.93, "%"),
+    ("instant_start_ratio", "on-demand jobs started instantly", 22.69, "%"),
+)
+
+
+def _judge_baseline(tables: Tables) -> list[Verdict]:
+    data = Measurements(tables[""])
+    remark = "the generator is calibrated on this table"
+    return [
+        judged(
+            Statement(f"FCFS/EASY: {name}", f"{printed:g} {unit}", table("II")),
+            unit,
+            level({"": data(column, BASELINE)}, printed, unit),
+            remark,
+        )
+        for column, name, printed, unit in _TABLE_2
+    ]
+
+
+@dataclass(frozen=True)
+class Grid(Traces):
+    """Parameters of Fig. 6.
+
+    Attributes
+    ----------
+    mixes
+        Of Table III.
+    """
+
+    mixes: tuple[str, ...] = MIXES
+
+
+def grid_tables(parameters: Grid, seed: int, resources: Resources) -> Tables:
+    """All mechanisms and the baseline on all mixes and traces: the metrics."""
+    result = simulated(resources, "fig6", parameters, seed, ALL, {"notice_mix": list(parameters.mixes)})
+    return {"": metric_rows(result)}
+
+
+#: What the text of section V says of Fig. 6 in numbers: the claims of :mod:`experiments.papers.hybrid.claims`.
+_LEVELS = ("1e", "1b", "9a")
+
+
+def _judge_grid(tables: Tables) -> list[Verdict]:
+    data = Measurements(tables[""])
+    known = {claim.name: claim for claim in CLAIMS}
+    return [known[name].verdict(data) for name in _LEVELS]
+
+
+def _draw_grid(tables: Tables) -> Figure:
+    from experiments.figures.study.evaluation import plot_groups
+
+    rows = tables[""]
+    return plot_groups(rows, "mix", list(dict.fromkeys(row["mix"] for row in rows)), "Notice mix")
+
+
+EXPERIMENTS: Sequence[Experiment] = (
+    Experiment(
+        id="hybrid-table2",
+        title="The baseline, FCFS with EASY backfilling",
+        question="Is the machine as busy, and are jobs as long on the way, as in the paper?",
+        parameters=Baseline(),
+        quick=Baseline(QUICK.jobs, QUICK.traces),
+        measure=_measure_baseline,
+        judge=_judge_baseline,
+        simulates=True,
+    ),
+    Experiment(
+        id="hybrid-fig6",
+        title="Six mechanisms on five notice mixes, eight metrics",
+        question="What does it cost the others that on-demand jobs start at once?",
+        parameters=Grid(),
+        quick=Grid(QUICK.jobs, QUICK.traces),
+        measure=grid_tables,
+        judge=_judge_grid,
+        draw=_draw_grid,
+        simulates=True,
+    ),
+)

@@ -1,0 +1,78 @@
+"""The thirteen observations of hybrid-workload-scheduling, section V, as tests on the data of Fig. 6 and Fig. 7."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from experiments.papers.hybrid.checkpoints import (
+    Checkpoints,
+    checkpoint_findings,
+    checkpoint_rows,
+    checkpoint_verdicts,
+)
+from experiments.papers.hybrid.claims import CLAIMS
+from experiments.papers.hybrid.decisions import decision_rows, decision_verdict
+from experiments.papers.hybrid.findings import grid_findings
+from experiments.papers.hybrid.mechanisms import QUICK
+from experiments.study.experiment import Experiment, Resources, Tables
+from experiments.study.grid import ALL, MIXES, Measurements, metric_rows, simulated
+from experiments.study.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["EXPERIMENTS"]
+
+
+@dataclass(frozen=True)
+class Observations(Checkpoints):
+    """Parameters.
+
+    Attributes
+    ----------
+    mixes
+        Of Fig. 6; ``mix`` is that of Fig. 7.
+    """
+
+    mixes: tuple[str, ...] = MIXES
+
+
+def _measure(parameters: Observations, seed: int, resources: Resources) -> Tables:
+    result = simulated(resources, "fig6", parameters, seed, ALL, {"notice_mix": list(parameters.mixes)})
+    courses = checkpoint_rows(
+        parameters, parameters.factors, parameters.node_mtbf_years, parameters.mix, seed, resources
+    )
+    return {"": metric_rows(result), "checkpoints": courses, "decisions": decision_rows(result)}
+
+
+def _judge(tables: Tables) -> list[Verdict]:
+    data = Measurements(tables[""])
+    return [
+        *(claim.verdict(data) for claim in CLAIMS if claim.observation < 10),
+        decision_verdict(tables["decisions"]),
+        *(claim.verdict(data) for claim in CLAIMS if claim.observation > 10),
+        *checkpoint_verdicts(tables["checkpoints"]),
+    ]
+
+
+def _draw(tables: Tables) -> Figure:
+    from experiments.figures.study.evidence import plot_findings
+
+    return plot_findings([*grid_findings(Measurements(tables[""])), *checkpoint_findings(tables["checkpoints"])])
+
+
+EXPERIMENTS: Sequence[Experiment] = (
+    Experiment(
+        id="hybrid-obs",
+        title="The thirteen observations, each made exact and tested",
+        question="Which of the paper's observations hold on ten other traces?",
+        parameters=Observations(),
+        quick=replace(Observations(), jobs=QUICK.jobs, traces=QUICK.traces, node_mtbf_years=(5.0, 0.25)),
+        measure=_measure,
+        judge=_judge,
+        draw=_draw,
+        simulates=True,
+    ),
+)

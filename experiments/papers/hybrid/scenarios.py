@@ -1,0 +1,262 @@
+"""Fig. 1 and Fig. 2 of hybrid-workload-scheduling: the four notice categories, and CUA against CUP, simulated.
+
+Machines of a few nodes on which each decision can be followed by hand. Times are minutes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from experiments.papers.hybrid.inputs import category_of
+from experiments.placement.spans import HELD, place_nodes
+from experiments.study.experiment import Experiment, Row, Tables
+from experiments.study.verdicts import Statement, Verdict, text
+from simulator import Result, simulate
+from workloads.ground.units import SECOND
+from workloads.hybrid.checkpointing import checkpoints_of_job
+from workloads.table.job import Job, JobType
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["EXPERIMENTS"]
+
+_MINUTE = 60 * SECOND
+_URGENT = 9
+
+
+@dataclass(frozen=True)
+class Categories:
+    """Parameters of Fig. 1 [min].
+
+    Attributes
+    ----------
+    notice, estimated
+        When the notice comes, and the arrival that it announces.
+    early, late
+        Actual arrivals of those two categories.
+    mechanism
+        Under which all four run.
+    """
+
+    notice: float = 10.0
+    estimated: float = 30.0
+    early: float = 23.0
+    late: float = 37.0
+    mechanism: str = "CUA-PAA"
+
+
+def _job(
+    job_id: int, kind: JobType, submit: float, nodes: int, runtime: float, walltime: float, **others: float
+) -> Job:
+    """A job in minutes."""
+    minutes: dict[str, Any] = {name: value * 60 for name, value in others.items()}
+    return Job(job_id, kind, submit * 60, nodes, runtime * 60, walltime * 60, **minutes)
+
+
+def _four(parameters: Categories) -> dict[str, list[Job]]:
+    """J1 ends before the arrival, J2 after everything, J3 waits for J1's nodes; O asks for as many."""
+    rigid, urgent = JobType.RIGID, JobType.ON_DEMAND
+    others = [_job(1, rigid, 0, 4, 20, 25), _job(2, rigid, 0, 4, 75, 80), _job(3, rigid, 5, 4, 15, 20)]
+    told = {"notice": parameters.notice, "estimated_arrival": parameters.estimated}
+    return {
+        "without notice": [*others, _job(_URGENT, urgent, parameters.estimated, 4, 15, 15)],
+        "accurate notice": [*others, _job(_URGENT, urgent, parameters.estimated, 4, 15, 15, **told)],
+        "arrives early": [*others, _job(_URGENT, urgent, parameters.early, 4, 15, 15, **told)],
+        "arrives late": [*others, _job(_URGENT, urgent, parameters.late, 4, 15, 15, **told)],
+    }
+
+
+def _measure_categories(parameters: Categories, seed: int) -> Tables:
+    played = {
+        name: (jobs, simulate(jobs, 8, parameters.mechanism, tenants="none"))
+        for name, jobs in _four(parameters).items()
+    }
+    return _told(played)
+
+
+def _told(played: Mapping[str, tuple[Sequence[Job], Result]]) -> Tables:
+    """What became of each job; for the picture also who was where, what was held, and the calls."""
+    tables: dict[str, list[Row]] = {"": [], "blocks": [], "calls": []}
+    for name, (jobs, result) in played.items():
+        tables[""] += [
+            {
+                "scenario": name,
+                "mechanism": result.mechanism,
+                "job": record.job_id,
+                "type": str(record.type),
+                "category": str(category_of(job)) if job.type is JobType.ON_DEMAND else None,
+                "submit": _minutes(record.submit),
+                "start": _minutes(record.start),
+                "end": _minutes(record.end),
+                "preemptions": record.preemptions,
+            }
+            for job, record in zip(jobs, result.records, strict=True)
+        ]
+        tables["blocks"] += _blocks(name, result)
+        for job in jobs:
+            if job.type is JobType.ON_DEMAND:
+                calls = {"notice": job.notice, "estimated": job.estimated_arrival, "arrival": job.submit}
+                tables["calls"] += [
+                    {"scenario": name, "job": job.job_id, "call": call, "time": time / 60}
+                    for call, time in calls.items()
+                    if time is not None
+                ]
+            elif job.checkpoint_interval is not None:
+                period = job.checkpoint_interval + job.checkpoint_cost
+                ends = [job.setup + number * period for number in range(1, checkpoints_of_job(job) + 1)]
+                tables["calls"] += [
+                    {"scenario": name, "job": job.job_id, "call": "checkpoint", "time": end / 60} for end in ends
+                ]
+    return tables
+
+
+def _minutes(ticks: int | None) -> float | None:
+    return None if ticks is None else ticks / _MINUTE
+
+
+def _blocks(name: str, result: Result) -> Iterator[Row]:
+    types = {record.job_id: str(record.type) for record in result.records}
+    spans = place_nodes(result)
+    for span in (span for span in spans if span.kind != HELD):
+        yield {
+            "scenario": name, "job": span.job_id, "type": types[span.job_id], "start": span.start / _MINUTE,
+            "end": span.end / _MINUTE, "low": span.nodes[0][0], "high": span.nodes[-1][1],
+            "preempted": int(span.ending == "preempt"),
+        }  # fmt: skip
+    for span in sorted((span for span in spans if span.kind == HELD), key=lambda span: span.start):
+        for low, high in span.nodes:
+            yield {
+                "scenario": name, "job": None, "type": "held", "start": span.start / _MINUTE,
+                "end": span.end / _MINUTE, "low": low, "high": high, "preempted": 0,
+            }  # fmt: skip
+
+
+def _held(tables: Tables, scenario: str) -> list[Row]:
+    return [row for row in tables["blocks"] if row["scenario"] == scenario and row["type"] == "held"]
+
+
+def _judge_categories(tables: Tables) -> list[Verdict]:
+    verdicts = []
+    for name in dict.fromkeys(row["scenario"] for row in tables[""]):
+        own = {row["job"]: row for row in tables[""] if row["scenario"] == name}
+        urgent = own[_URGENT]
+        preempted = [f"J{job}" for job, row in own.items() if row["preemptions"]]
+        held = _held(tables, name)
+        told = f"nodes held from {held[0]['start']:g} to {held[-1]['end']:g} min" if held else "nothing held"
+        expected = bool(held) and not preempted if urgent["category"] != "none" else bool(preempted) and not held
+        without = urgent["category"] == "none"
+        statement = Statement(
+            f"{name}: starts at its arrival" + ("" if without else ", on nodes kept for it"), "instantly", text("II-C")
+        )
+        rule = (
+            "holds if the wait is 0, a job is preempted for it and no node is held before"
+            if without
+            else "holds if the wait is 0, nodes are held before the arrival and no job is preempted"
+        )
+        measured = (
+            f"arrives at {urgent['submit']:g}, starts at {urgent['start']:g} min; {told}; "
+            f"preempted: {', '.join(preempted) or 'none'}"
+        )
+        verdicts.append(statement.computed(urgent["start"] == urgent["submit"] and expected, rule, measured))
+    return verdicts
+
+
+def _draw(tables: Tables) -> Figure:
+    from experiments.figures.study.scenarios import plot_scenarios
+
+    return plot_scenarios(tables["blocks"], tables["calls"], _URGENT)
+
+
+@dataclass(frozen=True)
+class Plans:
+    """Parameters of Fig. 2 [min].
+
+    Attributes
+    ----------
+    notice, arrival
+        When the notice comes, and the arrival that it announces, accurately.
+    first_end, first_walltime
+        J1 ends, and was expected to end, before the arrival.
+    second_end, second_walltime
+        J2 ends before the arrival, too, but was expected to go on.
+    setup, interval, cost
+        Of J2's checkpoints.
+    """
+
+    notice: float = 10.0
+    arrival: float = 30.0
+    first_end: float = 18.0
+    first_walltime: float = 25.0
+    second_end: float = 29.0
+    second_walltime: float = 45.0
+    setup: float = 2.0
+    interval: float = 10.0
+    cost: float = 2.0
+
+
+def _measure_plans(parameters: Plans, seed: int) -> Tables:
+    rigid, how = JobType.RIGID, parameters
+    jobs = [
+        _job(1, rigid, 0, 4, how.first_end, how.first_walltime),
+        _job(
+            2, rigid, 0, 4, how.second_end, how.second_walltime, setup=how.setup, checkpoint_interval=how.interval,
+            checkpoint_cost=how.cost,
+        ),
+        _job(3, rigid, 0, 4, 65, 70),
+        _job(_URGENT, JobType.ON_DEMAND, how.arrival, 8, 20, 20, notice=how.notice, estimated_arrival=how.arrival),
+    ]  # fmt: skip
+    return _told({name: (jobs, simulate(jobs, 12, f"{name}-PAA", tenants="none")) for name in ("CUA", "CUP")})
+
+
+def _judge_plans(tables: Tables) -> list[Verdict]:
+    own = {(row["scenario"], row["job"]): row for row in tables[""]}
+    stops = [row["end"] for row in tables["blocks"] if row["scenario"] == "CUP" and row["preempted"]]
+    arrival = own["CUP", _URGENT]["submit"]
+    dumps = [
+        row["time"]
+        for row in tables["calls"]
+        if row["scenario"] == "CUP" and row["call"] == "checkpoint" and row["time"] <= arrival
+    ]
+    last = max(dumps, default=float("nan"))
+    waits = [own[name, _URGENT]["start"] - own[name, _URGENT]["submit"] for name in ("CUA", "CUP")]
+    ended = [own["CUA", job]["end"] for job in (1, 2)]
+    source = text("III-B, caption of Fig. 2")
+    preempted = sum(row["preemptions"] for (name, _), row in own.items() if name == "CUA")
+    return [
+        Statement("CUA keeps the nodes that J1 and J2 release, and preempts no job",
+                  "reserves the nodes released from J1 and J2", source).computed(
+            preempted == 0 and {row["start"] for row in _held(tables, "CUA")} >= set(ended[:1]),
+            "holds if nodes are held from J1's end on and no job is preempted",
+            f"J1 ends at {ended[0]:g}, J2 at {ended[1]:g} min; {preempted} preemptions",
+        ),
+        Statement("CUP counts on J1, and preempts J2 immediately after its checkpoint",
+                  "immediately after checkpointing", source).computed(
+            stops == [last] and own["CUP", 1]["preemptions"] == 0 and own["CUP", 2]["preemptions"] == 1,
+            "holds if J2 alone is preempted, once, at the end of its last checkpoint before the arrival",
+            f"J2's last checkpoint before the arrival is complete at {last:g} min; it is preempted at "
+            f"{', '.join(f'{stop:g}' for stop in stops) or '-'} min",
+        ),
+        Statement("J2's unfinished computation is resumed later", "resubmitted and resumed later", source).computed(
+            own["CUP", 2]["end"] > own["CUP", _URGENT]["end"],
+            "holds if J2 is complete after the on-demand job",
+            f"J2 is complete at {own['CUP', 2]['end']:g} min, after O's end at {own['CUP', _URGENT]['end']:g} min",
+        ),
+        Statement("Under both, the on-demand job starts at its arrival", "instantly", text("II-C")).computed(
+            waits == [0, 0], "holds if both waits are 0", f"waits {waits[0]:g} and {waits[1]:g} min"
+        ),
+    ]  # fmt: skip
+
+
+EXPERIMENTS: Sequence[Experiment] = (
+    Experiment(
+        "hybrid-fig1", "The four notice categories of on-demand jobs", "What does a notice change?",
+        Categories(), Categories(), _measure_categories, _judge_categories, _draw,
+    ),
+    Experiment(
+        "hybrid-fig2", "CUA against CUP", "What is the difference between collecting and planning?",
+        Plans(), Plans(), _measure_plans, _judge_plans, _draw,
+    ),
+)  # fmt: skip

@@ -1,0 +1,1 @@
+"""Making Speculative Scheduling Robust to Incomplete Data."""

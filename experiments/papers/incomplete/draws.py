@@ -1,0 +1,62 @@
+"""Losses of estimators draw by draw, with intervals: what figures 4 to 7 and table I of [S] are judged by."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from experiments.statistics import Interval, interval, paired
+from experiments.study.experiment import Row
+
+__all__ = ["PUBLISHED", "Draws"]
+
+#: Not an estimator: in each repetition the polynomial or the usual distribution, whichever is cheaper under the true
+#: law. It is the "continuous" series of [S], and nobody who has only samples can know it.
+PUBLISHED = "continuous, as published"
+
+
+class Draws:
+    """Losses by application, estimator, number of samples and repetition; :data:`PUBLISHED` is added.
+
+    Parameters
+    ----------
+    rows
+        With application, estimator, samples, repetition and loss (None: no law could be fitted).
+    """
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self._losses: dict[tuple[str, str, int], dict[int, float]] = {}
+        for row in rows:
+            if row["loss"] is None:
+                continue
+            names = [row["estimator"]]
+            if row["estimator"] in ("polynomial", "usual"):
+                names.append(PUBLISHED)
+            for name in names:
+                own = self._losses.setdefault((row["application"], name, row["samples"]), {})
+                own[row["repetition"]] = min(own.get(row["repetition"], math.inf), row["loss"])
+
+    def sizes(self, application: str) -> list[int]:
+        """Numbers of samples, ascending."""
+        return sorted({samples for name, _, samples in self._losses if name == application})
+
+    def losses(self, application: str, estimator: str, samples: int) -> dict[int, float]:
+        """By repetition; empty if there are none."""
+        return self._losses.get((application, estimator, samples), {})
+
+    def mean(self, application: str, estimator: str, samples: int) -> Interval | None:
+        """The mean loss, which is never below 0; None with fewer than two draws."""
+        found = list(self.losses(application, estimator, samples).values())
+        return interval(found, bounds=(0.0, math.inf)) if len(found) > 1 else None
+
+    def less(self, application: str, estimator: str, than: str, samples: int) -> Interval | None:
+        """By how much the loss is less than another estimator's, from the same samples; None with too few draws."""
+        own, other = (self.losses(application, name, samples) for name in (estimator, than))
+        both = sorted(own.keys() & other.keys())
+        return paired([other[key] for key in both], [own[key] for key in both]) if len(both) > 1 else None
+
+    def between(self, application: str, estimator: str, few: int, many: int) -> Interval | None:
+        """The loss from many samples less that from few: draws that share nothing, one by one."""
+        first, last = (list(self.losses(application, estimator, size).values()) for size in (few, many))
+        number = min(len(first), len(last))
+        return paired(last[:number], first[:number]) if number > 1 else None

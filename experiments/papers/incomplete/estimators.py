@@ -1,0 +1,180 @@
+"""The estimators of [S] section IV: from samples to a strategy, and what each loses; repetitions in parallel."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from experiments.papers.incomplete.applications import COSTS, Application, applications, strategy_of
+from policies.planning.plan import ReservationPlan
+from workloads.fits import Fit, Samples, choose, fit_discrete, fit_polynomial, fit_usual
+from workloads.ground.errors import ParameterError
+from workloads.ground.streams import stream
+from workloads.laws.law import Law
+
+__all__ = ["ESTIMATORS", "Setting", "measure_losses", "rows_of"]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is measured.
+
+    Attributes
+    ----------
+    sizes
+        Numbers of samples.
+    repetitions
+        Draws of the samples.
+    chosen_repetitions
+        In how many of them the law is also chosen by cross-validation, which takes several seconds each.
+    cells
+        Of the equal-time grid.
+    degrees
+        Largest degrees of the polynomial.
+    processes
+        That share the work; no result depends on it.
+    ends
+        Where fitted laws that end must end: ``"bound"``, at the bound of the runtime, which the user knows ([S] section
+        III), or ``"samples"``, just after the largest one; the last reservation is the bound in any case.
+    """
+
+    sizes: tuple[int, ...] = (10, 60, 110, 160, 210, 260, 310, 360, 410, 460, 510)
+    repetitions: int = 100
+    chosen_repetitions: int = 10
+    cells: int = 500
+    degrees: tuple[int, ...] = (10,)
+    processes: int = 1
+    ends: str = "bound"
+
+
+@dataclass(frozen=True)
+class _Task:
+    """One draw of samples."""
+
+    application: str
+    size: int
+    repetition: int
+    seed: int
+    setting: Setting
+    estimators: tuple[str, ...]
+
+
+_Estimate = tuple[str, Fit | None]
+
+
+def _discrete(task: _Task, application: Application, samples: Samples, raw: np.ndarray) -> Iterable[_Estimate]:
+    yield "discrete", fit_discrete(samples)
+
+
+def _polynomial(task: _Task, application: Application, samples: Samples, raw: np.ndarray) -> Iterable[_Estimate]:
+    for degree in task.setting.degrees:
+        name = "polynomial" if len(task.setting.degrees) == 1 else f"polynomial-{degree}"
+        yield name, fit_polynomial(samples, degree)
+
+
+def _usual(task: _Task, application: Application, samples: Samples, raw: np.ndarray) -> Iterable[_Estimate]:
+    yield "usual", fit_usual(samples)[0]
+
+
+def _semi(task: _Task, application: Application, samples: Samples, raw: np.ndarray) -> Iterable[_Estimate]:
+    if application.families:
+        yield "semi-clairvoyant", fit_usual(samples, application.families)[0]
+
+
+def _chosen(task: _Task, application: Application, samples: Samples, raw: np.ndarray) -> Iterable[_Estimate]:
+    if task.repetition >= task.setting.chosen_repetitions:
+        return
+    bound, cells = application.law.upper, task.setting.cells
+
+    def planner(law: Law, costs: Any) -> ReservationPlan:
+        return ReservationPlan(strategy_of(law, bound, cells), False, costs)
+
+    rng = stream(task.seed, "incomplete", "folds", task.application, task.size, task.repetition)
+    yield "chosen", choose(raw, COSTS, planner, rng=rng, upper=bound).chosen
+
+
+#: By name: discrete, polynomial and usual as in [S]; semi-clairvoyant: usual, of the true family only; chosen: by
+#: cross-validation, from the samples alone, among all fits.
+ESTIMATORS: Mapping[str, Callable[[_Task, Application, Samples, np.ndarray], Iterable[_Estimate]]] = MappingProxyType(
+    {
+        "discrete": _discrete,
+        "polynomial": _polynomial,
+        "usual": _usual,
+        "semi-clairvoyant": _semi,
+        "chosen": _chosen,
+    }
+)
+
+
+def measure_losses(
+    names: Sequence[str], setting: Setting, seed: int, estimators: Sequence[str] = tuple(ESTIMATORS)
+) -> list[dict[str, Any]]:
+    """Losses of the estimators on some of the applications.
+
+    Returns
+    -------
+    list of dict
+        A row an estimate: application, optimum_h, samples, repetition, estimator, fit, error (RMS of the CDF),
+        reservations, cost_h, loss. The last four are None where no law of the kind could be fitted.
+
+    Raises
+    ------
+    ParameterError
+        If a size or number is not positive.
+    """
+    for name in ("repetitions", "cells", "processes"):
+        if getattr(setting, name) < 1:
+            raise ParameterError(name, "a whole number of at least 1", getattr(setting, name))
+    if not setting.sizes or min(setting.sizes) < 2:
+        raise ParameterError("sizes", "numbers of samples, 2 or more", setting.sizes)
+    if setting.ends not in ("bound", "samples"):
+        raise ParameterError("ends", "bound or samples", setting.ends)
+    # Largest samples first would starve no process at the end, but rows in order are easier to read.
+    tasks = [
+        _Task(name, size, repetition, seed, setting, tuple(estimators))
+        for name, size, repetition in itertools.product(names, setting.sizes, range(setting.repetitions))
+    ]
+    if setting.processes == 1:
+        return [row for task in tasks for row in rows_of(task)]
+    with ProcessPoolExecutor(setting.processes) as pool:
+        return [row for rows in pool.map(rows_of, tasks, chunksize=4) for row in rows]
+
+
+def rows_of(task: _Task) -> list[dict[str, Any]]:
+    """The estimates from one draw of samples, the same draw whatever else is measured."""
+    application = applications()[task.application]
+    rng = stream(task.seed, "incomplete", task.application, task.size, task.repetition)
+    raw = application.law.sample(rng, task.size)
+    samples = Samples.of(raw, application.law.upper if task.setting.ends == "bound" else None)
+    rows = []
+    for estimator in task.estimators:
+        for label, fit in ESTIMATORS[estimator](task, application, samples, raw):
+            row: dict[str, Any] = {
+                "application": application.name,
+                "optimum_h": application.optimum,
+                "samples": task.size,
+                "repetition": task.repetition,
+                "estimator": label,
+                "fit": None,
+                "error": None,
+                "reservations": None,
+                "cost_h": None,
+                "loss": None,
+            }
+            if fit is not None and fit.law is not None and fit.reason_refused is None:
+                milestones = strategy_of(fit.law, application.law.upper, task.setting.cells)
+                row |= {
+                    "fit": fit.name,
+                    "error": fit.error**0.5,
+                    "reservations": len(milestones),
+                    "cost_h": application.cost(milestones),
+                    "loss": application.loss(milestones),
+                }
+            rows.append(row)
+    return rows

@@ -1,0 +1,276 @@
+"""Figures 3 and 9 of [S]: from samples to a continuous law, and distributions whose CDF and PDF disagree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from experiments.papers.incomplete.applications import applications
+from experiments.statistics import paired
+from experiments.study.experiment import Experiment, Row, Tables
+from experiments.study.levels import most
+from experiments.study.rules import Above
+from experiments.study.verdicts import HYPOTHESIS, Statement, Verdict, figure, text
+from workloads.fits import (
+    USUAL,
+    Fit,
+    Samples,
+    fit_discrete,
+    fit_interpolated,
+    fit_polynomial,
+    fit_usual,
+)
+from workloads.ground.errors import ParameterError
+from workloads.ground.streams import stream
+from workloads.laws.law import Law
+from workloads.laws.named import truncated_normal
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["EXPERIMENTS"]
+
+_SUSPECTS = ("pearson3", "rice")
+#: Levels between which a density is added up: outside, one that is infinite at an end spoils the sum.
+_INNER = (0.01, 0.99)
+#: A difference of CDF and added-up PDF that no rounding explains.
+_DISAGREES = 0.01
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Figure 3: samples of a normal law on [minimum, maximum] [h], and draws of them for the distances."""
+
+    samples: int = 20
+    mean: float = 8.0
+    std: float = 2.0
+    minimum: float = 12.0
+    maximum: float = 14.0
+    repetitions: int = 100
+    points: int = 400
+
+
+def _measure_steps(parameters: Steps, seed: int) -> Tables:
+    law = truncated_normal(parameters.mean, parameters.std, parameters.minimum, parameters.maximum)
+    if min(parameters.samples, parameters.repetitions, parameters.points) < 2:
+        raise ParameterError("samples, repetitions, points", "2 or more", parameters)
+    times = np.linspace(parameters.minimum, parameters.maximum, parameters.points)
+    curves: list[dict[str, Any]] = []
+    distances = []
+    for repetition in range(parameters.repetitions):
+        raw = law.sample(stream(seed, "incomplete-fig3", repetition), parameters.samples)
+        samples = Samples.of(raw, parameters.maximum)
+        fits = [fit_discrete(samples), fit_interpolated(samples), fit_polynomial(samples)]
+        if repetition == 0:
+            # One usual fit is enough for the picture; the distances are about the step from discrete to continuous.
+            shown = {"law": law, **{fit.method: fit.good() for fit in fits}, "usual": fit_usual(samples)[0].good()}
+            curves = _curves(times, shown)
+            drawn = [{"time_h": float(value)} for value in np.sort(raw)]
+        distances += [
+            {"repetition": repetition, "method": fit.method, "rms": _rms(fit, law, times), "falls": _falls(fit, times)}
+            for fit in fits
+        ]
+    return {"": curves, "samples": drawn, "distances": distances}
+
+
+def _curves(times: npt.NDArray[np.float64], laws: dict[str, Law]) -> list[dict[str, Any]]:
+    return [
+        {"method": name, "time_h": float(time), "cdf": float(height)}
+        for name, law in laws.items()
+        for time, height in zip(times, law.cdf(times), strict=True)
+    ]
+
+
+def _rms(fit: Fit, law: Law, times: npt.NDArray[np.float64]) -> float:
+    """Root mean square distance of the CDF to that of the true law."""
+    return float(np.sqrt(np.mean((fit.good().cdf(times) - law.cdf(times)) ** 2)))
+
+
+def _falls(fit: Fit, times: npt.NDArray[np.float64]) -> int:
+    """Whether the CDF falls anywhere, 0 or 1."""
+    return int(bool(np.any(np.diff(fit.good().cdf(times)) < -1e-9)))
+
+
+def _judge_steps(tables: Tables) -> list[Verdict]:
+    rows = tables["distances"]
+    methods = list(dict.fromkeys(row["method"] for row in rows))
+    rms = {
+        name: [row["rms"] for row in sorted(rows, key=lambda row: int(row["repetition"])) if row["method"] == name]
+        for name in methods
+    }
+    nearer = {name: paired(rms["discrete"], rms[name]) for name in methods if name != "discrete"}
+    told = ", ".join(f"{name} {np.mean(values):.3g}" for name, values in rms.items())
+    told += "; nearer by " + "; ".join(f"{name} {found.text('.3g')}" for name, found in nearer.items())
+    falls = sum(row["falls"] for row in rows)
+    near = Statement("the continuous CDFs are nearer to the law than the steps of the samples", "nearer", HYPOTHESIS)
+    rises = Statement("every CDF rises", "a cumulative function", figure("3", "its caption"))
+    remark = f"{len(rows) // len(methods)} draws; a domain of 12 to 14 around a mean of 8 is the tail of the normal law"
+    return [
+        near.each(
+            Above(quantity="the paired difference of the RMS distances"), nearer, f"RMS distance: {told}", remark
+        ),
+        rises.computed(falls == 0, "holds if none falls anywhere", f"{falls} of {len(rows)} fall"),
+    ]
+
+
+def _draw_steps(tables: Tables) -> Figure:
+    from experiments.figures.style import COLUMN, FONT, INK, dress, new_figure
+
+    looks = {
+        "law": (INK, ":", "true law"),
+        "discrete": ("#7F7F7F", "-", "discrete"),
+        "interpolated": ("#D55E00", "--", "interpolated"),
+        "polynomial": ("#E69F00", "-", "polynomial"),
+        "usual": ("#0072B2", "-", "usual distribution"),
+    }
+    figure = new_figure(COLUMN * 1.4, 3.0)
+    axes = figure.subplots()
+    for method, (color, line, label) in looks.items():
+        rows = [row for row in tables[""] if row["method"] == method]
+        times, heights = [row["time_h"] for row in rows], [row["cdf"] for row in rows]
+        axes.plot(
+            times,
+            heights,
+            color=color,
+            linestyle=line,
+            linewidth=1.1,
+            label=label,
+            drawstyle="steps-post" if method == "discrete" else "default",
+        )
+    samples = [row["time_h"] for row in tables["samples"]]
+    axes.plot(samples, [0.0] * len(samples), "|", color="#7F7F7F", markersize=6, clip_on=False)
+    axes.set_ylim(0, 1.02)
+    dress(axes, x="walltime (h)", y="P(X <= walltime)", title=f"{len(samples)} samples and laws made from them")
+    axes.legend(fontsize=FONT["legend"], frameon=False, loc="lower right", labelcolor=INK)
+    return figure
+
+
+@dataclass(frozen=True)
+class Densities:
+    """Figure 9: the usual distributions, fitted to that many samples of the applications."""
+
+    samples: int = 500
+    families: tuple[str, ...] = tuple(USUAL)
+    points: int = 4000
+
+
+def _measure_densities(parameters: Densities, seed: int) -> Tables:
+    curves: list[dict[str, Any]] = []
+    table = []
+    for application in applications().values():
+        raw = application.law.sample(stream(seed, "incomplete-fig9", application.name), parameters.samples)
+        samples = Samples.of(raw)
+        for fit in fit_usual(samples, parameters.families):
+            if not fit.parameters:
+                continue
+            times, cdf, added = _added_up(fit, parameters.points)
+            row = {"application": application.name, "family": fit.name, "refused": fit.reason_refused}
+            gap = float(np.max(np.abs(cdf - added))) if times.size else None
+            table.append({**row, "error": fit.error if np.isfinite(fit.error) else None, "gap": gap})
+            if fit.name in _SUSPECTS:
+                few = slice(None, None, max(1, times.size // 200))
+                curves += [
+                    {**row, "time_h": float(t), "cdf": float(f), "added": float(a)}
+                    for t, f, a in zip(times[few], cdf[few], added[few], strict=True)
+                ]
+    return {"": table, "curves": curves}
+
+
+def _added_up(fit: Fit, points: int) -> tuple[npt.NDArray[np.float64], ...]:
+    """Times between two quantiles, scipy's CDF there, and its PDF added up from the first of them."""
+    from scipy import stats
+
+    from workloads.fits.fit import quiet
+
+    with quiet():
+        law: Any = getattr(stats, USUAL[fit.name].scipy_name)(**fit.parameters)
+        first, last = law.ppf(_INNER)
+        if not (np.isfinite(first) and np.isfinite(last) and first < last):
+            return np.array([]), np.array([]), np.array([])
+        times = np.linspace(first, last, points + 1)
+        cdf = np.asarray(law.cdf(times))
+        middle = np.asarray(law.pdf((times[1:] + times[:-1]) / 2))
+        added = np.concatenate(([0.0], np.cumsum(middle * np.diff(times)))) + cdf[0]
+    return times, cdf, added
+
+
+def _judge_densities(tables: Tables) -> list[Verdict]:
+    rows = [row for row in tables[""] if row["gap"] is not None]
+    place = text("B.3 of the appendix, of figure 9")
+    verdicts = []
+    for name in _SUSPECTS:
+        gaps = {row["application"]: row["gap"] for row in rows if row["family"] == name}
+        told = ", ".join(f"{application} {gap:.2g}" for application, gap in gaps.items())
+        statement = Statement(f"{name}: the CDF that scipy gives does not correspond with the PDF", "often", place)
+        rule = f"holds if CDF and added-up PDF differ by over {_DISAGREES:g} for an application"
+        remark = "of the scipy that is installed; where they agree, the distribution may be used"
+        verdicts.append(
+            statement.computed(
+                any(gap > _DISAGREES for gap in gaps.values()), rule, f"largest difference: {told}", remark
+            )
+            if gaps
+            else statement.open("it was not fitted", rule=rule)
+        )
+    others = [row for row in rows if row["family"] not in _SUSPECTS]
+    worst = max(others, key=lambda row: row["gap"], default=None)
+    if worst is not None:
+        statement = Statement("the other distributions agree with themselves", "only pearson3 and rice removed", place)
+        told = f"{worst['gap']:.2g}, of {worst['family']} ({worst['application']})"
+        verdicts.append(most(statement, worst["gap"], _DISAGREES, "the largest difference of CDF and PDF", told))
+    return verdicts
+
+
+def _draw_densities(tables: Tables) -> Figure:
+    from experiments.figures.style import COLUMN, INK, PAGE, dress, legend_above, new_figure, panel_letters
+
+    names = list(dict.fromkeys(row["family"] for row in tables["curves"]))
+    figure = new_figure(PAGE if len(names) > 1 else COLUMN, 2.7)
+    panels = figure.subplots(1, len(names), squeeze=False)[0]
+    colors = dict(zip(applications(), ("#0072B2", "#009E73", "#D55E00", "#CC79A7"), strict=True))
+    for axes, name in zip(panels, names, strict=True):
+        for application, color in colors.items():
+            rows = _of(tables["curves"], name, application)
+            times = [row["time_h"] for row in rows]
+            axes.plot(times, [row["cdf"] for row in rows], color=color, linewidth=2.6, alpha=0.35)
+            axes.plot(times, [row["added"] for row in rows], color=color, linewidth=0.9, linestyle="--")
+        axes.set_ylim(0, 1.02)
+        dress(axes, x="walltime (h)", y="P(X <= walltime)" if axes is panels[0] else "", title=name)
+    panel_letters(list(panels))
+    from matplotlib.lines import Line2D
+
+    handles = [Line2D([], [], color=color, linewidth=2) for color in colors.values()]
+    handles += [Line2D([], [], color=INK, linewidth=2.6, alpha=0.35), Line2D([], [], color=INK, linestyle="--")]
+    legend_above(figure, handles, [*colors, "CDF", "PDF, added up"])
+    return figure
+
+
+def _of(rows: Sequence[Row], family: str, application: str) -> list[Row]:
+    return [row for row in rows if (row["family"], row["application"]) == (family, application)]
+
+
+EXPERIMENTS = (
+    Experiment(
+        "incomplete-fig3",
+        "From a discrete to a continuous distribution function",
+        "What does the step from samples to a law look like, and does it bring one nearer to the true law?",
+        Steps(),
+        Steps(repetitions=20),
+        _measure_steps,
+        _judge_steps,
+        _draw_steps,
+    ),
+    Experiment(
+        "incomplete-fig9",
+        "Distributions whose CDF and PDF disagree",
+        "May one use every distribution of scipy that fits?",
+        Densities(),
+        Densities(),
+        _measure_densities,
+        _judge_densities,
+        _draw_densities,
+    ),
+)

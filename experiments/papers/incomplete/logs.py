@@ -1,0 +1,292 @@
+"""Run logs of the applications of [S] section VI: generated ones with sessions of similar runs, and measured ones.
+
+The logs of the Vanderbilt laboratory are not public. The generated ones have the numbers of runs of figure 6, laws in
+the spirit of what [S] says of each application, and consecutive runs that resemble each other, because that is what
+figure 7 is about. All times are hours.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+
+from experiments.papers.checkpoint.printed import APPLICATIONS
+from workloads.chains.runs import read_slant_makespans
+from workloads.ground.errors import ParameterError, UnknownNameError
+from workloads.ground.streams import stream
+from workloads.laws.law import Law
+from workloads.laws.mixture import mixture
+from workloads.laws.named import gamma, lognormal, lognormal_of, truncated_normal, uniform
+from workloads.laws.shifted import shifted
+from workloads.laws.truncated import truncate
+
+__all__ = [
+    "FIGURE_6",
+    "LoggedApplication",
+    "RunLog",
+    "generated_log",
+    "likeness",
+    "logged_applications",
+    "measured_logs",
+]
+
+Floats = npt.NDArray[np.float64]
+
+#: Hours of the year that the logs cover.
+_YEAR = 8760.0
+_SECONDS = 3600.0
+
+
+@dataclass(frozen=True)
+class LoggedApplication:
+    """An application, and how its runs follow each other.
+
+    Attributes
+    ----------
+    name, title
+        In tables, and in figures.
+    law
+        Of its runtime [h].
+    runs
+        In a year.
+    session
+        Runs of a session, on average: a study sends its images one after the other.
+    likeness
+        Part of the variance of a run (on the normal scale) that is common to its session, within [0, 1].
+    drift
+        Correlation of one session with the next, within [0, 1).
+    """
+
+    name: str
+    title: str
+    law: Law
+    runs: int
+    session: float
+    likeness: float
+    drift: float = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class RunLog:
+    """Runs of one application, in the order in which they were made.
+
+    Attributes
+    ----------
+    name, title
+        Of the application.
+    times
+        Runtimes, shape (n,) [h].
+    interarrival
+        Mean time between two submissions [h]; None where nobody knows.
+    law
+        That the runtimes were drawn from [h]; None for measured ones.
+    """
+
+    name: str
+    title: str
+    times: Floats
+    interarrival: float | None = None
+    law: Law | None = None
+
+    def __len__(self) -> int:
+        return int(self.times.size)
+
+
+#: The six panels of figure 6, by name.
+FIGURE_6 = ("cerebellum", "connectivity", "functional-qa", "deep-brain", "surface", "whole-brain")
+
+
+@cache
+def logged_applications() -> Mapping[str, LoggedApplication]:
+    """The six applications of figure 6 and, as ``orbital``, that of figure 7.
+
+    Notes
+    -----
+    What is known: the numbers of runs; that functional QA has one behaviour and deep brain segmentation several (figure
+    1); that the time of the surface modelling varies by orders of magnitude (figure 2); that the whole brain
+    segmentation takes 3 to 78 h and changes dramatically. The law of the connectivity analysis is that of Table 3, that
+    of the orbital anatomy that of figure 1 of "Reservation and Checkpointing Strategies for Stochastic Jobs". The
+    rest, sessions above all, is a choice.
+    """
+    modes = [lognormal_of(8.0, 3.0), lognormal_of(22.0, 6.0), lognormal_of(50.0, 10.0)]
+    whole = truncate(mixture(modes, [4, 3, 3], "three modes"), 3.0, 78.0)
+    found = (
+        LoggedApplication("cerebellum", "cerebellum", truncated_normal(2.5, 0.7, 0.3, 6.0), 718, 15, 0.4),
+        LoggedApplication("connectivity", "connectivity", _connectivity(), 1151, 20, 0.4),
+        LoggedApplication("functional-qa", "functional QA", lognormal_of(0.6, 0.25), 17416, 80, 0.4),
+        LoggedApplication("deep-brain", "deep brain", _deep_brain(), 3774, 40, 0.5),
+        LoggedApplication("surface", "cortical surface", _surface(), 2411, 30, 0.3),
+        LoggedApplication("whole-brain", "whole brain", whole, 17416, 300, 0.8, 0.8),
+        LoggedApplication("orbital", "orbital anatomy", lognormal_of(21.4, 19.7), 2000, 150, 0.7),
+    )  # fmt: skip
+    return {item.name: item for item in found}
+
+
+def _connectivity() -> Law:
+    # FCA of Table 3, whose times are seconds.
+    printed = APPLICATIONS["FCA"]
+    span = (printed.maximum - printed.location) / _SECONDS
+    return shifted(truncate(gamma(printed.shape, printed.scale / _SECONDS), upper=span), printed.location / _SECONDS)
+
+
+def _deep_brain() -> Law:
+    parts = [truncated_normal(3.0, 0.8, 0.5, 12.0), uniform(4.0, 9.0), truncated_normal(9.0, 0.7, 0.5, 12.0)]
+    return mixture(parts, [3, 3, 2])
+
+
+def _surface() -> Law:
+    """The law of figure 2 without its sizes: hard times quick times (size / 15)^0.3, lognormal for either hardness."""
+    quick, size = _log_moments(4.0, 1.0), _log_moments(15.0, 5.0)
+    laws = []
+    for mean, std in ((1.0, 0.3), (4.0, 2.0)):
+        hard = _log_moments(mean, std)
+        mu = hard[0] + quick[0] + 0.3 * (size[0] - math.log(15.0))
+        laws.append(lognormal(mu, math.sqrt(hard[1] + quick[1] + 0.09 * size[1])))
+    return mixture(laws, [2, 1], "two hardnesses")
+
+
+def _log_moments(mean: float, std: float) -> tuple[float, float]:
+    """Mean and variance of the logarithm of a lognormal time of that mean and deviation."""
+    variance = math.log1p((std / mean) ** 2)
+    return math.log(mean) - variance / 2.0, variance
+
+
+def generated_log(name: str, seed: int, runs: int | None = None) -> RunLog:
+    """A log of an application of :func:`logged_applications`.
+
+    Parameters
+    ----------
+    name
+        Of the application.
+    seed
+        >= 0; the same seed makes the same log.
+    runs
+        How many, >= 2; by default as many as [S] prints.
+
+    Returns
+    -------
+    RunLog
+        With its law, and with the mean time between two of so many submissions in a year.
+
+    Notes
+    -----
+    The runtimes are an independent sample of the law: sessions only arrange it, so that they change neither the law
+    nor the optimum. A run has the rank of sqrt(likeness) s + sqrt(1 - likeness) e, a Gaussian copula, where e is
+    its own and s, that of its session, follows that of the session before (AR(1)).
+
+    Raises
+    ------
+    UnknownNameError, ParameterError
+        If there is no such application, or there are fewer than two runs.
+
+    Examples
+    --------
+    >>> log = generated_log("cerebellum", 1)
+    >>> len(log), round(log.interarrival, 1), bool(log.times.max() <= 6.0)
+    (718, 12.2, True)
+    """
+    known = logged_applications()
+    if name not in known:
+        raise UnknownNameError("application", name, known)
+    application = known[name]
+    number = application.runs if runs is None else runs
+    if number < 2:
+        raise ParameterError("runs", "2 or more", number)
+    times = np.sort(application.law.sample(stream(seed, "incomplete", "log", name, "times"), number))
+    latent = _latent(application, number, stream(seed, "incomplete", "log", name, "sessions"))
+    ranks = np.argsort(np.argsort(latent, kind="stable"), kind="stable")
+    interarrival = _YEAR / application.runs
+    return RunLog(name, application.title, times[ranks], interarrival, application.law)
+
+
+def _latent(application: LoggedApplication, number: int, rng: np.random.Generator) -> Floats:
+    """A normal number a run, alike within sessions."""
+    lengths = rng.geometric(1.0 / application.session, number)
+    session = np.repeat(np.arange(number), lengths)[:number]
+    fresh = rng.standard_normal(int(session[-1]) + 1)
+    levels = np.empty_like(fresh)
+    level = levels[0] = fresh[0]
+    for place in range(1, fresh.size):
+        level = application.drift * level + math.sqrt(1.0 - application.drift**2) * fresh[place]
+        levels[place] = level
+    own = rng.standard_normal(number)
+    latent: Floats = math.sqrt(application.likeness) * levels[session] + math.sqrt(1.0 - application.likeness) * own
+    return latent
+
+
+def measured_logs(path: str) -> dict[str, RunLog]:
+    """The logs in a file of measured walltimes: one a dataset, and all of them together, by name.
+
+    Parameters
+    ----------
+    path
+        For :func:`workloads.chains.runs.read_slant_makespans`; the order of the lines is taken for that of the runs.
+
+    Raises
+    ------
+    TraceError, ParameterError
+        If the file cannot be read, or a run took no time.
+    """
+    found = read_slant_makespans(path)
+    if not found.walltimes.min() > 0:
+        raise ParameterError("makespan_s", "above 0", float(found.walltimes.min()))
+    logs = {}
+    for dataset in dict.fromkeys(found.datasets):
+        logs[dataset] = RunLog(dataset, f"SLANT, {dataset}", found.of(dataset) / _SECONDS)
+    if len(logs) > 1:
+        logs["all"] = RunLog("all", "SLANT, all", found.walltimes / _SECONDS)
+    return logs
+
+
+def likeness(times: npt.ArrayLike, lags: int, draws: int, rng: np.random.Generator) -> list[dict[str, float]]:
+    """Rank correlation of each run with the one that came so many runs later, beside what chance makes of it.
+
+    Parameters
+    ----------
+    times
+        Runtimes in their order, shape (n,).
+    lags
+        From 1 to that many, fewer than the runs.
+    draws
+        Shufflings of the log.
+    rng
+        Shuffles.
+
+    Returns
+    -------
+    list of dict
+        A row a lag: lag, correlation (Spearman's), low and high (between which 95 % of the shuffled logs lie), and
+        chance: the part of the logs, shuffled ones and this one, whose correlation is at least as large.
+
+    Examples
+    --------
+    >>> [row] = likeness(np.arange(30.0), 1, 99, np.random.default_rng(1))
+    >>> round(row["correlation"], 3), row["chance"]
+    (1.0, 0.01)
+    """
+    from scipy.stats import rankdata
+
+    ranks = np.asarray(rankdata(np.asarray(times, dtype=float)))
+    if not 1 <= lags < ranks.size - 1:
+        raise ParameterError("lags", f"within 1..{ranks.size - 2} for {ranks.size} runs", lags)
+    shuffled = [rng.permutation(ranks) for _ in range(draws)]
+    rows = []
+    for lag in range(1, lags + 1):
+        found = _correlation(ranks, lag)
+        others = np.array([_correlation(other, lag) for other in shuffled])
+        low, high = np.quantile(others, [0.025, 0.975])
+        # The log itself is one of those that chance could have made.
+        chance = (1 + np.count_nonzero(others >= found)) / (1 + draws)
+        rows.append({"lag": lag, "correlation": found, "low": float(low), "high": float(high), "chance": float(chance)})
+    return rows
+
+
+def _correlation(ranks: Floats, lag: int) -> float:
+    left, right = ranks[:-lag] - ranks[:-lag].mean(), ranks[lag:] - ranks[lag:].mean()
+    scale = math.sqrt(float(left @ left) * float(right @ right))
+    return float(left @ right) / scale if scale > 0 else 0.0

@@ -1,0 +1,300 @@
+"""Figures 4 and 5 of [S]: the expected loss of strategies made from 10 to 510 samples."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from experiments.papers.incomplete.applications import applications
+from experiments.papers.incomplete.draws import PUBLISHED, Draws
+from experiments.papers.incomplete.estimators import Setting, measure_losses
+from experiments.statistics import Interval
+from experiments.study.experiment import Experiment, Row, Tables
+from experiments.study.levels import ROUNDING, close
+from experiments.study.rules import Above, AtLeast, AtMost, Near, together
+from experiments.study.verdicts import Source, Statement, Verdict, reference, text
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["CHOICES", "EXPERIMENTS", "PUBLISHED", "Summary", "summaries"]
+
+_FIGURE_4 = ("normal", "wide", "exponential")
+_FIGURE_5 = ("two-mode",)
+
+#: Optimal costs [h] of an own reference: the paper prints none.
+_OPTIMA = {"normal": 11.9374, "wide": 14.956, "exponential": 4.830}
+#: Losses of an own reference on the truncated normal law, by estimator and number of samples: the paper prints none.
+_RESULTS = {
+    "discrete": {10: 0.103, 60: 0.03, 110: 0.016, 510: 0.005},
+    "usual": {10: 0.047, 60: 0.015, 110: 0.0045, 510: 0.0006},
+}
+_REFERENCE = reference("computed without the planner and the fits")
+#: Margin of a loss of the reference, as a share of it, beyond the rounding of its last digit.
+_MARGIN = 0.25
+#: "Very close to optimal", and what it is "hard to get below".
+_CLOSE = 0.01
+#: As many samples as the figures end with, and no fewer.
+_MANY = 500
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Losses of an estimator over the repetitions.
+
+    Attributes
+    ----------
+    mean, standard_error, low, median, high
+        Of the loss; low, median and high are the quartiles.
+    number
+        Of repetitions.
+    failed
+        Repetitions without a law that could be planned with.
+    """
+
+    mean: float
+    standard_error: float
+    low: float
+    median: float
+    high: float
+    number: int
+    failed: int
+
+    @classmethod
+    def of(cls, losses: Sequence[float], failed: int = 0) -> Summary:
+        """Summary of at least one loss."""
+        values = np.array(losses)
+        low, median, high = np.quantile(values, [0.25, 0.5, 0.75])
+        error = float(values.std(ddof=1) / math.sqrt(values.size)) if values.size > 1 else math.inf
+        return cls(float(values.mean()), error, float(low), float(median), float(high), values.size, failed)
+
+
+#: By application, estimator and number of samples.
+Summaries = Mapping[tuple[str, str, int], Summary]
+
+
+def summaries(rows: Sequence[Row]) -> dict[tuple[str, str, int], Summary]:
+    """Losses by application, estimator and number of samples, in the order of the rows; :data:`PUBLISHED` added."""
+    groups: dict[tuple[str, str, int], list[float]] = {}
+    failed: dict[tuple[str, str, int], int] = {}
+    best: dict[tuple[str, int, int], float] = {}
+    for row in rows:
+        key = (row["application"], row["estimator"], row["samples"])
+        if row["loss"] is None:
+            failed[key] = failed.get(key, 0) + 1
+            continue
+        groups.setdefault(key, []).append(row["loss"])
+        if row["estimator"] in ("polynomial", "usual"):
+            draw = (row["application"], row["samples"], row["repetition"])
+            best[draw] = min(best.get(draw, math.inf), row["loss"])
+    for (application, samples, _), loss in best.items():
+        groups.setdefault((application, PUBLISHED, samples), []).append(loss)
+    return {key: Summary.of(losses, failed.get(key, 0)) for key, losses in groups.items()}
+
+
+def _percent(summary: Summary) -> str:
+    error = f" +- {100 * summary.standard_error:.1f}" if math.isfinite(summary.standard_error) else ""
+    return f"{100 * summary.mean:.2g}{error} %"
+
+
+def _shown(found: Summaries, application: str, size: int) -> str:
+    """What all estimators lose at that many samples."""
+    names = dict.fromkeys(estimator for name, estimator, samples in found if (name, samples) == (application, size))
+    return ", ".join(f"{name} {_percent(found[application, name, size])}" for name in names)
+
+
+def _below(tables: Tables, application: str, size: int, bound: float, source: Source) -> list[Verdict]:
+    """Whether the published series loses no more than that, and whether a user with samples alone does not, either."""
+    title, printed = applications()[application].title, f"{100 * bound:.0f} %"
+    remarks = {
+        PUBLISHED: "judged by the published series, which knows the true law; the next line is what a user gets",
+        "chosen": "judged by the law that cross-validation chooses among all fits",
+    }
+    claims = {
+        PUBLISHED: f"{title}: {size} runs are enough to lose {printed}",
+        "chosen": f"{title}: a user who has only the samples needs no more than {size} runs to lose {printed}",
+    }
+    rule = AtMost(bound + ROUNDING, "the mean loss", "%", 100)
+    draws = Draws(tables[""])
+    verdicts = []
+    for name, claim in claims.items():
+        statement = Statement(claim, printed, source)
+        loss = draws.mean(application, name, size)
+        if loss is None:
+            verdicts.append(statement.open("fewer than two draws were measured", rule=rule.words))
+        else:
+            told = f"{loss.text('.2g', 100)} % ({_shown(summaries(tables['']), application, size)})"
+            verdicts.append(statement.judged(rule, loss, told, remarks[name]))
+    return verdicts
+
+
+def _dominates(tables: Tables, application: str) -> Verdict:
+    """Whether continuous laws lose less than the samples themselves, for every number of samples."""
+    draws = Draws(tables[""])
+    names = ("polynomial", "usual", PUBLISHED)
+    sizes = draws.sizes(application)
+    found = {(name, size): draws.less(application, name, "discrete", size) for name in names for size in sizes}
+    gains = {f"{name} at {size}": item for (name, size), item in found.items() if item is not None}
+    counts = {
+        name: sum(item is not None and item.positive for (other, _), item in found.items() if other == name)
+        for name in names
+    }
+    worse = [case for case, item in gains.items() if item.negative]
+    statement = Statement(
+        f"{applications()[application].title}: continuous strategies dominate the discrete one", "clearly dominating",
+        text("V-A"),
+    )  # fmt: skip
+    rule = Above(quantity="the paired difference of the losses")
+    if len(gains) < len(found):
+        return statement.open("fewer than two draws of some were measured", rule=rule.words)
+    told = ", ".join(f"{name} beyond doubt at {number} of {len(sizes)} sizes" for name, number in counts.items())
+    remark = f"worse beyond doubt: {', '.join(worse)}" if worse else ""
+    return statement.each(rule, gains, f"lower loss: {told}", remark)
+
+
+def _optimum(rows: Sequence[Row], application: str) -> Verdict:
+    optimum = next(row["optimum_h"] for row in rows if row["application"] == application)
+    known = _OPTIMA[application]
+    statement = Statement(f"{applications()[application].title}: optimal cost", f"{known} h", _REFERENCE)
+    return close(statement, optimum, known, 1e-3 * known, f"{optimum:.4f} h", unit="h")
+
+
+def _results(tables: Tables, estimator: str) -> Verdict:
+    """Whether the mean losses are those of the reference, at each number of samples."""
+    draws = Draws(tables[""])
+    measured = {n: draws.mean("normal", estimator, n) for n in _RESULTS[estimator]}
+    found = {n: item for n, item in measured.items() if item is not None}
+    known = {n: loss for n, loss in _RESULTS[estimator].items() if n in found or not found}
+    statement = Statement(
+        f"{applications()['normal'].title}: loss of the {estimator} method",
+        ", ".join(f"{loss:g} at {n}" for n, loss in known.items()), _REFERENCE,
+    )  # fmt: skip
+    rule = (
+        f"holds if the 90 % interval of each mean loss lies within {100 * _MARGIN:g} % of the reference's and its "
+        "rounding (two one-sided tests), does not hold if a 95 % interval lies outside, after Holm"
+    )
+    if not found:
+        return statement.open("none of these numbers of samples was measured twice", rule=rule)
+    decisions = [
+        Near(known[n], _MARGIN * known[n] + 0.5 * 10.0 ** -_decimals(known[n])).decide(item)
+        for n, item in found.items()
+    ]
+    told = ", ".join(f"{item.text('.2g')} at {n}" for n, item in found.items())
+    return statement.verdict(together(decisions), rule, told)
+
+
+def _decimals(value: float) -> int:
+    return len(f"{value:g}".partition(".")[2])
+
+
+def _at_the_end(tables: Tables, application: str) -> Verdict:
+    """What is said of many samples: with the low variance it stays above 1 %, with the high one it does not."""
+    draws = Draws(tables[""])
+    low, last = application == "normal", draws.sizes(application)[-1]
+    claim = "low variance: it is hard to get below 1 %" if low else "high variance: very close to the optimum"
+    statement = Statement(claim, "above 1 %" if low else "very close", text("V-A"))
+    rule = (AtLeast if low else AtMost)(_CLOSE, "the mean loss from the most samples", "%", 100)
+    loss = draws.mean(application, PUBLISHED, last)
+    if last < _MANY or loss is None:
+        return statement.open(f"measured up to {last} runs only, or once", rule=rule.words)
+    told = f"{loss.text('.2g', 100)} % from {last} runs ({_shown(summaries(tables['']), application, last)})"
+    return statement.judged(rule, loss, told, "judged by the published series")
+
+
+def _semi(tables: Tables) -> Verdict:
+    draws = Draws(tables[""])
+    found = {
+        f"{name} at {size}": draws.less(name, "semi-clairvoyant", "usual", size)
+        for name in _FIGURE_4
+        for size in draws.sizes(name)
+    }
+    gains = {case: item for case, item in found.items() if item is not None}
+    statement = Statement(
+        "the semi-clairvoyant estimator is better than the usual distributions", "expected", text("V")
+    )
+    rule = Above(quantity="the paired difference of the losses")
+    if not gains:
+        return statement.open("fewer than two draws were measured", rule=rule.words)
+    better, worse = (sum(sign(item) for item in gains.values()) for sign in (_positive, _negative))
+    return statement.each(rule, gains, f"beyond doubt better at {better} of {len(gains)} points, worse at {worse}")
+
+
+def _positive(found: Interval) -> bool:
+    return found.positive
+
+
+def _negative(found: Interval) -> bool:
+    return found.negative
+
+
+def _judge_figure_4(tables: Tables) -> list[Verdict]:
+    verdicts = [_optimum(tables[""], name) for name in _FIGURE_4]
+    verdicts += [_results(tables, estimator) for estimator in _RESULTS]
+    for name in ("normal", "wide"):
+        verdicts += _below(tables, name, 10, 0.06, text("V-A"))
+        verdicts += _below(tables, name, 60, 0.03, text("V-A"))
+    # "From as little as 10 previous runs, to be within 5%" is said of the exponential law, too.
+    verdicts += _below(tables, "exponential", 10, 0.05, Source("abstract"))
+    verdicts += [_dominates(tables, name) for name in _FIGURE_4]
+    return [*verdicts, _at_the_end(tables, "normal"), _at_the_end(tables, "wide"), _semi(tables)]
+
+
+def _judge_figure_5(tables: Tables) -> list[Verdict]:
+    draws = Draws(tables[""])
+    found = {size: draws.mean("two-mode", PUBLISHED, size) for size in draws.sizes("two-mode")}
+    statement = Statement("two behaviours need more samples than one (60 runs to lose 3 %)", "more", text("V-A"))
+    rule = Above(0.03 + ROUNDING, "the mean loss from 60 samples", "%", 100)
+    at_60 = found.get(60)
+    dominates = _dominates(tables, "two-mode")
+    if at_60 is None:
+        return [dominates, statement.open("60 samples were not measured twice", rule=rule.words)]
+    told = ", ".join(f"{item.text('.2g', 100)} % at {size}" for size, item in found.items() if item is not None)
+    return [dominates, statement.judged(rule, at_60, told, "judged by the published series")]
+
+
+def _draw(tables: Tables) -> Figure:
+    from experiments.figures.planning.losses import plot_losses
+
+    found = summaries(tables[""])
+    titles = {name: applications()[name].title for name in dict.fromkeys(name for name, _, _ in found)}
+    return plot_losses(found, titles)
+
+
+_QUICK = Setting(sizes=(10, 60, 510), repetitions=2, chosen_repetitions=0)
+
+#: Of all experiments on the synthetic applications.
+CHOICES = (
+    "The user knows an upper bound of the runtime (section III): it is the last reservation of every strategy, and "
+    "fitted laws that end do so there (`ends`).",
+    "The paper's continuous series takes in each draw whichever law is cheaper under the true one, which nobody can "
+    "know who has only samples; the series chosen by cross-validation takes it from the samples alone.",
+)
+
+EXPERIMENTS = (
+    Experiment(
+        "incomplete-fig4",
+        "Loss against the number of samples: truncated normal and exponential laws",
+        "How many past runs does one need to plan almost as well as who knows the law?",
+        Setting(),
+        _QUICK,
+        lambda setting, seed: {"": measure_losses(_FIGURE_4, setting, seed)},
+        _judge_figure_4,
+        _draw,
+        choices=CHOICES,
+    ),
+    Experiment(
+        "incomplete-fig5",
+        "Loss against the number of samples: an application with two behaviours",
+        "Does a law fitted to samples still help when no usual distribution is the right one?",
+        Setting(),
+        _QUICK,
+        lambda setting, seed: {"": measure_losses(_FIGURE_5, setting, seed)},
+        _judge_figure_5,
+        _draw,
+        choices=CHOICES,
+    ),
+)

@@ -1,0 +1,232 @@
+"""Strategies made from a part of a run log, and what they cost on the whole log ([S] section VI)."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from experiments.papers.incomplete.applications import COSTS, strategy_of
+from experiments.papers.incomplete.logs import FIGURE_6, RunLog, generated_log, measured_logs
+from experiments.study.parameters import data_file
+from policies.planning.plan import ReservationPlan
+from workloads.fits import USUAL, Fit, Samples, choose, fit_discrete, fit_polynomial, fit_usual
+from workloads.ground.errors import ParameterError
+from workloads.ground.streams import stream
+from workloads.laws.grids import from_samples
+from workloads.laws.law import Law
+
+__all__ = ["SAMPLINGS", "Logs", "chosen_logs", "measure_logs", "optimum_of", "plan_of"]
+
+#: How past runs are taken from a log.
+SAMPLINGS = ("consecutive", "random")
+
+
+@dataclass(frozen=True)
+class Logs:
+    """What is measured.
+
+    Attributes
+    ----------
+    makespans
+        A CSV file of measured walltimes (:func:`experiments.papers.incomplete.logs.measured_logs`); empty: generated
+        logs.
+    applications
+        Of the generated logs.
+    runs
+        Of a generated log; 0: as many as [S] prints.
+    sizes
+        Numbers of samples; a log with fewer runs goes without the larger ones.
+    repetitions
+        Draws of the samples.
+    chosen_repetitions
+        In how many of them the law is also chosen by cross-validation, which takes several seconds each.
+    families
+        Usual distributions that are tried.
+    degree
+        Largest of the polynomial.
+    cells
+        Of the equal-time grid.
+    ends
+        Where strategies end: ``"samples"``, at the largest sample, a continuous one a mean spacing later, and 1.5 times
+        longer for runs that outlive that (section VI-A); or ``"bound"``, at the longest run of the log, which the user
+        is then supposed to know (section III, and the published code).
+    lags, shufflings
+        Of the likeness of consecutive runs (figure 7).
+    processes
+        That share the work; no result depends on it.
+    """
+
+    makespans: str = data_file("slant/slant_makespan.csv")
+    applications: tuple[str, ...] = FIGURE_6
+    runs: int = 0
+    sizes: tuple[int, ...] = (10, 60, 110, 160, 210, 260, 310, 360, 410, 460, 510)
+    repetitions: int = 100
+    chosen_repetitions: int = 0
+    families: tuple[str, ...] = tuple(USUAL)
+    degree: int = 10
+    cells: int = 500
+    ends: str = "samples"
+    lags: int = 30
+    shufflings: int = 999
+    processes: int = 1
+
+
+@dataclass(frozen=True)
+class _Task:
+    """One draw of samples from one log."""
+
+    log: str
+    sampling: str
+    size: int
+    repetition: int
+    seed: int
+    setting: Logs
+
+
+def chosen_logs(setting: Logs, seed: int) -> Mapping[str, RunLog]:
+    """The logs by name: those of the file, or generated ones."""
+    return _logs(setting.makespans, setting.applications, setting.runs, seed)
+
+
+# Each process makes the logs once.
+@lru_cache(maxsize=2)
+def _logs(makespans: str, applications: tuple[str, ...], runs: int, seed: int) -> Mapping[str, RunLog]:
+    if makespans:
+        return measured_logs(makespans)
+    return {name: generated_log(name, seed, runs or None) for name in applications}
+
+
+def optimum_of(log: RunLog) -> ReservationPlan:
+    """The best strategy for who knows the whole log: the discrete algorithm on all of its runs."""
+    longest = float(log.times.max())
+    return ReservationPlan(strategy_of(from_samples(log.times), longest, 1), False, COSTS)
+
+
+def plan_of(law: Law, samples: Samples, cells: int) -> ReservationPlan:
+    """The best strategy for a law fitted to samples; it ends where the law does, at the latest at ``samples.upper``."""
+    return ReservationPlan(strategy_of(law, min(law.upper, samples.upper), cells), False, COSTS)
+
+
+def _drawn(log: RunLog, task: _Task) -> npt.NDArray[np.float64]:
+    rng = stream(task.seed, "incomplete", "past", task.sampling, task.log, task.size, task.repetition)
+    if task.sampling == "consecutive":
+        start = int(rng.integers(0, len(log) - task.size + 1))
+        return log.times[start : start + task.size]
+    return log.times[rng.choice(len(log), task.size, replace=False)]
+
+
+def _estimates(task: _Task, raw: npt.NDArray[np.float64], bound: float | None) -> Iterator[tuple[str, Fit]]:
+    """Every estimator and its fit; ``nearest`` is the polynomial or the usual distribution, by the error of its CDF."""
+    setting = task.setting
+    samples = Samples.of(raw, bound)
+    yield "discrete", fit_discrete(samples)
+    continuous = {
+        "polynomial": fit_polynomial(samples, setting.degree),
+        "usual": fit_usual(samples, setting.families)[0],
+    }
+    yield from continuous.items()
+    yield "nearest", min(continuous.values(), key=lambda fit: (fit.reason_refused is not None, fit.error))
+    if task.repetition < setting.chosen_repetitions:
+
+        def planner(law: Law, costs: Any) -> ReservationPlan:
+            return plan_of(law, samples, setting.cells)
+
+        rng = stream(task.seed, "incomplete", "folds", task.sampling, task.log, task.size, task.repetition)
+        yield "chosen", choose(raw, COSTS, planner, rng=rng, upper=bound).chosen
+
+
+def _rows_of(task: _Task) -> list[dict[str, Any]]:
+    log = chosen_logs(task.setting, task.seed)[task.log]
+    raw = _drawn(log, task)
+    bound = float(log.times.max()) if task.setting.ends == "bound" else None
+    optimum = _optimal_cost(log)
+    samples = Samples.of(raw, bound)
+    rows = []
+    for estimator, fit in _estimates(task, raw, bound):
+        row: dict[str, Any] = {
+            "application": task.log,
+            "sampling": task.sampling,
+            "optimum_h": optimum,
+            "samples": task.size,
+            "repetition": task.repetition,
+            "estimator": estimator,
+            "fit": None,
+            "error": None,
+            "reservations": None,
+            "outlived": None,
+            "cost_h": None,
+            "loss": None,
+        }
+        if fit.law is not None and fit.reason_refused is None:
+            plan = plan_of(fit.law, samples, task.setting.cells)
+            cost = float(plan.cost_of(log.times).mean())
+            row |= {
+                "fit": fit.name,
+                "error": fit.error**0.5,
+                "reservations": len(plan),
+                "outlived": int(np.count_nonzero(log.times > plan.milestones[-1])),
+                "cost_h": cost,
+                "loss": cost / optimum - 1.0,
+            }
+        rows.append(row)
+    return rows
+
+
+@lru_cache(maxsize=16)
+def _optimal_cost(log: RunLog) -> float:
+    return float(optimum_of(log).cost_of(log.times).mean())
+
+
+def measure_logs(setting: Logs, samplings: Sequence[str], seed: int) -> list[dict[str, Any]]:
+    """Costs of strategies made from a part of each log.
+
+    Parameters
+    ----------
+    setting
+        What is measured.
+    samplings
+        Of :data:`SAMPLINGS`.
+    seed
+        Of the logs and the draws.
+
+    Returns
+    -------
+    list of dict
+        A row an estimate: application, sampling, optimum_h and cost_h (means over all runs of the log), samples,
+        repetition, estimator, fit, error (RMS of the CDF at the samples), reservations, outlived (runs beyond the last
+        reservation), loss (cost above the optimum, as a ratio). The last six are None where no law could be fitted.
+
+    Raises
+    ------
+    ParameterError
+        If a size or number is not legal, or no log has as many runs as the least size.
+    """
+    for name in ("repetitions", "cells", "degree", "processes"):
+        if getattr(setting, name) < 1:
+            raise ParameterError(name, "a whole number of at least 1", getattr(setting, name))
+    if not setting.sizes or min(setting.sizes) < 2:
+        raise ParameterError("sizes", "numbers of samples, 2 or more", setting.sizes)
+    if setting.ends not in ("bound", "samples"):
+        raise ParameterError("ends", "bound or samples", setting.ends)
+    logs = chosen_logs(setting, seed)
+    for log in logs.values():
+        if len(log) < min(setting.sizes):
+            raise ParameterError("sizes", f"one of at most {len(log)}, the runs of {log.title}", setting.sizes)
+    tasks = [
+        _Task(name, sampling, size, repetition, seed, setting)
+        for name, sampling, size, repetition in itertools.product(
+            logs, samplings, setting.sizes, range(setting.repetitions)
+        )
+        if size <= len(logs[name])
+    ]
+    if setting.processes == 1:
+        return [row for task in tasks for row in _rows_of(task)]
+    with ProcessPoolExecutor(setting.processes) as pool:
+        return [row for rows in pool.map(_rows_of, tasks, chunksize=4) for row in rows]

@@ -1,0 +1,219 @@
+"""A week of submissions of six applications, and the strategies of [S] section VI-A that serve it.
+
+The logs of the paper are not public. Here a week is a piece of a generated log (:mod:`incomplete_logs`); its runs are
+submitted at times of a Poisson process. How many nodes the machine has, and how many a job takes, is not printed
+either: the machine is sized for a given load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from experiments.papers.incomplete.applications import COSTS
+from experiments.papers.incomplete.logs import generated_log, logged_applications
+from experiments.papers.incomplete.sampling import plan_of
+from experiments.study.comparison import Metric
+from policies.planning.plan import ReservationPlan
+from policies.planning.strategies import STRATEGIES
+from simulator.results.metrics import summarize
+from simulator.simulation import simulate
+from workloads.fits import Samples, fit_discrete, fit_polynomial, fit_usual
+from workloads.ground.errors import ParameterError, UnknownNameError
+from workloads.ground.streams import stream
+from workloads.table.job import Job, JobType
+
+__all__ = [
+    "RESERVED",
+    "RESPONSE",
+    "STRETCH",
+    "UTILIZATION",
+    "WEEK",
+    "WHOLE",
+    "Week",
+    "draw_week",
+    "plans_of",
+    "run_week",
+    "widths_of",
+]
+
+UTILIZATION = Metric("utilization", "utilisation", True, 100.0, "%", ".1f")
+STRETCH = Metric("stretch", "average stretch", False)
+RESPONSE = Metric("response_h", "average job makespan (response time)", False, unit="h", pattern=".1f")
+WHOLE = Metric("all_done_h", "makespan of the week", False, unit="h", pattern=".0f")
+RESERVED = Metric("reserved_ratio", "reserved node-hours / work", False)
+
+#: Hours of a week.
+WEEK = 168.0
+_YEAR = 8760.0
+_HOUR = 3600.0
+#: MASI averages so many of the last runs (section II), and goes on 1.5 times longer, as all strategies do (VI-A).
+_LAST, _FACTOR = 10, 1.5
+
+
+@dataclass(frozen=True, eq=False)
+class Week:
+    """Jobs in the order of their submission, and what was known before.
+
+    Attributes
+    ----------
+    applications
+        Of each job, shape (jobs,).
+    submits, runtimes
+        Of each job, shape (jobs,) [h].
+    past
+        All earlier runs of each application in their order [h].
+    drawn
+        Random ones among them, by application and number [h].
+    """
+
+    applications: tuple[str, ...]
+    submits: npt.NDArray[np.float64]
+    runtimes: npt.NDArray[np.float64]
+    past: Mapping[str, npt.NDArray[np.float64]]
+    drawn: Mapping[tuple[str, int], npt.NDArray[np.float64]]
+
+
+def draw_week(names: Sequence[str], samples: Sequence[int], seed: int, repetition: int) -> Week:
+    """A week somewhere in a year of each application.
+
+    Parameters
+    ----------
+    names
+        Of applications of :func:`experiments.papers.incomplete.logs.logged_applications`.
+    samples
+        Numbers of random previous runs; at least so many runs come before the week.
+    seed, repetition
+        The same make the same week. Each repetition has logs of its own.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such application.
+    ParameterError
+        If a log has not as many runs, or a number is less than 2.
+    """
+    before = max(*samples, _LAST)
+    if min(samples) < 2:
+        raise ParameterError("samples", "numbers of runs, 2 or more", tuple(samples))
+    own = int(stream(seed, "incomplete", "week", repetition).integers(2**31))
+    parts: list[tuple[float, str, float]] = []
+    past: dict[str, npt.NDArray[np.float64]] = {}
+    drawn: dict[tuple[str, int], npt.NDArray[np.float64]] = {}
+    for name in names:
+        known = logged_applications()
+        if name not in known:
+            raise UnknownNameError("application", name, known)
+        count = max(1, round(known[name].runs * WEEK / _YEAR))
+        if before + count > known[name].runs:
+            raise ParameterError("samples", f"at most {known[name].runs - count} runs of {name}", tuple(samples))
+        log, rng = generated_log(name, own), stream(own, "incomplete", "week", name)
+        start = int(rng.integers(before, len(log) - count + 1))
+        # A Poisson process, on condition that there are so many.
+        submits = np.sort(rng.uniform(0.0, WEEK, count))
+        parts += zip(submits.tolist(), [name] * count, log.times[start : start + count].tolist(), strict=True)
+        past[name] = log.times[:start]
+        for number in samples:
+            drawn[name, number] = rng.choice(past[name], number, replace=False)
+    parts.sort()
+    times, applications, runtimes = zip(*parts, strict=True)
+    return Week(applications, np.array(times), np.array(runtimes), past, drawn)
+
+
+def widths_of(jobs: int, widest: int, seed: int, repetition: int) -> npt.NDArray[np.int64]:
+    """Nodes of each job: 1, 2, 4, ... up to the widest, each as likely; shape (jobs,)."""
+    rng = stream(seed, "incomplete", "week", "widths", widest, repetition)
+    return np.asarray(2 ** rng.integers(0, widest.bit_length(), jobs), dtype=np.int64)
+
+
+def plans_of(week: Week, samples: Sequence[int], families: Sequence[str], cells: int) -> dict[str, dict[str, Any]]:
+    """Strategies by name, each with its plan for each application [s].
+
+    Parameters
+    ----------
+    week
+        What is known.
+    samples
+        Numbers of random previous runs.
+    families
+        Usual distributions that are tried.
+    cells
+        Of the equal-time grid.
+
+    Returns
+    -------
+    dict
+        ``hpc`` (the longest of all previous runs), ``masi`` (the mean of the last 10), and for each number ``hpc N``
+        (the longest of N random previous runs) and ``continuous N`` (the optimal strategy of a law fitted to them).
+    """
+    names = list(week.past)
+    plans: dict[str, dict[str, Any]] = {
+        "hpc": {name: STRATEGIES["maximum"](_HOUR * week.past[name], COSTS, factor=_FACTOR) for name in names},
+        "masi": {name: STRATEGIES["masi"](_HOUR * week.past[name], COSTS, k=_LAST, factor=_FACTOR) for name in names},
+    }
+    for number in samples:
+        runs = {name: week.drawn[name, number] for name in names}
+        plans[f"hpc {number}"] = {
+            name: STRATEGIES["maximum"](_HOUR * runs[name], COSTS, factor=_FACTOR) for name in names
+        }
+        plans[f"continuous {number}"] = {name: _continuous(runs[name], families, cells) for name in names}
+    return plans
+
+
+def _continuous(runs: npt.NDArray[np.float64], families: Sequence[str], cells: int) -> ReservationPlan:
+    """From the polynomial or the usual distribution, whichever is nearer; from the runs themselves if neither fits."""
+    samples = Samples.of(runs)
+    fits = [fit for fit in (fit_polynomial(samples, 10), fit_usual(samples, families)[0]) if fit.reason_refused is None]
+    fit = min(fits, key=lambda fit: fit.error) if fits else fit_discrete(samples)
+    plan = plan_of(fit.good(), samples, cells)
+    return ReservationPlan(_HOUR * plan.milestones, False, COSTS, "continuous")
+
+
+def run_week(
+    week: Week, plans: Mapping[str, ReservationPlan], nodes: npt.NDArray[np.int64], machine: int
+) -> dict[str, float]:
+    """Run a week.
+
+    Parameters
+    ----------
+    week
+        The jobs.
+    plans
+        By application [s]; empty: who knows each runtime and asks for it.
+    nodes
+        Of each job, shape (jobs,).
+    machine
+        Its nodes.
+
+    Returns
+    -------
+    dict
+        utilization (walltimes times nodes over the machine's time until all are done), stretch (response time over
+        walltime, mean over the jobs), response_h (mean), all_done_h (from the first submission to the last completion),
+        reserved_ratio (node-hours in reservations as they were asked for, over those of the walltimes),
+        execution_stretch (time in reservations over walltime, mean), reservations (a job).
+    """
+    rows = list(zip(week.applications, week.submits.tolist(), week.runtimes.tolist(), nodes.tolist(), strict=True))
+    given = dict(plans) or {
+        f"job {row}": ReservationPlan([_HOUR * runtime], False, COSTS) for row, (_, _, runtime, _) in enumerate(rows)
+    }
+    jobs = [
+        Job(row, JobType.STOCHASTIC, _HOUR * submit, width, _HOUR * runtime, _HOUR * runtime, application=name,
+            plan=name if plans else f"job {row}")
+        for row, (name, submit, runtime, width) in enumerate(rows)
+    ]  # fmt: skip
+    summary = summarize(simulate(jobs, machine, events=False, plans=given))
+    columns = {
+        "utilization": "work_utilization",
+        "stretch": "stretch",
+        "response_h": "turnaround_h",
+        "all_done_h": "makespan_h",
+        "execution_stretch": "execution_stretch",
+        "reservations": "reservations_per_job",
+    }
+    found = {name: float(summary[column]) for name, column in columns.items()}
+    return {**found, "reserved_ratio": float(summary["reserved_node_hours"]) / float(week.runtimes @ nodes)}

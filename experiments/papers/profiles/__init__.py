@@ -1,0 +1,1 @@
+"""Profiles of upcoming HPC Applications and their Impact on Reservation Strategies."""

@@ -1,0 +1,227 @@
+"""The other machine of section 4.4 of the profiles paper: runs that are slower by phases, and the factors for plans.
+
+The runs on the KNL machine are not public. They are made from runs on the Haswell machine, with slowdowns drawn from
+the printed ranges.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from experiments.papers.profiles.data import task_runs
+from experiments.study.parameters import data_file
+from policies.planning.memory import MemoryModel
+from policies.planning.plan import ReservationPlan
+from policies.planning.transfer import transferred
+from workloads.chains.chain import TaskChain
+from workloads.chains.device import CheckpointDevice
+from workloads.chains.runs import TaskRuns
+from workloads.ground.errors import ParameterError, UnknownNameError
+from workloads.ground.streams import stream
+
+__all__ = [
+    "DRAWN",
+    "HERE",
+    "THERE",
+    "V2",
+    "Machines",
+    "Scaling",
+    "Slowdowns",
+    "TwoMachines",
+    "measured_scaling",
+    "moved",
+    "on_other_machine",
+]
+
+HERE, THERE = "Haswell", "KNL"
+V2 = "mem-all-ckpt-v2"
+DRAWN = "slowdowns on KNL are drawn from the printed ranges"
+_SCALES = ("printed", "measured")
+
+
+@dataclass(frozen=True)
+class TwoMachines:
+    """Parameters that figures 17 and 18 share.
+
+    Attributes
+    ----------
+    tasks
+        A CSV file of measured runs (:func:`workloads.chains.runs.read_slant_tasks`); empty: drawn runs.
+    runs
+        How many are drawn.
+    segmentation, others
+        Ranges of the slowdowns on the other machine; see :class:`Slowdowns`.
+    samples
+        Sizes of the samples of past runs.
+    scales
+        Of ``"printed"`` (1.7, the first reservation of V2 by 1.1) and ``"measured"``, from so many ...
+    calibration
+        ... runs on the other machine.
+    tau
+        Of M_tau, and of the first reservation of V2.
+    n
+        Values of the discretised walltime.
+    granularity
+        Memory is asked for in multiples of this [GB].
+    """
+
+    tasks: str = data_file("slant/slant_drd_tasks.csv")
+    runs: int = 88
+    segmentation: tuple[float, ...] = (2.3, 2.5)
+    others: tuple[float, ...] = (1.0, 1.6)
+    samples: tuple[int, ...] = (5, 10, 20, 50)
+    scales: tuple[str, ...] = _SCALES
+    calibration: int = 5
+    tau: float = 0.1
+    n: int = 1000
+    granularity: float = 1.0
+
+
+@dataclass(frozen=True)
+class Slowdowns:
+    """How many times longer the phases take on the other machine, least and most.
+
+    Attributes
+    ----------
+    segmentation
+        The deep-learning phase, which computes: "relatively constant".
+    others
+        The phases before and after it, each its own: they depend on the quality of the image.
+
+    Raises
+    ------
+    ParameterError
+        If a range is not two rising numbers > 0.
+    """
+
+    segmentation: tuple[float, ...] = (2.3, 2.5)
+    others: tuple[float, ...] = (1.0, 1.6)
+
+    def __post_init__(self) -> None:
+        for name in ("segmentation", "others"):
+            found = getattr(self, name)
+            if len(found) != 2 or not 0 < found[0] <= found[1] < np.inf:
+                raise ParameterError(name, "two rising numbers > 0", found)
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """Factors for the reservations.
+
+    Attributes
+    ----------
+    factor
+        Of all reservations.
+    first
+        Of the first one of Mem-All-Ckpt V2.
+    """
+
+    factor: float = 1.7
+    first: float = 1.1
+
+
+def on_other_machine(runs: TaskRuns, heavy: int, slowdowns: Slowdowns, rng: np.random.Generator) -> TaskRuns:
+    """The same inputs on the other machine.
+
+    Parameters
+    ----------
+    runs
+        On the first machine.
+    heavy
+        The task that is the segmentation, counted from 0; the tasks before it are one phase, those after it another.
+    slowdowns
+        Ranges of uniform laws.
+    rng
+        Draws one slowdown a run and phase.
+
+    Returns
+    -------
+    TaskRuns
+        With the same memory: "the memory footprint was identical over the different phases" (section 4.2.1).
+    """
+    low, high = slowdowns.others
+    before, after = rng.uniform(low, high, (2, len(runs), 1))
+    low, high = slowdowns.segmentation
+    factors = np.empty_like(runs.durations)
+    factors[:, :heavy], factors[:, heavy + 1 :] = before, after
+    factors[:, heavy] = rng.uniform(low, high, len(runs))
+    return replace(runs, durations=runs.durations * factors)
+
+
+def measured_scaling(here: TaskRuns, there: TaskRuns, heavy: int) -> Scaling:
+    """The factors from a few runs of the same inputs on both machines (step ii of section 4.4).
+
+    Notes
+    -----
+    All reservations by the average slowdown of the total time; the first one of V2 by the least slowdown of the phase
+    before the segmentation, "to guarantee that it happens" there. Of five uniform numbers in [1, 1.6] the least one
+    is 1.1 on average, which is the printed factor.
+    """
+    total = float(there.walltimes.sum() / here.walltimes.sum())
+    if heavy == 0:
+        return Scaling(total, total)
+    before = there.ends[:, heavy - 1] / here.ends[:, heavy - 1]
+    return Scaling(total, float(before.min()))
+
+
+class Machines:
+    """Runs on both machines, and what plans are made of.
+
+    Parameters
+    ----------
+    parameters
+        Of the experiment.
+    seed
+        Of all draws.
+
+    Attributes
+    ----------
+    runs
+        On the first machine.
+    heavy
+        The segmentation, counted from 0: the task with the most memory.
+    device
+        Of the checkpoints, on either machine (section 4.2.1).
+    """
+
+    def __init__(self, parameters: TwoMachines, seed: int) -> None:
+        if parameters.calibration < 1:
+            raise ParameterError("calibration", "at least 1", parameters.calibration)
+        if not parameters.samples or min(parameters.samples) < 2:
+            raise ParameterError("samples", "numbers of past runs, 2 or more", parameters.samples)
+        for scale in parameters.scales:
+            if scale not in _SCALES:
+                raise UnknownNameError("way to scale", scale, _SCALES)
+        self.parameters, self.seed = parameters, seed
+        self.runs = task_runs(parameters.tasks, parameters.runs, seed)
+        self.heavy = int(self.runs.peaks.mean(axis=0).argmax())
+        self.device = CheckpointDevice()
+        self._slowdowns = Slowdowns(parameters.segmentation, parameters.others)
+
+    def stream(self, *names: str | int) -> np.random.Generator:
+        """Random numbers of these experiments."""
+        return stream(self.seed, "profiles", "two machines", *names)
+
+    def slowed(self, runs: TaskRuns, *names: str | int) -> TaskRuns:
+        """Those runs on the other machine; the names tell one draw from another."""
+        return on_other_machine(runs, self.heavy, self._slowdowns, self.stream("slowdowns", *names))
+
+    def past(self, samples: int, repetition: int) -> tuple[TaskRuns, MemoryModel]:
+        """Past runs, the same as those of figures 13 and 14, and the memory over time made from them."""
+        past = self.runs.draw(samples, stream(self.seed, "profiles-fig13", samples, repetition))
+        chain = TaskChain.from_runs(past)
+        return past, MemoryModel(chain, self.device, self.parameters.tau, self.parameters.granularity)
+
+    def scaling(self, scale: str, *names: str | int) -> Scaling:
+        """The printed factors, or those of a few runs on both machines."""
+        if scale == "printed":
+            return Scaling()
+        here = self.runs.draw(self.parameters.calibration, self.stream("few", *names))
+        return measured_scaling(here, self.slowed(here, "few", *names), self.heavy)
+
+
+def moved(plan: ReservationPlan, scaling: Scaling, *, overheads: bool = True) -> ReservationPlan:
+    """The plan for the other machine; see :func:`policies.planning.transfer.transferred`."""
+    return transferred(plan, scaling.factor, scaling.first if plan.strategy == V2 else None, overheads=overheads)

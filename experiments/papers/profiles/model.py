@@ -1,0 +1,307 @@
+"""Figures 9, 11 and 12 of the profiles paper: what a chain of tasks says of a run over time, from how few runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from experiments.papers.profiles.data import TASK_COLORS, column, data_row, judged, marked, rows_where, task_runs
+from experiments.statistics import interval
+from experiments.study.experiment import Experiment, Row, Tables
+from experiments.study.levels import SHARE, close, most
+from experiments.study.parameters import data_file
+from experiments.study.rules import AtMost
+from experiments.study.verdicts import HYPOTHESIS, Statement, Verdict, text
+from workloads.chains.chain import Task, TaskChain
+from workloads.chains.runs import TaskRuns
+from workloads.ground.errors import ParameterError
+from workloads.ground.streams import stream
+from workloads.laws import from_samples
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["EXPERIMENTS", "chain_of_runs", "draw_ends", "finished_rows"]
+
+#: Section 2.3 of [P], at 100 min: tasks 5, 6, 7 and the end of the run.
+_AT_100 = {"task 5 runs": 0.06, "task 6 runs": 0.50, "task 7 runs": 0.38, "the run has ended": 0.06}
+#: Ways to a chain, as (fit, ends) of :meth:`workloads.chains.chain.TaskChain.from_runs`; the first is that of [P].
+_WAYS = {
+    "normal": ("normal", "independent"),
+    "normal, correlated": ("normal", "observed"),
+    "best fit": ("auto", "independent"),
+    "best fit, correlated": ("auto", "observed"),
+}
+
+
+@dataclass(frozen=True)
+class Chains:
+    """Parameters.
+
+    Attributes
+    ----------
+    tasks
+        A CSV file of measured runs (:func:`workloads.chains.runs.read_slant_tasks`); empty: runs drawn from Table 2.
+    runs
+        How many are drawn.
+    samples
+        Sizes of the samples of past runs, drawn with replacement.
+    repetitions
+        Samples of each size, two or more.
+    tau
+        Of M_tau.
+    step_min
+        Between the times that are looked at [min].
+    """
+
+    tasks: str = data_file("slant/slant_drd_tasks.csv")
+    runs: int = 88
+    samples: tuple[int, ...] = (5, 10, 20, 50)
+    repetitions: int = 10
+    tau: float = 0.1
+    step_min: float = 1.0
+
+
+def chain_of_runs(runs: TaskRuns) -> TaskChain:
+    """The chain that the runs themselves are: each duration and each end as measured, no law fitted."""
+    averages = [None] * runs.tasks if runs.averages is None else list(runs.averages.mean(axis=0))
+    tasks = tuple(
+        Task(from_samples(np.maximum(durations, 1e-9)), float(peaks.max()), average)
+        for durations, peaks, average in zip(runs.durations.T, runs.peaks.T, averages, strict=True)
+    )
+    return TaskChain(tasks, tuple(from_samples(np.maximum(ends, 1e-9)) for ends in runs.ends.T))
+
+
+def _minutes(runs: TaskRuns, step: float) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    return np.arange(0.0, 1.1 * float(runs.walltimes.max()) / 60 + step, step)
+
+
+def finished_rows(runs: TaskRuns, chains: dict[str, TaskChain], step: float) -> list[Row]:
+    """A row for each time and task: y_i(t) of the runs and of the chains."""
+    minutes = _minutes(runs, step)
+    raw = runs.finished(60 * minutes)
+    told = {name: chain.finished(60 * minutes) for name, chain in chains.items()}
+    return [
+        {"minute": float(minute), "task": task + 1, "runs": float(raw[task, place])}
+        | {name: float(table[task, place]) for name, table in told.items()}
+        for place, minute in enumerate(minutes)
+        for task in range(runs.tasks)
+    ]
+
+
+def draw_ends(tables: Tables, ways: Sequence[str]) -> Figure:
+    """y_i(t) over time: the runs as full lines, models dashed."""
+    from matplotlib.lines import Line2D
+
+    from experiments.figures.style import INK, PAGE, dress, legend_above, new_figure
+
+    figure = new_figure(PAGE, 2.6)
+    axes = figure.subplots()
+    tasks = list(dict.fromkeys(row["task"] for row in tables[""]))
+    for task in tasks:
+        rows = rows_where(tables[""], task=task)
+        color = TASK_COLORS[(task - 1) % len(TASK_COLORS)]
+        minutes = column(rows, "minute")
+        axes.plot(minutes, column(rows, "runs"), color=color, linewidth=1.2, drawstyle="steps-pre")
+        for way in ways:
+            axes.plot(minutes, column(rows, way), color=color, linewidth=1.0, linestyle=(0, (3, 1.5)))
+    axes.set_ylim(0, 1.02)
+    axes.set_xlim(0, float(column(tables[""], "minute").max()))
+    dress(axes, x="time [min]", y="probability to be finished")
+    handles = [Line2D([], [], color=TASK_COLORS[(task - 1) % len(TASK_COLORS)]) for task in tasks]
+    names = [f"task {task}" for task in tasks]
+    if ways:
+        handles += [Line2D([], [], color=INK), Line2D([], [], color=INK, linestyle=(0, (3, 1.5)))]
+        names += ["runs", ways[0]]
+    legend_above(figure, handles, names)
+    return marked(figure, tables)
+
+
+def _measure_raw(parameters: Chains, seed: int) -> Tables:
+    runs = task_runs(parameters.tasks, parameters.runs, seed)
+    return {"": finished_rows(runs, {}, parameters.step_min), **data_row(bool(parameters.tasks), len(runs))}
+
+
+#: Margin of a probability that the paper prints "roughly".
+_ROUGHLY = 0.05
+
+
+def _judge_raw(tables: Tables) -> Sequence[Verdict]:
+    rows = sorted(rows_where(tables[""], minute=100), key=lambda row: int(row["task"]))
+    if len(rows) != 7:
+        return []
+    ended = column(rows, "runs")
+    found = dict(zip(_AT_100, (*(ended[3:6] - ended[4:7]), ended[6]), strict=True))
+    return [
+        judged(tables, close(statement, float(found[name]), printed, _ROUGHLY, f"{found[name]:.2f}"))
+        for name, printed in _AT_100.items()
+        for statement in [Statement(f"at 100 min: {name}", f"{printed:.2f}", text("2.3"))]
+    ]
+
+
+def _draw_raw(tables: Tables) -> Figure:
+    return draw_ends(tables, ())
+
+
+def _measure_model(parameters: Chains, seed: int) -> Tables:
+    runs = task_runs(parameters.tasks, parameters.runs, seed)
+    chains = {name: TaskChain.from_runs(runs, fit, ends=ends) for name, (fit, ends) in _WAYS.items()}
+    rows = finished_rows(runs, chains, parameters.step_min)
+    errors = [
+        {"task": task, "model": name, "error": float(np.abs(column(of, name) - column(of, "runs")).max())}
+        for task in range(1, runs.tasks + 1)
+        for of in [rows_where(rows, task=task)]
+        for name in _WAYS
+    ]
+    return {"": rows, "errors": errors, **data_row(bool(parameters.tasks), len(runs))}
+
+
+#: The best laws must be nearer to the runs by this part, because they have more parameters to be near with.
+_NEARER = 0.1
+
+
+def _judge_model(tables: Tables) -> Sequence[Verdict]:
+    errors = {name: column(rows_where(tables["errors"], model=name), "error") for name in _WAYS}
+    normal, best = errors["normal"], errors["best fit, correlated"]
+    told = ", ".join(f"{name} {values.max():.2f} (mean {values.mean():.2f})" for name, values in errors.items())
+    closer = Statement("the sum of the models gets closer to the data with time", "closer with time", text("3.2.1"))
+    fits = Statement(
+        "laws chosen by held-out runs, correlated as observed, come closer to the runs than independent normal laws",
+        f"by {100 * _NEARER:g} % or more", HYPOTHESIS,
+    )  # fmt: skip
+    verdicts = [
+        closer.computed(
+            bool(normal[-3:].mean() < normal[:3].mean()),
+            "holds if the mean of the largest distances is smaller for the last three ends than for the first three",
+            f"largest distance {', '.join(f'{value:.2f}' for value in normal)} for tasks 1 to {normal.size}",
+        ),
+        most(fits, float(best.mean() / normal.mean()), 1 - _NEARER, "the ratio of the mean largest distances",
+             f"{best.mean():.3f} against {normal.mean():.3f}", f"largest distance: {told}"),
+    ]  # fmt: skip
+    return [judged(tables, verdict) for verdict in verdicts]
+
+
+def _draw_model(tables: Tables) -> Figure:
+    return draw_ends(tables, ("normal",))
+
+
+def _measure_samples(parameters: Chains, seed: int) -> Tables:
+    if parameters.repetitions < 2:
+        raise ParameterError("repetitions", "at least 2", parameters.repetitions)
+    runs = task_runs(parameters.tasks, parameters.runs, seed)
+    minutes = _minutes(runs, parameters.step_min)
+    whole = chain_of_runs(runs)
+    truth = whole.memory_quantile(60 * minutes, parameters.tau)
+    averages: list[Row] = [
+        {"samples": 0, "repetition": 0, "mean_gb": runs.mean_memory(), "model_gb": whole.mean_memory()}
+    ]
+    used = None if runs.averages is None else runs.mean_memory(peaks=False)
+    tables = []
+    for samples in parameters.samples:
+        total = np.zeros(minutes.size)
+        for repetition in range(parameters.repetitions):
+            past = runs.draw(samples, stream(seed, "profiles-fig12", samples, repetition))
+            chain = TaskChain.from_runs(past)
+            needed = chain.memory_quantile(60 * minutes, parameters.tau)
+            total += needed
+            averages.append(
+                {
+                    "samples": samples,
+                    "repetition": repetition,
+                    "mean_gb": chain.mean_memory(),
+                    "below": float((needed < 0.9 * truth).mean()),
+                    "above": float((needed > 1.1 * truth).mean()),
+                }
+            )
+        tables.append(total / parameters.repetitions)
+    rows = [
+        {"minute": float(minute), "all": float(truth[place])}
+        | {f"k{samples}": float(table[place]) for samples, table in zip(parameters.samples, tables, strict=True)}
+        for place, minute in enumerate(minutes)
+    ]
+    reality = [{"peaks_gb": runs.mean_memory(), "used_gb": used}]
+    return {"": rows, "average": averages, "reality": reality, **data_row(bool(parameters.tasks), len(runs))}
+
+
+def _judge_samples(tables: Tables) -> Sequence[Verdict]:
+    reality = tables["reality"][0]
+    drawn = [row for row in tables["average"] if row["samples"]]
+    sizes = sorted({row["samples"] for row in drawn})
+    spread, wrong = {}, {}
+    truth = rows_where(tables["average"], samples=0)[0]["model_gb"]
+    for size in sizes:
+        rows = rows_where(drawn, samples=size)
+        spread[size] = interval(np.abs(column(rows, "mean_gb") / truth - 1), bounds=(0.0, math.inf))
+        wrong[size] = interval(column(rows, "below") + column(rows, "above"), bounds=(0.0, 1.0))
+    few = sizes[0]
+    precise = Statement(
+        f"{few} runs give the mean memory nearly as well as all", "no significant gain in precision", text("3.2.2")
+    )
+    likely = Statement(f"{few} runs already give a good M_tau(t)", "already good performance", text("3.2.2"))
+    off, times = (
+        "; ".join(f"k = {size}: {found.text('.1f', 100)} % {words}" for size, found in of.items())
+        for of, words in ((spread, "off"), (wrong, "of the time"))
+    )
+    far = AtMost(SHARE, "the mean relative distance to the mean memory of all runs", "%", 100)
+    part = AtMost(0.1, "the mean part of the time in which it is off by more than 10 %", "%", 100)
+    verdicts = [precise.judged(far, spread[few], off), likely.judged(part, wrong[few], times)]
+    if reality["used_gb"] is not None:
+        over = Statement("peaks overestimate the average memory", "may lead to an overestimation", text("3.2.2"))
+        verdicts.append(
+            over.computed(reality["peaks_gb"] > reality["used_gb"], "holds if the mean by peaks is the larger one",
+                          f"{reality['peaks_gb']:.1f} GB by peaks, {reality['used_gb']:.1f} GB used")
+        )  # fmt: skip
+    return [judged(tables, verdict) for verdict in verdicts]
+
+
+def _draw_samples(tables: Tables) -> Figure:
+    from experiments.figures.style import INK, PAGE, dress, legend_above, new_figure, panel_letters
+
+    figure = new_figure(PAGE, 2.7)
+    left, right = figure.subplots(1, 2, width_ratios=(1, 2))
+    drawn = [row for row in tables["average"] if row["samples"]]
+    sizes = sorted({row["samples"] for row in drawn})
+    reality = tables["reality"][0]
+    minutes = column(tables[""], "minute")
+    handles = [right.plot(minutes, column(tables[""], "all"), color=INK, linewidth=1.8)[0]]
+    left.axhline(reality["peaks_gb"], color=INK, linewidth=1.2)
+    names = ["all runs"]
+    for place, size in enumerate(sizes):
+        color = TASK_COLORS[(0, 2, 3, 4, 5, 6, 1)[place % 7]]
+        values = column(rows_where(drawn, samples=size), "mean_gb")
+        left.plot(place + np.linspace(-0.2, 0.2, values.size), values, "o", color=color, markersize=3)
+        handles.append(right.plot(minutes, column(tables[""], f"k{size}"), color=color, linewidth=1)[0])
+        names.append(f"{size} runs")
+    if reality["used_gb"] is not None:
+        left.axhline(reality["used_gb"], color=INK, linewidth=1.2, linestyle=":")
+        left.annotate("really used", (0.02, reality["used_gb"]), (0, 2), xycoords=left.get_yaxis_transform(),
+                      textcoords="offset points", fontsize=6.5, color=INK)  # fmt: skip
+    left.set_ylim(0, 1.1 * max(reality["peaks_gb"], float(column(drawn, "mean_gb").max())))
+    left.set_xticks(range(len(sizes)), [str(size) for size in sizes])
+    right.set_ylim(bottom=0)
+    right.set_xlim(0, minutes.max())
+    dress(left, x="past runs", y="mean memory [GB]", title="mean", grid="y")
+    dress(right, x="time [min]", y="memory [GB]", title="needed with probability 1 - tau")
+    panel_letters((left, right))
+    legend_above(figure, handles, names)
+    return marked(figure, tables)
+
+
+_QUICK = Chains(runs=30, samples=(5, 20), repetitions=2, step_min=5.0)
+
+_CHOICES = ("Samples of past runs are drawn from the runs with replacement.",)
+
+EXPERIMENTS = (
+    Experiment("profiles-fig9", "SLANT: probability that a task is finished, from the runs",
+               "Which task runs at a given time?", Chains(), _QUICK, _measure_raw, _judge_raw, _draw_raw),
+    Experiment("profiles-fig11", "SLANT: probability that a task is finished, from fitted laws",
+               "Does the chain of independent tasks follow the runs?", Chains(), _QUICK, _measure_model, _judge_model,
+               _draw_model),
+    Experiment("profiles-fig12", "SLANT: mean and likely largest memory from few runs",
+               "How many past runs does the chain need?", Chains(), _QUICK, _measure_samples, _judge_samples,
+               _draw_samples, choices=_CHOICES),
+)  # fmt: skip

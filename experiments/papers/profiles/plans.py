@@ -1,0 +1,234 @@
+"""Figures 13, 14 and 16 of the profiles paper: reservation plans made from few past runs, carried out on all runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from experiments.papers.profiles.data import column, data_row, marked, rows_where, task_runs
+from experiments.papers.profiles.ranking import judge_fig13, judge_fig14, judge_fig16, sizes
+from experiments.study.experiment import Experiment, Row, Tables
+from experiments.study.parameters import data_file
+from policies.planning.costs import CostModel
+from policies.planning.execution import execute
+from policies.planning.memory import MemoryModel, flat_costs, mem_all_ckpt, mem_all_ckpt_v2, with_flat_memory
+from policies.planning.plan import ReservationPlan
+from policies.planning.strategies import STRATEGIES
+from workloads.chains.chain import TaskChain
+from workloads.chains.device import CheckpointDevice
+from workloads.chains.fits import fit_law
+from workloads.chains.runs import TaskRuns
+from workloads.chains.standin import macruise_like
+from workloads.ground.errors import ParameterError
+from workloads.ground.streams import stream
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["EXPERIMENTS", "plan_from"]
+
+_COLORS = {
+    "all-ckpt": "#0072B2",
+    "mem-all-ckpt": "#009E73",
+    "mem-all-ckpt-v2": "#E69F00",
+    "neuro": "#D55E00",
+    "neuro-avg": "#CC79A7",
+}
+_TAUS = (0.01, 0.025, 0.05, 0.1, 0.2)
+
+
+@dataclass(frozen=True)
+class PlanSizes:
+    """Parameters of figure 16, whose runs nobody has.
+
+    Attributes
+    ----------
+    runs
+        How many are drawn.
+    strategies
+        That are compared.
+    samples
+        Sizes of the samples of past runs, drawn with replacement.
+    repetitions
+        Samples of each size, two or more.
+    tau
+        Of M_tau, and of the first reservation of V2.
+    n
+        Values of the discretised walltime.
+    granularity
+        Memory is asked for in multiples of this [GB].
+    """
+
+    runs: int = 88
+    strategies: tuple[str, ...] = ("all-ckpt", "mem-all-ckpt", "mem-all-ckpt-v2", "neuro", "neuro-avg")
+    samples: tuple[int, ...] = (5, 10, 20, 50)
+    repetitions: int = 10
+    tau: float = 0.1
+    n: int = 1000
+    granularity: float = 1.0
+
+
+@dataclass(frozen=True)
+class Plans(PlanSizes):
+    """Parameters of figures 13 and 14.
+
+    Attributes
+    ----------
+    tasks
+        A CSV file of measured runs (:func:`workloads.chains.runs.read_slant_tasks`); empty: drawn runs.
+    """
+
+    tasks: str = data_file("slant/slant_drd_tasks.csv")
+
+
+def plan_from(name: str, past: TaskRuns, model: MemoryModel, n: int) -> ReservationPlan:
+    """The plan of a strategy, made from past runs as in section 4.1.1 of [P].
+
+    Parameters
+    ----------
+    name
+        ``"mem-all-ckpt"``, ``"mem-all-ckpt-v2"``, or any other strategy: it asks for the peak memory throughout.
+    past
+        The runs.
+    model
+        Of the memory, made from them.
+    n
+        Values of the discretised walltime.
+    """
+    # The plans that minimise are made from a normal fit, the rules of thumb from the walltimes themselves.
+    grid: dict[str, Any] = {"n": n, "grid": "equal-time"}
+    known: dict[str, Any] = {"chain": model.chain, "device": model.device, "tau": model.tau,
+                             "granularity": model.granularity}  # fmt: skip
+    if name == "mem-all-ckpt":
+        return mem_all_ckpt(fit_law(past.walltimes), CostModel(), **known, **grid)
+    if name == "mem-all-ckpt-v2":
+        return mem_all_ckpt_v2(fit_law(past.walltimes), CostModel(), **known, **grid)
+    costs = flat_costs(model)
+    if name.startswith("neuro"):
+        return with_flat_memory(STRATEGIES[name](past.walltimes, costs), model)
+    return with_flat_memory(STRATEGIES[name](fit_law(past.walltimes), costs, **grid), model)
+
+
+def _measure(parameters: PlanSizes, seed: int, runs: TaskRuns, name: str) -> dict[str, list[Row]]:
+    if parameters.repetitions < 2:
+        raise ParameterError("repetitions", "at least 2", parameters.repetitions)
+    device = CheckpointDevice()
+    rows: list[Row] = []
+    plans: list[Row] = []
+    starts: list[Row] = []
+    for samples in parameters.samples:
+        for repetition in range(parameters.repetitions):
+            past = runs.draw(samples, stream(seed, name, samples, repetition))
+            model = MemoryModel(TaskChain.from_runs(past), device, parameters.tau, parameters.granularity)
+            for strategy in parameters.strategies:
+                plan = plan_from(strategy, past, model, parameters.n)
+                done = execute(plan, runs, device, stopping=int(strategy == "mem-all-ckpt-v2"))
+                rows.append(
+                    {
+                        "samples": samples,
+                        "repetition": repetition,
+                        "strategy": strategy,
+                        "reservation_min": float(done.reserved.mean()) / 60,
+                        "utilization": float(done.utilization.mean()),
+                        "memory_gb": float(done.memory.mean()),
+                        "peak_request_gb": model.peak,
+                        "reservations": float(done.reservations.mean()),
+                        "short_checkpoints": int(done.short_checkpoints.sum()),
+                        "memory_failures": int(done.memory_failures.sum()),
+                        "runs": len(runs),
+                    }
+                )
+                if repetition == 0:
+                    plans += [
+                        {"samples": samples, "strategy": strategy, "reservation": place, **row}
+                        for place, row in enumerate(plan.rows(), 1)
+                    ]
+            heavy = model.chain.peak_task
+            starts += [
+                {"samples": samples, "repetition": repetition, "tau": tau, "task": heavy + 1,
+                 "start_min": model.chain.start_quantile(heavy, tau) / 60}
+                for tau in sorted({*_TAUS, parameters.tau})
+            ]  # fmt: skip
+    heavy = int(runs.peaks.mean(axis=0).argmax())
+    begins = runs.ends[:, heavy] - runs.durations[:, heavy]
+    settings: list[Row] = [{"tau": parameters.tau, "earliest_start_min": float(begins.min()) / 60}]
+    return {"": rows, "plans": plans, "starts": starts, "settings": settings}
+
+
+def _measure_slant(parameters: Plans, seed: int) -> Tables:
+    runs = task_runs(parameters.tasks, parameters.runs, seed)
+    # One name for both figures: they show the same plans.
+    measured = _measure(parameters, seed, runs, "profiles-fig13")
+    return {**measured, **data_row(bool(parameters.tasks), len(runs))}
+
+
+def _measure_macruise(parameters: PlanSizes, seed: int) -> Tables:
+    runs = macruise_like(parameters.runs, stream(seed, "profiles", "macruise"))
+    measured = _measure(parameters, seed, runs, "profiles-fig16")
+    return {**measured, **data_row(False, len(runs), "MaCRUISE runs are not public; runs drawn from table 3 stand in")}
+
+
+_METRICS = (
+    ("reservation_min", "reservation time [min]"),
+    ("utilization", "utilization"),
+    ("memory_gb", "requested memory [GB]"),
+)
+
+
+def _draw(tables: Tables, metrics: Sequence[tuple[str, str]] = _METRICS) -> Figure:
+    from experiments.figures.style import PAGE, dress, legend_above, new_figure, panel_letters
+
+    figure = new_figure(PAGE, 2.6)
+    panels = figure.subplots(1, len(metrics))
+    chosen = sizes(tables)
+    strategies = list(dict.fromkeys(row["strategy"] for row in tables[""]))
+    handles: dict[str, Any] = {}
+    width = 0.8 / len(strategies)
+    for axes, (metric, label) in zip(panels, metrics, strict=True):
+        for place, strategy in enumerate(strategies):
+            rows = rows_where(tables[""], strategy=strategy)
+            values = [column(rows_where(rows, samples=size), metric) for size in chosen]
+            at = np.arange(len(chosen)) + (place - (len(strategies) - 1) / 2) * width
+            means, spreads = [found.mean() for found in values], [found.std() for found in values]
+            style = {"linewidth": 0.7, "ecolor": "#333333"}
+            color = _COLORS.get(strategy, "#777777")
+            handles[strategy] = axes.bar(at, means, width, color=color, yerr=spreads, error_kw=style)
+        if metric == "utilization":
+            axes.set_ylim(0, 1)
+        axes.set_xticks(range(len(chosen)), [str(size) for size in chosen])
+        dress(axes, x="past runs", y=label, grid="y")
+    panel_letters(panels)
+    legend_above(figure, list(handles.values()), list(handles))
+    return marked(figure, tables)
+
+
+def _draw_fig14(tables: Tables) -> Figure:
+    return _draw(tables, (_METRICS[0], _METRICS[2]))
+
+
+_PAIR = ("all-ckpt", "mem-all-ckpt-v2")
+_MACRUISE = ("all-ckpt", "mem-all-ckpt", "neuro")
+
+_CHOICES = (
+    "Samples of past runs are drawn from the runs with replacement.",
+    "Plans that minimise are made from normal laws of the tasks, the rules of thumb from the walltimes themselves.",
+    "Memory is asked for in multiples of `granularity`.",
+)
+
+EXPERIMENTS = (
+    Experiment("profiles-fig13", "SLANT: reservation time, utilization and memory of the strategies",
+               "Which plan reserves least time and memory, made from how few runs?", Plans(),
+               Plans(runs=30, samples=(5, 20), repetitions=2, n=200), _measure_slant, judge_fig13, _draw,
+               choices=_CHOICES),
+    Experiment("profiles-fig14", "SLANT: a first reservation without the heavy task",
+               "What does Mem-All-Ckpt V2 save against All-Ckpt?", Plans(strategies=_PAIR),
+               Plans(runs=30, strategies=_PAIR, samples=(5, 20), repetitions=2, n=200), _measure_slant, judge_fig14,
+               _draw_fig14, choices=_CHOICES),
+    Experiment("profiles-fig16", "MaCRUISE: reservation time, utilization and memory of the strategies",
+               "Does the same hold for another application?", PlanSizes(runs=46, strategies=_MACRUISE),
+               PlanSizes(runs=20, strategies=_MACRUISE, samples=(5, 20), repetitions=2, n=200), _measure_macruise,
+               judge_fig16, _draw, choices=_CHOICES),
+)  # fmt: skip

@@ -1,0 +1,199 @@
+"""Holdings: who has which nodes, and since when, while an event log is read.
+
+Nodes move between holders and the free ones, and each move closes the spans of both. Jobs take the first gap that is
+wide enough from below, on-demand jobs and what is held for them from above.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from experiments.placement.ranges import Ranges, first_fit, joined, lowest, size, without
+from simulator.results.records import JobRecord
+from workloads.table.job import JobType
+
+__all__ = ["DOWN", "HELD", "RUN", "WARNED", "Holdings", "Span"]
+
+#: What nodes are used for: a run, a run under warning, held for an on-demand job (or an advance reservation), out of
+#: order.
+RUN, WARNED, HELD, DOWN = "run", "warned", "held", "down"
+
+
+class Span(NamedTuple):
+    """A holder on its nodes while they stay the same.
+
+    Attributes
+    ----------
+    kind
+        :data:`RUN`, :data:`WARNED`, :data:`HELD` or :data:`DOWN`.
+    job_id
+        Whose run it is, or for which on-demand job the nodes are held; of an outage as the log has it.
+    number
+        Which run of the job, from 1; 0 of other nodes.
+    start, end
+        Ticks of the simulated clock, ``start < end``.
+    nodes
+        Numbers from 0, as half-open ranges, ascending.
+    ending
+        The event that ended the run here: ``complete``, ``kill``, ``preempt``, ``expire`` or ``cancel``. Empty where
+        it goes on in another span, and of other nodes.
+    """
+
+    kind: str
+    job_id: int
+    number: int
+    start: int
+    end: int
+    nodes: Ranges
+    ending: str = ""
+
+
+#: The cause of a start in an advance reservation: "in reservation 2 (tests of the vendor)".
+_BOOKED = re.compile(r"in reservation (\d+)\b")
+
+#: Who has nodes: a kind (run, held or down) and a job or an outage.
+_Key = tuple[str, int]
+
+
+class _Holder:
+    """Who has nodes now: which, since when, since when it has had any, and where its last span stands."""
+
+    __slots__ = ("first", "kind", "last", "nodes", "number", "since")
+
+    def __init__(self, kind: str, number: int, now: int) -> None:
+        self.kind = kind
+        self.number = number
+        self.first = self.since = now
+        self.last: int | None = None
+        self.nodes: Ranges = ()
+
+
+class Holdings:
+    """The nodes of a machine and their holders.
+
+    Parameters
+    ----------
+    nodes
+        Size of the machine.
+    records
+        The jobs, by id.
+
+    Attributes
+    ----------
+    spans
+        Those that are closed, in the order in which they ended.
+    free
+        Nodes of nobody.
+    runs
+        How many runs each job has begun.
+    lent
+        Of open reservations: what tenants have of them.
+    gathering
+        Arrived jobs that still wait for nodes, in the order in which they came.
+    """
+
+    def __init__(self, nodes: int, records: Mapping[int, JobRecord]) -> None:
+        self.free: Ranges = ((0, nodes),)
+        self.records = records
+        self.holders: dict[_Key, _Holder] = {}
+        self.spans: list[Span] = []
+        self.runs: dict[int, int] = {}
+        self.lent: dict[int, Ranges] = {}
+        self.gathering: dict[int, None] = {}
+
+    def hold(self, key: _Key, nodes: Ranges, now: int, *, kind: str | None = None) -> None:
+        """Let a holder have other nodes than before, from the free ones or back to them."""
+        holder = self.holders.get(key)
+        if holder is None:
+            holder = self.holders[key] = _Holder(kind or key[0], self.runs.get(key[1], 0) if key[0] == RUN else 0, now)
+        if nodes != holder.nodes or (kind and kind != holder.kind):
+            self._close(key, holder, now)
+        if nodes != holder.nodes:
+            self.free = joined(without(self.free, nodes), without(holder.nodes, nodes))
+            holder.nodes = nodes
+        if kind:
+            holder.kind = kind
+
+    def release(self, key: _Key, now: int, ending: str = "") -> Ranges:
+        """A holder is one no longer; returns what it had."""
+        holder = self.holders.pop(key, None)
+        if holder is None:
+            return ()
+        self._close(key, holder, now, ending)
+        self.free = joined(self.free, holder.nodes)
+        return holder.nodes
+
+    def of(self, key: _Key) -> Ranges:
+        """The nodes that somebody has now."""
+        holder = self.holders.get(key)
+        return holder.nodes if holder is not None else ()
+
+    def take(self, count: int, job_id: int, now: int) -> Ranges:
+        """Free nodes for a run; it comes first where the log does not say whose the held nodes are."""
+        lacking = count - size(self.free)
+        for key in reversed(self.held()) if lacking > 0 else ():
+            lacking -= self.trim(key, lacking, now)
+        return self.fit(count, job_id)
+
+    def fit(self, count: int, job_id: int) -> Ranges:
+        """The first free nodes from the end of the machine that suits the job."""
+        job = self.records.get(job_id)
+        return first_fit(self.free, count, from_top=job is None or job.type is JobType.ON_DEMAND)
+
+    def top_up(self, job_id: int, count: int, now: int) -> int:
+        """Hold up to so many free nodes more for a job; returns how many."""
+        key = HELD, job_id
+        nodes = self.fit(max(0, min(count, size(self.free))), job_id)
+        self.hold(key, joined(self.of(key), nodes), now)
+        return size(nodes)
+
+    def trim(self, key: _Key, count: int, now: int) -> int:
+        """Hold up to so many nodes less; returns how many."""
+        nodes = self.of(key)
+        kept = max(0, size(nodes) - count)
+        self.hold(key, lowest(nodes, kept), now)
+        return size(nodes) - kept
+
+    def settle(self, held: int, now: int) -> None:
+        """At the end of an instant so many nodes are held.
+
+        What a victim gives to an arrived job that waits for it is in no entry, nor is from which of several
+        reservations a tenant draws. Their sum is right in the samples.
+        """
+        missing = held - sum(size(self.of(key)) for key in self.held())
+        if not missing:
+            return
+        for _, job_id in (*((HELD, job_id) for job_id in self.gathering), *self.held()):
+            job = self.records.get(job_id)
+            lacking = job.nodes - size(self.of((HELD, job_id))) if job is not None else missing
+            if missing > 0:
+                missing -= self.top_up(job_id, min(missing, lacking), now)
+        for key in reversed(self.held()):
+            if missing < 0:
+                missing += self.trim(key, -missing, now)
+
+    def held(self) -> list[_Key]:
+        """For whom nodes are held, in the order of their notices."""
+        return [key for key in self.holders if key[0] == HELD]
+
+    def lenders_of(self, cause: str) -> list[_Key]:
+        """Whose held nodes a job starts on, by the cause of its start; nobody's where it starts on free ones."""
+        booked = _BOOKED.match(cause)
+        if booked:
+            return [(HELD, -int(booked[1]))]
+        if cause != "tenant":
+            return []
+        # The order in which tenants draw: latest notice first, ties by id.
+        lenders = [key for key in self.held() if key[1] > 0 and key[1] not in self.gathering]
+        return sorted(lenders, key=lambda key: (-self.holders[key].first, key[1]))
+
+    def _close(self, key: _Key, holder: _Holder, now: int, ending: str = "") -> None:
+        if now > holder.since and holder.nodes:
+            holder.last = len(self.spans)
+            self.spans.append(Span(holder.kind, key[1], holder.number, holder.since, now, holder.nodes, ending))
+        elif ending and holder.last is not None:
+            # It was resized in the instant in which it ended.
+            self.spans[holder.last] = self.spans[holder.last]._replace(ending=ending)
+        holder.since = now

@@ -1,0 +1,174 @@
+"""Sets of nodes as ascending ranges of their numbers: half-open, disjoint, and never touching each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from workloads.ground.errors import InvariantError
+
+__all__ = ["Ranges", "common", "first_fit", "highest", "joined", "lowest", "ranges_of", "size", "text_of", "without"]
+
+#: Low ends (included) and high ends (not included).
+Ranges = tuple[tuple[int, int], ...]
+
+
+def size(ranges: Iterable[tuple[int, int]]) -> int:
+    """How many nodes these are.
+
+    >>> size(((0, 4), (7, 8)))
+    5
+    """
+    return sum(high - low for low, high in ranges)
+
+
+def ranges_of(nodes: Iterable[int]) -> Ranges:
+    """Ascending numbers as ranges.
+
+    >>> ranges_of([0, 1, 2, 5])
+    ((0, 3), (5, 6))
+    """
+    return _merged((node, node + 1) for node in nodes)
+
+
+def text_of(ranges: Iterable[tuple[int, int]]) -> str:
+    """Ranges as Batsim and evalys write them: both ends included, a single node alone.
+
+    >>> text_of(((0, 4), (7, 8)))
+    '0-3 7'
+    """
+    return " ".join(f"{low}-{high - 1}" if high - low > 1 else str(low) for low, high in ranges)
+
+
+def joined(one: Ranges, other: Ranges) -> Ranges:
+    """The nodes of either.
+
+    >>> joined(((0, 2), (6, 8)), ((2, 4),))
+    ((0, 4), (6, 8))
+    """
+    if not one or not other:
+        return one or other
+    return _merged(sorted((*one, *other)))
+
+
+def without(one: Ranges, other: Ranges) -> Ranges:
+    """The nodes of the one that the other does not have.
+
+    >>> without(((0, 8),), ((2, 4), (7, 9)))
+    ((0, 2), (4, 7))
+    """
+    if not other:
+        return one
+    left: list[tuple[int, int]] = []
+    place = 0
+    for low, high in one:
+        while place < len(other) and other[place][1] <= low:
+            place += 1
+        at = place
+        while at < len(other) and other[at][0] < high:
+            if other[at][0] > low:
+                left.append((low, other[at][0]))
+            low = max(low, other[at][1])
+            at += 1
+        if low < high:
+            left.append((low, high))
+    return tuple(left)
+
+
+def common(one: Ranges, other: Ranges) -> Ranges:
+    """The nodes of both.
+
+    >>> common(((0, 8),), ((2, 4), (7, 9)))
+    ((2, 4), (7, 8))
+    """
+    both: list[tuple[int, int]] = []
+    left = right = 0
+    while left < len(one) and right < len(other):
+        low, high = max(one[left][0], other[right][0]), min(one[left][1], other[right][1])
+        if low < high:
+            both.append((low, high))
+        if one[left][1] < other[right][1]:
+            left += 1
+        else:
+            right += 1
+    return tuple(both)
+
+
+def first_fit(ranges: Ranges, count: int, *, from_top: bool = False) -> Ranges:
+    """So many of these nodes: the first range that is wide enough, else the first nodes there are.
+
+    Parameters
+    ----------
+    ranges
+        What there is to choose from.
+    count
+        How many are wanted.
+    from_top
+        Whether the first is the highest.
+
+    Raises
+    ------
+    InvariantError
+        If there are not as many.
+
+    Examples
+    --------
+    >>> first_fit(((0, 1), (2, 5), (8, 9)), 2), first_fit(((0, 1), (2, 3), (8, 9)), 2, from_top=True)
+    (((2, 4),), ((2, 3), (8, 9)))
+    """
+    if not count:
+        return ()
+    order: Sequence[tuple[int, int]] = ranges[::-1] if from_top else ranges
+    for low, high in order:
+        if high - low >= count:
+            return ((high - count, high),) if from_top else ((low, low + count),)
+    taken: list[tuple[int, int]] = []
+    for low, high in order:
+        width = min(high - low, count)
+        taken.append((high - width, high) if from_top else (low, low + width))
+        count -= width
+        if not count:
+            return tuple(sorted(taken))
+    raise InvariantError(f"{count} nodes more are wanted than the {size(ranges)} that there are")
+
+
+def lowest(ranges: Ranges, count: int) -> Ranges:
+    """So many of these nodes, or all, those with the lowest numbers.
+
+    >>> lowest(((0, 1), (2, 5), (8, 9)), 3)
+    ((0, 1), (2, 4))
+    """
+    kept: list[tuple[int, int]] = []
+    for low, high in ranges:
+        if count <= 0:
+            break
+        kept.append((low, min(high, low + count)))
+        count -= kept[-1][1] - low
+    return tuple(kept)
+
+
+def highest(ranges: Ranges, count: int) -> Ranges:
+    """So many of these nodes, or all, those with the highest numbers.
+
+    >>> highest(((0, 1), (2, 5), (8, 9)), 3)
+    ((3, 5), (8, 9))
+    """
+    return without(ranges, lowest(ranges, size(ranges) - count))
+
+
+def _merged(ranges: Iterable[tuple[int, int]]) -> Ranges:
+    return tuple(_merging(ranges))
+
+
+def _merging(ranges: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Ascending disjoint ranges, with those that touch made one."""
+    begun: int | None = None
+    ended = 0
+    for low, high in ranges:
+        if begun is None:
+            begun = low
+        elif low > ended:
+            yield begun, ended
+            begun = low
+        ended = high
+    if begun is not None:
+        yield begun, ended

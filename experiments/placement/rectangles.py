@@ -1,0 +1,67 @@
+"""Rectangles: a placement as neighbouring nodes that one holder has for some time, as a Gantt chart draws them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from experiments.placement.spans import Span
+
+__all__ = ["Rectangle", "rectangles_of"]
+
+
+class Rectangle(NamedTuple):
+    """Neighbouring nodes that a holder has for some time.
+
+    Attributes
+    ----------
+    start, end
+        Ticks of the simulated clock.
+    low, high
+        Node numbers, the second not included.
+    job_id, kind, ending
+        As of :class:`~experiments.placement.spans.Span`.
+    """
+
+    start: int
+    end: int
+    low: int
+    high: int
+    job_id: int
+    kind: str
+    ending: str
+
+
+def rectangles_of(spans: Iterable[Span]) -> list[Rectangle]:
+    """Cut spans into ranges of nodes; a range that a holder keeps while it gets or loses others goes on.
+
+    Parameters
+    ----------
+    spans
+        In the order in which they end.
+
+    Returns
+    -------
+    list of Rectangle
+        By start. They cover what the spans cover, each node of each span at each time once.
+    """
+    found: list[Rectangle] = []
+    going: dict[tuple[str, int, int], tuple[Span, dict[tuple[int, int], int]]] = {}
+
+    def close(span: Span, parts: Mapping[tuple[int, int], int]) -> None:
+        found.extend(
+            Rectangle(since, span.end, *part, span.job_id, span.kind, span.ending) for part, since in parts.items()
+        )
+
+    for span in spans:
+        key = span.kind, span.job_id, span.number
+        before, kept = going.pop(key, (None, {}))
+        now = dict.fromkeys(span.nodes, span.start)
+        if before is not None:
+            if before.end == span.start and not before.ending:
+                now |= {part: kept.pop(part) for part in span.nodes if part in kept}
+            close(before, kept)
+        going[key] = span, now
+    for span, parts in going.values():
+        close(span, parts)
+    return sorted(found)

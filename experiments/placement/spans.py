@@ -1,0 +1,182 @@
+"""Placement: which nodes each job had, and when, derived first-fit from the event log.
+
+The simulation counts nodes and does not number them: they are alike, and any numbering that gives each holder as many
+nodes as it has is as true as any other. This one keeps things together: jobs take the first gap that is wide enough
+from below, on-demand jobs and the nodes that are held for them from above. A tenant runs on nodes of reservations,
+which take the same nodes back, and an on-demand job starts on the nodes that were held for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from typing import Protocol
+
+from experiments.placement.holdings import DOWN, HELD, RUN, WARNED, Holdings, Span
+from experiments.placement.ranges import common, first_fit, highest, joined, lowest, size, without
+from simulator.clock.instants import Sample
+from simulator.machine.eventlog import Entry
+from simulator.results.records import JobRecord
+from workloads.ground.errors import InputError
+
+__all__ = ["DOWN", "HELD", "RUN", "WARNED", "Recorded", "Span", "place_nodes"]
+
+
+class Recorded(Protocol):
+    """What a placement is made from; :class:`simulator.results.records.Records` is one."""
+
+    @property
+    def nodes(self) -> int: ...
+    @property
+    def records(self) -> Sequence[JobRecord]: ...
+    @property
+    def entries(self) -> Sequence[Entry]: ...
+    @property
+    def samples(self) -> Sequence[Sample]: ...
+
+
+def place_nodes(result: Recorded) -> list[Span]:
+    """Give nodes by number to whoever has any in the event log of a simulation.
+
+    Parameters
+    ----------
+    result
+        A result with its event log, in memory or read back from a directory.
+
+    Returns
+    -------
+    list of Span
+        In the order in which they end. At any time no node is in two of them, a run has as many nodes as the log says,
+        and as many are held as the result's samples say.
+
+    Raises
+    ------
+    InputError
+        If the event log was switched off.
+    """
+    if not result.entries:
+        raise InputError("this result has no event log; simulate with events=True")
+    machine = Holdings(result.nodes, {record.job_id: record for record in result.records})
+    held = {sample[0]: sample[2] for sample in result.samples}
+    for now, entries in groupby(result.entries, key=lambda entry: entry.time):
+        for entry in entries:
+            happen = _EVENTS.get(entry.event)
+            if happen is not None:
+                happen(machine, entry)
+        if now in held:
+            machine.settle(held[now], now)
+    # A simulation ends with the last job, which a reservation may outlive.
+    for key in list(machine.holders):
+        machine.release(key, result.entries[-1].time)
+    return machine.spans
+
+
+def _start(machine: Holdings, entry: Entry) -> None:
+    job_id, now = entry.job_id, entry.time
+    machine.runs[job_id] = machine.runs.get(job_id, 0) + 1
+    nodes = highest(machine.release((HELD, job_id), now), entry.after)
+    machine.lent.pop(job_id, None)
+    machine.gathering.pop(job_id, None)
+    for key in machine.lenders_of(entry.cause):
+        drawn = first_fit(machine.of(key), min(size(machine.of(key)), entry.after - size(nodes)))
+        machine.hold(key, without(machine.of(key), drawn), now)
+        machine.lent[key[1]] = joined(machine.lent.get(key[1], ()), drawn)
+        nodes = joined(nodes, drawn)
+    machine.hold((RUN, job_id), nodes, now)
+    _grow(machine, entry)
+
+
+def _grow(machine: Holdings, entry: Entry) -> None:
+    """A run has as many nodes as the entry says, more than before."""
+    key = RUN, entry.job_id
+    nodes = machine.of(key)
+    machine.hold(key, joined(nodes, machine.take(entry.after - size(nodes), entry.job_id, entry.time)), entry.time)
+
+
+def _shrink(machine: Holdings, entry: Entry) -> None:
+    """A run gives up its highest nodes."""
+    key = RUN, entry.job_id
+    nodes = machine.of(key)
+    machine.hold(key, lowest(nodes, entry.after), entry.time)
+
+
+def _warn(machine: Holdings, entry: Entry) -> None:
+    key = RUN, entry.job_id
+    machine.hold(key, machine.of(key), entry.time, kind=WARNED)
+
+
+def _end(machine: Holdings, entry: Entry) -> None:
+    machine.release((RUN, entry.job_id), entry.time, entry.event)
+
+
+def _notice(machine: Holdings, entry: Entry) -> None:
+    """A reservation is opened."""
+    machine.hold((HELD, entry.job_id), (), entry.time)
+
+
+def _reserve(machine: Holdings, entry: Entry) -> None:
+    """A reservation grows: by what it had lent before all; or an outage takes some of it."""
+    job_id, count = entry.job_id, entry.after - entry.before
+    if count < 0:
+        machine.trim((HELD, job_id), -count, entry.time)
+        return
+    lent = machine.lent.get(job_id, ())
+    back = common(lent, machine.free)
+    back = first_fit(back, min(count, size(back)))
+    machine.hold((HELD, job_id), joined(machine.of((HELD, job_id)), back), entry.time)
+    machine.lent[job_id] = without(lent, back)
+    machine.top_up(job_id, count - size(back), entry.time)
+
+
+def _gather(machine: Holdings, entry: Entry) -> None:
+    """An arrived job has some of its nodes, and waits for others."""
+    machine.gathering[entry.job_id] = None
+    machine.lent.pop(entry.job_id, None)
+    machine.top_up(entry.job_id, entry.after - size(machine.of((HELD, entry.job_id))), entry.time)
+
+
+def _down(machine: Holdings, entry: Entry) -> None:
+    """An outage takes nodes away."""
+    key = DOWN, entry.job_id
+    nodes = machine.of(key)
+    machine.hold(key, joined(nodes, machine.take(entry.after - size(nodes), entry.job_id, entry.time)), entry.time)
+
+
+def _up(machine: Holdings, entry: Entry) -> None:
+    machine.release((DOWN, entry.job_id), entry.time)
+
+
+def _give_up(machine: Holdings, entry: Entry) -> None:
+    """A reservation is closed without its job."""
+    machine.release((HELD, entry.job_id), entry.time)
+    machine.lent.pop(entry.job_id, None)
+    machine.gathering.pop(entry.job_id, None)
+
+
+def _cancel(machine: Holdings, entry: Entry) -> None:
+    """A job is withdrawn: while it runs, while it gathers its nodes, or before it has any."""
+    _end(machine, entry)
+    _give_up(machine, entry)
+
+
+#: What an event of the log does to the nodes; others do nothing. A further kind of holder adds its own events here.
+_EVENTS: dict[str, Callable[[Holdings, Entry], None]] = {
+    "start": _start,
+    "expand": _grow,
+    "shrink": _shrink,
+    "warn": _warn,
+    "preempt": _end,
+    "expire": _end,
+    "complete": _end,
+    "kill": _end,
+    "cancel": _cancel,
+    "notice": _notice,
+    "reserve": _reserve,
+    "gather": _gather,
+    "wait": _give_up,
+    "time-out": _give_up,
+    "withdraw": _give_up,
+    "close": _give_up,
+    "down": _down,
+    "up": _up,
+}

@@ -1,0 +1,143 @@
+"""The file of ``holdfast fit-costs``, and how its fits are shown in a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from experiments.planning.document import clock
+from experiments.tables import Column, render
+from workloads.ground.documents import read_json
+from workloads.ground.errors import InputError
+
+if TYPE_CHECKING:
+    from policies.planning.waits.model import WaitFit, WaitModel
+
+__all__ = ["Prices", "fits_table", "read_costs", "sizes_told"]
+
+_COLUMNS = (
+    Column("nodes"),
+    Column("pairs"),
+    Column("alpha", digits=3),
+    Column("alpha_error", "+/-", digits=3),
+    Column("gamma", "gamma", "h", scale=1 / 3600, digits=2),
+    Column("gamma_error", "+/-", "h", scale=1 / 3600, digits=2),
+    Column("r_squared", "pairs", "", "R^2", digits=3),
+    Column("r_squared_means", "means", "", "R^2", digits=3),
+    Column("spread", "spread", "h", scale=1 / 3600, digits=2),
+    Column("note", " "),
+)
+
+
+#: A reservation that is needed less often adds little to the expected cost.
+_SELDOM = 0.01
+
+
+def read_costs(path: str | Path) -> WaitModel:
+    """The wait model in a file that ``holdfast fit-costs`` has written.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, is no JSON, or breaks a law of such a file; says the file and the key.
+    """
+    from policies.planning.waits.document import from_document
+
+    told = read_json(path)
+    try:
+        return from_document(told)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def _sizes(nodes_from: int, nodes_to: int | None) -> str:
+    """The sizes of a class in a few characters.
+
+    >>> _sizes(1, 128), _sizes(129, None), _sizes(8, 8), _sizes(1, None)
+    ('1 - 128', '129 -', '8', '1 -')
+    """
+    if nodes_to is None:
+        return f"{nodes_from:,} -"
+    return f"{nodes_from:,}" if nodes_from == nodes_to else f"{nodes_from:,} - {nodes_to:,}"
+
+
+def sizes_told(nodes_from: int, nodes_to: int | None) -> str:
+    """The sizes of a class in words.
+
+    >>> sizes_told(1, 1), sizes_told(1, 128), sizes_told(129, None)
+    ('1 node', '1 - 128 nodes', '129 nodes or more')
+    """
+    if nodes_to is None:
+        return f"{nodes_from:,} nodes or more"
+    return f"{_sizes(nodes_from, nodes_to)} node{'s' if nodes_to > 1 else ''}"
+
+
+def fits_table(model: WaitModel) -> str:
+    """The fits of a model: of all sizes, then of each class."""
+    rows = [_row("all", model.all, "")]
+    rows += [
+        _row(_sizes(each.nodes_from, each.nodes_to), each.fit, "too few: as all" if each.fallback else "")
+        for each in model.classes
+    ]
+    return render(rows, _COLUMNS)
+
+
+def _row(nodes: str, fit: WaitFit, note: str) -> dict[str, Any]:
+    free = fit.unconstrained
+    # Without bounds a coefficient would be beyond the one at which the fit stands.
+    bound = [] if free is None else [name for name, error in _errors(fit) if error is None]
+    unbound = "" if free is None else f"unbound {free.slope:.3f}, {free.intercept / 3600:.2f} h"
+    told = (
+        f"{' and '.join(bound)} at {'their bounds' if len(bound) > 1 else 'its bound'} ({unbound})" if bound else note
+    )
+    names = ("pairs", "alpha", "alpha_error", "gamma", "gamma_error", "r_squared", "r_squared_means", "spread")
+    return {"nodes": nodes, **{name: getattr(fit, name) for name in names}, "note": told}
+
+
+def _errors(fit: WaitFit) -> tuple[tuple[str, float | None], ...]:
+    return ("alpha", fit.alpha_error), ("gamma", fit.gamma_error)
+
+
+@dataclass(frozen=True)
+class Prices:
+    """The prices of the jobs of a size, from a file.
+
+    Attributes
+    ----------
+    path
+        The file, for messages.
+    model
+        What is in it.
+    nodes
+        Size of the job; None: all sizes.
+    """
+
+    path: str
+    model: WaitModel
+    nodes: int | None
+
+    def told(self) -> str:
+        """What they are, and what they mean."""
+        found = None if self.nodes is None else self.model.class_for(self.nodes)
+        whose = "all sizes" if found is None else f"jobs of {sizes_told(found.nodes_from, found.nodes_to)}"
+        if found is not None and found.fallback:
+            whose += " (too few: as of all sizes)"
+        alpha, beta, gamma = self.model.costs_for(self.nodes)
+        meaning = "; cost is response time" if beta == 1 else ""
+        return f"prices: alpha {alpha:.4g}, beta {beta:g}, gamma {gamma:,.0f} s for {whose}, from {self.path}{meaning}"
+
+    def doubt(self, reservations: Sequence[Mapping[str, Any]]) -> str:
+        """What to say of a plan that asks for more than any request of the fit; else nothing.
+
+        Parameters
+        ----------
+        reservations
+            As in the JSON document of a plan. Those that hardly any job needs cost nothing.
+        """
+        longest = max(row["length"] for row in reservations if row["probability"] >= _SELDOM)
+        most = self.model.fit_for(self.nodes).walltime_to
+        if most is None or longest <= most:
+            return ""
+        return f"waits beyond {clock(most)}, the longest request of the fit, are extrapolated: up to {clock(longest)}"

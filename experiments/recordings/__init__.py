@@ -1,0 +1,4 @@
+"""What is known of one simulation, in memory or read back from a directory.
+
+Other folders use ``archive``, ``recording``, ``replay``, ``runfile`` and ``windows``.
+"""

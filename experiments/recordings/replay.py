@@ -1,0 +1,248 @@
+"""Replays: one job table under several mechanisms, and the files that tell of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from experiments.output.filenames import check_distinct, table_name
+from experiments.tables import write_csv
+from policies.mechanism import BASELINE, MECHANISMS, parse_mechanism
+from simulator import Result, simulate
+from simulator.machine.eventlog import Entry
+from simulator.options import Options
+from simulator.results import reservations
+from simulator.results.metrics import JOB_COLUMNS, Window, job_rows, summarize, summarize_types
+from simulator.results.records import STATES
+from simulator.results.reservations import reservation_rows, stochastic_rows
+from workloads.ground.errors import OutputError
+from workloads.ground.files import partial_name
+from workloads.ground.units import SECOND
+from workloads.table.job import Job
+
+if TYPE_CHECKING:
+    from policies.planning.plan import ReservationPlan
+    from policies.planning.planbook import Planner
+    from workloads.outages.failures import FailureRate
+    from workloads.outages.outage import Outage
+
+__all__ = [
+    "ACCOUNTING_COLUMNS",
+    "TIMELINE_COLUMNS",
+    "Measurement",
+    "accounting_rows",
+    "make_directory",
+    "parse_mechanisms",
+    "replay",
+    "replays",
+    "write_replay",
+]
+
+#: Of the machine over time: a row for each instant, valid until the next.
+DECISION_COLUMNS = ("time", "decision", "job_id", "other", "count", "at", "loss_node_seconds", "why")
+TIMELINE_COLUMNS = ("time", "busy", "held", "idle", "waiting_jobs", "waiting_nodes")
+
+#: Where nodes were down there is one more, ``down_node_hours``.
+ACCOUNTING_COLUMNS = ("mechanism", *(f"{name}_node_hours" for name in STATES))
+
+#: Told after each few hundred jobs: (mechanism, jobs that have ended).
+Progress = Callable[[str, int], None]
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What is measured, and how.
+
+    Attributes
+    ----------
+    instant_tolerance
+        How late an on-demand job may start and still count as started instantly [s]; None: the warning of the run.
+    warmup, cooldown
+        Left out after the first and before the last submit [s].
+    """
+
+    instant_tolerance: float | None = None
+    warmup: float = 0.0
+    cooldown: float = 0.0
+
+    def under(self, warning: float) -> Measurement:
+        """The same with a tolerance: its own, else a warning [s]."""
+        return self if self.instant_tolerance is not None else replace(self, instant_tolerance=warning)
+
+    @property
+    def window(self) -> Window:
+        return Window(self.warmup, self.cooldown)
+
+
+def parse_mechanisms(text: str) -> list[str]:
+    """Mechanisms by name, separated by commas; ``all`` is the baseline and the six of the paper.
+
+    Examples
+    --------
+    >>> parse_mechanisms("baseline,CUA&SPAA")
+    ['baseline', 'CUA-SPAA']
+    """
+    names: list[str] = []
+    for word in text.split(","):
+        known = [BASELINE, *(mechanism.slug for mechanism in MECHANISMS)]
+        if word.strip().lower() != "all":
+            mechanism = parse_mechanism(word.strip())
+            known = [BASELINE if mechanism is None else mechanism.slug]
+        names += [name for name in known if name not in names]
+    check_distinct(names)
+    return names
+
+
+def replay(
+    jobs: Sequence[Job],
+    nodes: int,
+    mechanisms: Sequence[str],
+    options: Options,
+    *,
+    events: bool = False,
+    progress: Progress | None = None,
+    planner: Planner | None = None,
+    plans: Mapping[str, ReservationPlan] | None = None,
+    outages: Sequence[Outage] = (),
+    failures: FailureRate | None = None,
+) -> list[Result]:
+    """Simulate the table under each mechanism; the parameters are those of :func:`simulator.simulation.simulate`."""
+    return list(
+        replays(
+            jobs,
+            nodes,
+            mechanisms,
+            options,
+            events=events,
+            progress=progress,
+            planner=planner,
+            plans=plans,
+            outages=outages,
+            failures=failures,
+        )
+    )
+
+
+def replays(
+    jobs: Sequence[Job],
+    nodes: int,
+    mechanisms: Sequence[str],
+    options: Options,
+    *,
+    events: bool = False,
+    progress: Progress | None = None,
+    **more: Any,
+) -> Iterator[Result]:
+    """As :func:`replay`, one result after the other, so that an interruption loses only the one under way."""
+    for mechanism in mechanisms:
+        yield simulate(
+            jobs,
+            nodes,
+            mechanism,
+            events=events,
+            decisions=events,
+            progress=None if progress is None else partial(progress, mechanism),
+            **more,
+            **asdict(options),
+        )
+
+
+def make_directory(path: str | Path) -> Path:
+    """A directory that can be written to, before anything is computed.
+
+    Raises
+    ------
+    OutputError
+        If there is none and none can be made.
+    """
+    directory = Path(path)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        probe = directory / partial_name("probe")
+        probe.touch(exist_ok=False)  # nothing that is there is touched
+        probe.unlink()
+    except OSError as error:
+        raise OutputError(f"cannot write to the directory {directory}: {error.strerror or error}") from None
+    return directory
+
+
+def write_replay(
+    directory: Path,
+    results: Sequence[Result],
+    measurement: Measurement,
+    *,
+    events: bool = False,
+) -> list[dict[str, str | int | float]]:
+    """Write ``summary.csv``, ``types.csv``, ``accounting.csv`` and ``jobs-*.csv``.
+
+    With ``events`` also ``events-*.csv``, ``timeline-*.csv`` and ``decisions-*.csv``. Where there are stochastic jobs
+    also ``stochastic-*.csv`` (a row a job) and ``reservations-*.csv``; where there are outages, ``outages.csv``.
+
+    Returns
+    -------
+    list of dict
+        The summaries, in the order of the results.
+    """
+    summaries = [
+        summarize(result, instant_tolerance=measurement.instant_tolerance, window=measurement.window)
+        for result in results
+    ]
+    for result in results:
+
+        def path(table: str, mechanism: str = result.mechanism) -> Path:
+            return directory / table_name(table, mechanism)
+
+        write_csv(path("jobs"), job_rows(result, measurement.instant_tolerance), JOB_COLUMNS)
+        if events:
+            write_csv(path("events"), _event_rows(result), Entry._fields)
+            columns = (*TIMELINE_COLUMNS, "down") if result.accounting.down else TIMELINE_COLUMNS
+            write_csv(path("timeline"), _timeline_rows(result), columns)
+            write_csv(path("decisions"), _decision_rows(result), DECISION_COLUMNS)
+        if result.stochastic:
+            write_csv(path("stochastic"), stochastic_rows(result), reservations.JOB_COLUMNS)
+            write_csv(path("reservations"), reservation_rows(result), reservations.RESERVATION_COLUMNS)
+    write_csv(directory / "summary.csv", summaries, tuple(summaries[0]))
+    types = [row for result in results for row in summarize_types(result, window=measurement.window)]
+    write_csv(directory / "types.csv", types, tuple(types[0]))
+    accounting = accounting_rows(results)
+    write_csv(directory / "accounting.csv", accounting, tuple(accounting[0]))
+    return summaries
+
+
+def accounting_rows(results: Sequence[Result]) -> list[dict[str, Any]]:
+    """A row for each result: its node-hours by what they were used for; those down where any were."""
+    states = (*STATES, "down") if any(result.accounting.down for result in results) else STATES
+    return [
+        {
+            "mechanism": result.mechanism,
+            **{f"{name}_node_hours": getattr(result.accounting, name) / (3600 * SECOND) for name in states},
+        }
+        for result in results
+    ]
+
+
+def _event_rows(result: Result) -> list[dict[str, object]]:
+    return [{**entry._asdict(), "time": (entry.time + result.origin) / SECOND} for entry in result.entries]
+
+
+def _decision_rows(result: Result) -> Iterator[dict[str, object]]:
+    """Seconds and node-seconds."""
+    for item in result.decisions or ():
+        at = None if item.at is None else (item.at + result.origin) / SECOND
+        loss = None if item.loss is None else item.loss / SECOND
+        time = (item.time + result.origin) / SECOND
+        values = (time, item.decision, item.job_id, item.other, item.nodes, at, loss, item.why)
+        yield dict(zip(DECISION_COLUMNS, values, strict=True))
+
+
+def _timeline_rows(result: Result) -> Iterator[dict[str, object]]:
+    """As :meth:`simulator.results.result.Result.timeline`."""
+    for (time, busy, held, waiting_jobs, waiting_nodes), down in zip(
+        result.samples, result.down_at_samples(), strict=True
+    ):
+        idle = result.nodes - busy - held - down
+        values = ((time + result.origin) / SECOND, busy, held, idle, waiting_jobs, waiting_nodes, down)
+        yield dict(zip((*TIMELINE_COLUMNS, "down"), values, strict=True))

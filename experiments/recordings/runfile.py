@@ -1,0 +1,215 @@
+"""The file ``run.json`` of a replay: what was simulated, and how."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from experiments.output.seals import Sealed, arriving, open_sealed
+from experiments.recordings.replay import Measurement
+from policies.mechanism import BASELINE, parse_mechanism
+from simulator.options import Options
+from workloads.ground.errors import InputError, TraceError
+from workloads.ground.files import is_plain_file, is_plain_name, sha256_of
+from workloads.ground.importing import importing
+from workloads.table.job import Job
+
+__all__ = [
+    "EPOCH",
+    "JOB_TABLE",
+    "PICTURE_FILES",
+    "RUN",
+    "chosen_mechanism",
+    "epoch_of",
+    "holds_run",
+    "measurement_of",
+    "nodes_of",
+    "open_run",
+    "options_of",
+    "read_run",
+    "simulated_jobs",
+]
+
+#: The manifest of a replay, and of a loop.
+RUN = "run.json"
+#: What is drawn from the tables of a replay and of a loop.
+PICTURE_FILES = tuple(
+    f"{name}.{kind}" for name in ("mechanisms", "machine", "accounting", "loop") for kind in ("png", "pdf")
+)
+#: Key of ``run.json``: the file that holds the job table. It stands there where the event log was kept.
+JOB_TABLE = "job_table"
+#: Key of ``run.json``: seconds since 1970 at which the clock of the job table stands at 0, null if not known.
+EPOCH = "epoch"
+
+
+def read_run(directory: Path) -> dict[str, Any]:
+    """What ``run.json`` tells.
+
+    Raises
+    ------
+    InputError
+        As :func:`open_run`.
+    """
+    return open_run(directory).told
+
+
+def holds_run(directory: Path) -> bool:
+    """Whether there is a result, good or not."""
+    return (directory / RUN).is_file() or arriving(directory, RUN).is_dir()
+
+
+def open_run(directory: Path) -> Sealed:
+    """The result of a replay, if all of it is as it was written.
+
+    Raises
+    ------
+    InputError
+        If there is none, a file of it was changed, or ``run.json`` does not name input and mechanisms.
+    """
+    path = directory / RUN
+    if not holds_run(directory):
+        raise InputError(f"{directory}: no results of 'holdfast run' (there is no {RUN})")
+    result = open_sealed(directory, RUN)
+    try:
+        source, mechanisms = result.told["input"], result.told["mechanisms"]
+        usable = isinstance(source["path"], str) and isinstance(source["sha256"], str)
+        usable = usable and isinstance(mechanisms, list) and bool(mechanisms)
+        usable = usable and all(isinstance(name, str) for name in mechanisms)
+    except (KeyError, TypeError):
+        usable = False
+    if not usable:
+        raise TraceError(path, None, "is not what 'holdfast run' writes: it must name input and mechanisms")
+    return result
+
+
+def chosen_mechanism(directory: Path, told: Mapping[str, Any], mechanism: str | None) -> str:
+    """The mechanism that is wanted, as its files are named.
+
+    Raises
+    ------
+    InputError
+        If there are several and none is named, or the named one is not there.
+    """
+    there = list(told["mechanisms"])
+    if mechanism is None:
+        if len(there) > 1:
+            raise InputError(f"{directory}: holds results of {', '.join(there)}: choose one with --mechanism")
+        return str(there[0])
+    if mechanism not in there:
+        parsed = parse_mechanism(mechanism)
+        mechanism = BASELINE if parsed is None else parsed.slug
+    if mechanism not in there:
+        raise InputError(f"{directory}: holds results of {', '.join(there)}, not of {mechanism}")
+    return mechanism
+
+
+def simulated_jobs(result: Sealed, *, trust: bool = False) -> Sequence[Job]:
+    """The job table that was simulated: beside the results, or made again from an input that is still the same.
+
+    Parameters
+    ----------
+    result
+        Of :func:`open_run`.
+    trust
+        Whether a reader that ``run.json`` names by its import path may be imported.
+
+    Raises
+    ------
+    InputError
+        If it is nowhere.
+    """
+    from workloads.table.jobtable import read_job_table
+
+    told, directory = result.told, result.directory
+    kept = told.get(JOB_TABLE)
+    if kept is None and "format" in told["input"] and ("preparation" in told or "life" in told):
+        kept = "jobs.csv"  # made from a trace
+    if kept is None and "format" in told["input"]:
+        return _jobs_of_trace(directory, told, trust)
+    if kept is None:
+        return read_job_table(_input_of(directory, told)).jobs
+    path = result.find(str(kept))
+    if path is None:
+        path = directory / str(kept)
+        # An input that lay there was left as it was.
+        if not is_plain_name(kept) or not is_plain_file(path):
+            raise InputError(f"{directory}: has no {path.name}, the job table that was simulated: run it again")
+        if result.files is not None and sha256_of(path) != told["input"]["sha256"]:
+            raise TraceError(path, None, "was changed after it was simulated: run it again")
+    return read_job_table(path).jobs
+
+
+def nodes_of(directory: Path, told: Mapping[str, Any]) -> int:
+    """Size of the machine."""
+    nodes = told.get("nodes")
+    if isinstance(nodes, bool) or not isinstance(nodes, int) or nodes < 1:
+        raise TraceError(directory / RUN, None, "must name a positive number of nodes")
+    return nodes
+
+
+def epoch_of(directory: Path, told: Mapping[str, Any]) -> float | None:
+    """Seconds since 1970 at which the clock of the job table stands at 0; None if it is not known."""
+    epoch = told.get(EPOCH)
+    if epoch is None:
+        return None
+    if isinstance(epoch, bool) or not isinstance(epoch, int | float) or not math.isfinite(epoch):
+        raise TraceError(directory / RUN, None, f"{EPOCH} must be a number of seconds since 1970, or null")
+    return float(epoch)
+
+
+def measurement_of(directory: Path, told: Mapping[str, Any]) -> Measurement:
+    """What was measured, and how; what is not told is at its default."""
+    try:
+        given = {name: float(value) for name, value in told.get("measurement", {}).items()}
+        measurement = Measurement(**given)
+        legal = all(math.isfinite(value) and value >= 0 for value in given.values())
+    except (AttributeError, TypeError, ValueError):
+        legal = False
+    if not legal:
+        raise TraceError(directory / RUN, None, "must name instant_tolerance, warmup and cooldown as seconds")
+    return measurement
+
+
+def options_of(directory: Path, told: Mapping[str, Any]) -> Options:
+    """How the machine was operated; what this version does not know is passed over.
+
+    Plug-ins are named as they were and not looked for: a file of results must not make code run.
+    """
+    known = {field.name for field in fields(Options)}
+    given = told.get("options")
+    if not isinstance(given, Mapping):
+        raise TraceError(
+            directory / RUN, None, "must name the options of the simulation by their names under 'options'"
+        )
+    try:
+        return Options.told(**{name: value for name, value in given.items() if name in known})
+    except InputError as error:
+        raise TraceError(directory / RUN, None, f"must name the options of the simulation: {error}") from None
+
+
+def _input_of(directory: Path, told: Mapping[str, Any]) -> Path:
+    """The file that was simulated, if it is still the same."""
+    path = Path(told["input"]["path"])
+    if not path.is_file():
+        raise InputError(f"{directory}: the jobs are in the input of the run, {path}, which is not there")
+    if sha256_of(path) != told["input"]["sha256"]:
+        raise InputError(f"{directory}: the input of the run, {path}, has changed since: run it again")
+    return path
+
+
+def _jobs_of_trace(directory: Path, told: Mapping[str, Any], trust: bool) -> list[Job]:
+    """A trace as the baseline alone replays it: without a job table."""
+    from workloads.hybrid.assignment import as_rigid
+    from workloads.logs.readers import read_trace
+
+    source, path = told["input"], _input_of(directory, told)
+    nodes = nodes_of(directory, told)
+    how = {name: source.get(name) for name in ("format", "procs_per_node")}
+    if not isinstance(how["format"], str) or isinstance(how["procs_per_node"], bool | float | str | list | dict):
+        raise TraceError(directory / RUN, None, "must say with format and procs_per_node how the trace was read")
+    with importing(trust):
+        trace = read_trace(path, lenient=bool(source.get("lenient")), **how)
+    return as_rigid(trace.on_machine(nodes))

@@ -1,0 +1,130 @@
+"""Windows of time that a user asks for: seconds or durations after the first submit, or dates."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from experiments.recordings.recording import Recording
+from workloads.ground.errors import InputError, ParameterError
+from workloads.ground.units import SECOND, parse_duration, to_ticks
+from workloads.logs.trace import epoch_of
+from workloads.table.joblife import beginning_of
+
+if TYPE_CHECKING:
+    from simulator.results.records import Records
+
+__all__ = ["Window", "add_window", "opened", "unix_origin", "window_of"]
+
+_NEVER = "no job of this result ever ran; there is no time to draw"
+_LEGAL = "seconds or a duration after the first submit, as 12h, or a date, as 2022-03-01T12:00"
+
+
+def unix_origin(recording: Recording | Records) -> int | None:
+    """Ticks since 1970 at which the simulated clock stands at 0; None: nobody knows what date that was.
+
+    A log says it in its header (``UnixStartTime``), or its seconds are so many that they count from 1970.
+    """
+    epoch = getattr(recording, "epoch", None)
+    known = epoch_of({}, recording.origin / SECOND) if epoch is None else epoch
+    return None if known is None else recording.origin + to_ticks(known)
+
+
+def opened(recording: Recording | Records) -> int:
+    """From when on time is accounted for: the first submit, or the begin of a replay with a starting state.
+
+    Returns
+    -------
+    int
+        Ticks of the simulated clock.
+
+    Raises
+    ------
+    InputError
+        If no job ever came.
+    """
+    if isinstance(recording, Recording):
+        submits = [record.submit for record in recording.records if record.submit is not None]
+        begin = beginning_of(recording.jobs)
+        first = min(submits, default=None) if begin is None else to_ticks(begin)
+    else:
+        first = recording.opened
+    if first is None:
+        raise InputError(_NEVER)
+    return first - recording.origin
+
+
+@dataclass(frozen=True)
+class Window:
+    """From when to when.
+
+    Attributes
+    ----------
+    start, end
+        After the first submit: a number of seconds, or a duration such as ``12h`` or ``3d``; where a log says when its
+        clock began (:func:`unix_origin`) also a date such as ``2022-03-01`` or ``2022-03-01T12:00`` (UTC unless
+        it says otherwise). None: the first event, the last.
+    """
+
+    start: float | str | None = None
+    end: float | str | None = None
+
+    def bounds(self, recording: Recording | Records) -> tuple[int, int]:
+        """The window in ticks of the simulated clock.
+
+        Raises
+        ------
+        InputError
+            If one of them is no time, or the window is empty.
+        """
+        ends = [record.end for record in recording.records if record.end is not None]
+        first = opened(recording)
+        if not ends:
+            raise InputError(_NEVER)
+        last = max(ends) - recording.origin
+        # Notices may come before.
+        opens = min(first, recording.entries[0].time if recording.entries else first)
+        if self.start is not None:
+            opens = _tick("--from", self.start, first, recording)
+        closes = last if self.end is None else _tick("--to", self.end, first, recording)
+        if opens >= closes:
+            asked = [word for word in (self.start, self.end) if word is not None]
+            origin = unix_origin(recording)
+            runs = "" if origin is None else f"; the simulation is from {_day(first + origin)} to {_day(last + origin)}"
+            raise InputError(f"the window of time is empty: {' to '.join(map(str, asked))}{runs}")
+        return opens, closes
+
+
+def _day(ticks: int) -> str:
+    return datetime.fromtimestamp(ticks // SECOND, UTC).date().isoformat()
+
+
+def _tick(name: str, value: float | str, first: int, recording: Recording | Records) -> int:
+    if isinstance(value, str) and "-" in value[1:]:
+        try:
+            date = datetime.fromisoformat(value)
+        except ValueError:
+            raise ParameterError(name, _LEGAL, value) from None
+        origin = unix_origin(recording)
+        if origin is None:
+            raise InputError(f"{name}: {value} is a date, and the times of this job table are none: give a duration")
+        date = date if date.tzinfo else date.replace(tzinfo=UTC)
+        return round(date.timestamp() * SECOND) - origin
+    try:
+        return first + to_ticks(parse_duration(value, name))
+    except InputError:
+        raise ParameterError(name, _LEGAL, value) from None
+
+
+def add_window(parser: argparse.ArgumentParser) -> None:
+    """Arguments of a window."""
+    group = parser.add_argument_group("window")
+    group.add_argument("--from", dest="opens", metavar="TIME", help=f"{_LEGAL} (default: the beginning)")
+    group.add_argument("--to", dest="closes", metavar="TIME", help="likewise (default: the end)")
+
+
+def window_of(arguments: argparse.Namespace) -> Window:
+    """The window that is asked for."""
+    return Window(arguments.opens, arguments.closes)

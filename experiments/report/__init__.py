@@ -1,1 +1,0 @@
-"""The report of a reproduction: one HTML file that needs nothing else."""

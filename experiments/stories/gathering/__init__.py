@@ -1,0 +1,1 @@
+"""Gather the facts of a job from what was read."""

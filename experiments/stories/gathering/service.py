@@ -1,0 +1,135 @@
+"""Service: the facts of an on-demand job that is served as one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from experiments.stories.facts import facts
+from experiments.stories.reading.causes import cause_of
+from experiments.stories.reading.chronicle import Chronicle
+from experiments.stories.reading.ledger import Ledger
+from experiments.stories.reading.lives import Booking, Life
+from simulator.results.records import JobRecord
+from workloads.ground.units import to_ticks
+
+__all__ = ["on_demand_facts"]
+
+_HOW = {"dismissed": "tenant", "planned": "planned"}
+
+
+def on_demand_facts(
+    chronicle: Chronicle, ledger: Ledger, life: Life, record: JobRecord, tolerance: int
+) -> facts.OnDemand:
+    """What became of a notice, and of the arrival.
+
+    Parameters
+    ----------
+    chronicle, ledger
+        What happened, and what was decided.
+    life, record
+        Of the job.
+    tolerance
+        How late it may start and still count as started instantly [ticks].
+    """
+    origin = chronicle.recording.origin
+    job, booking = life.job, life.booking
+    helpers = tuple(_helpers(chronicle, ledger, job.job_id))
+    arrived = booking is not None and booking.ending == "arrived"
+    lacking, room = ledger.arrival(job.job_id)
+    came = record.submit is not None and record.start is not None
+    return facts.OnDemand(
+        notice=None if job.notice is None else to_ticks(job.notice),
+        estimated=None if job.estimated_arrival is None else to_ticks(job.estimated_arrival),
+        heard=booking is not None,
+        reserved=tuple(
+            facts.Reserved(gain.time + origin, gain.nodes, gain.total, gain.source, gain.job_id, gain.cause)
+            for gain in (booking.gains if booking is not None else ())
+        ),
+        plan=tuple(_plan(chronicle, ledger, job.job_id)),
+        timed_out=_closed(booking, "time-out", origin),
+        withdrawn=_closed(booking, "withdraw", origin),
+        own=booking.total if booking is not None and arrived else 0,
+        lacking=lacking,
+        room=room,
+        gatherings=tuple(_gatherings(chronicle, ledger, life)),
+        helpers=helpers,
+        instant=(record.start or 0) - (record.submit or 0) <= tolerance if came else None,
+    )
+
+
+def _closed(booking: Booking | None, ending: str, origin: int) -> int | None:
+    """When a reservation ended, if it ended so."""
+    if booking is None or booking.until is None or booking.ending != ending:
+        return None
+    return booking.until + origin
+
+
+def _helpers(chronicle: Chronicle, ledger: Ledger, job_id: int) -> Iterator[facts.Helper]:
+    """Who gave up nodes for it, in order; nodes are those of its loan, of a tenant those it had borrowed."""
+    lent = ledger.lenders.get(job_id, ())
+    loans = {(item.time, item.job_id): item.nodes for item in lent}
+    returned: dict[int, int] = {}
+    for item in ledger.returns.get(job_id, ()):
+        if item.job_id is not None:
+            returned[item.job_id] = returned.get(item.job_id, 0) + (item.nodes or 0)
+    for place in ledger.named.get(job_id, ()):
+        entry = chronicle.entries[place]
+        kind = cause_of(entry.cause).kind
+        how = "shrunk" if entry.event == "shrink" else _HOW.get(kind, "preempted")
+        nodes = loans.get((entry.time, entry.job_id))
+        if how == "planned":
+            # It lends when its nodes are taken, at the latest when its warning is over.
+            last = max(entry.time, _vacated(chronicle, place))
+            taken = [item for item in lent if item.job_id == entry.job_id and entry.time <= item.time <= last]
+            nodes = taken[0].nodes if taken else None
+        elif how == "tenant":
+            nodes = chronicle.borrowed(entry.job_id, job_id, entry.time)
+        elif how == "shrunk" and nodes is None:
+            nodes = entry.before - entry.after
+        back = returned.pop(entry.job_id, 0) if how != "tenant" else 0
+        yield facts.Helper(entry.time + chronicle.recording.origin, entry.job_id, how, nodes, back)
+
+
+def _gatherings(chronicle: Chronicle, ledger: Ledger, life: Life) -> Iterator[facts.Gathering]:
+    """Its waits for nodes of jobs under warning."""
+    origin = chronicle.recording.origin
+    warned = [place for place in ledger.named.get(life.job.job_id, ()) if chronicle.entries[place].event == "warn"]
+    for place in life.gathered:
+        since = chronicle.entries[place].time
+        ends = [(stint.place, stint.since) for stint in life.stints]
+        ends += [(spell.place, spell.since) for spell in life.spells]
+        until = min((time for after, time in ends if after > place), default=since)
+        owing = [item for item in warned if item < place and _vacated(chronicle, item) > since]
+        jobs = {chronicle.entries[item].job_id for item in owing}
+        yield facts.Gathering(since + origin, until + origin, tuple(sorted(jobs)))
+
+
+def _vacated(chronicle: Chronicle, place: int) -> int:
+    """When the run that is warned there gave up its nodes."""
+    stint = chronicle.stopped_at(place)
+    return stint.until if stint is not None and stint.until is not None else 0
+
+
+def _plan(chronicle: Chronicle, ledger: Ledger, job_id: int) -> Iterator[facts.Plan]:
+    origin = chronicle.recording.origin
+    done = {
+        chronicle.entries[place].job_id
+        for place in ledger.named.get(job_id, ())
+        if cause_of(chronicle.entries[place].cause).kind == "planned"
+    }
+    for item in ledger.plans.get(job_id, ()):
+        if item.job_id is None:
+            continue
+        outcome = ""
+        if item.decision == "plan":
+            dropped = "dropped" if ledger.dropped(item.job_id, job_id) else "void"
+            outcome = "done" if item.job_id in done else dropped
+        yield facts.Plan(
+            what="expect" if item.decision == "expect" else "preempt",
+            job_id=item.job_id,
+            nodes=item.nodes or 0,
+            at=(item.at or 0) + origin,
+            overhead=item.loss,
+            outcome=outcome,
+            reason=ledger.reason(item.time, item.job_id),
+        )

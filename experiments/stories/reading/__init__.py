@@ -1,0 +1,1 @@
+"""Read an event log once, and look things up in it."""

@@ -1,0 +1,300 @@
+"""Playback: the event log, read once from its first entry to its last.
+
+What the log does not say of a run (when its walltime would be over, what a preemption costs it, what it has secured)
+follows from the job table by the simulator's own job states, which are led through the log here; nothing is decided
+again.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from copy import copy
+from itertools import groupby
+from typing import cast
+
+from experiments.recordings.recording import Recording
+from experiments.stories.reading.holdings import Holdings
+from experiments.stories.reading.lives import Booking, Gain, Instant, Life, Spell, Stint
+from experiments.stories.reading.standing import Standing
+from policies.mechanism import BASELINE
+from simulator.machine.decisions import Decision
+from simulator.machine.eventlog import Entry
+from simulator.machine.holders import Run
+from simulator.machine.jobstate import FixedJob, JobState, MalleableJob
+from simulator.machine.kinds import begin_run, job_state
+from simulator.machine.run import MalleableRun
+from simulator.machine.stochastic import ReservationRecord
+from simulator.machine.truth import COMPLETED, SAVED
+from simulator.machine.usage import Usage
+from simulator.services.startingstate import EarlyFixedRun, EarlyMalleableRun
+from workloads.ground.units import to_ticks
+from workloads.table.job import JobType
+
+__all__ = ["Playback"]
+
+#: What ends a run.
+_ENDS = ("complete", "kill", "expire", "preempt", "cancel")
+
+
+class Playback:
+    """One simulation, played again.
+
+    Parameters
+    ----------
+    recording
+        Of a simulation, with its event log.
+    draws
+        Nodes that tenants have borrowed; None: not recorded.
+
+    Attributes
+    ----------
+    lives
+        By job id, in the order of the job table.
+    stints
+        All runs, by the place of their start in the log.
+    instants
+        One after the other.
+    """
+
+    def __init__(self, recording: Recording, draws: Sequence[Decision] | None) -> None:
+        self.lives = {job.job_id: Life(job) for job in recording.jobs}
+        self.stints: dict[int, Stint] = {}
+        self.instants: list[Instant] = []
+        self._recording = recording
+        self._baseline = recording.mechanism == BASELINE
+        self._told = draws is not None
+        self._standing = Standing(recording.order, recording.nodes)
+        self._runs: dict[int, tuple[Stint, Run | None]] = {}
+        self._waiting: dict[int, Spell] = {}
+        # Who has given up nodes last in this instant, and what of them goes back to whom.
+        self._giver: tuple[str, int | None] = ("unknown", None)
+        self._due: dict[int, int] = {}
+        self._holdings = Holdings()
+        ranks = {job_id: rank for rank, job_id in enumerate(sorted(self.lives))}
+        self._states: dict[int, JobState] = {
+            job.job_id: job_state(
+                job, row, ranks[job.job_id], recording.origin, recording.options, baseline=self._baseline
+            )
+            for row, job in enumerate(recording.jobs)
+        }
+        asked: dict[int, list[ReservationRecord]] = defaultdict(list)
+        for item in recording.reservations:
+            asked[item.job_id].append(item)
+        self._asked: dict[int, Iterator[ReservationRecord]] = {job_id: iter(items) for job_id, items in asked.items()}
+        self._ending: dict[int, ReservationRecord] = {}
+        self._draws: defaultdict[tuple[int, int], dict[int, int]] = defaultdict(dict)
+        for draw in draws or ():
+            if draw.job_id is not None and draw.other is not None:
+                self._draws[draw.job_id, draw.time][draw.other] = draw.nodes or 0
+        self._read()
+
+    def served_on_demand(self, job_id: int) -> bool:
+        """Whether it is an on-demand job, and the mechanism treats it as one."""
+        return not self._baseline and self.lives[job_id].job.type is JobType.ON_DEMAND
+
+    def _read(self) -> None:
+        machine = {time: (busy, held) for time, busy, held, *_ in self._recording.samples}
+        for time, entries in groupby(enumerate(self._recording.entries), key=lambda item: item[1].time):
+            came: list[Spell] = []
+            first: int | None = None
+            self._giver = ("unknown", None)
+            self._due.clear()
+            for place, entry in entries:
+                first = place if first is None else first
+                if entry.job_id in self.lives:
+                    spell = self._happen(place, entry)
+                    if spell is not None:
+                        came.append(spell)
+                else:
+                    self._holdings.outage(entry)
+                    self._giver = ("outage", entry.job_id)
+            busy, held = machine[time]
+            queue = self._standing.in_order(time)
+            head = queue[0] if queue else None
+            # Where it is not known who has lent his nodes to tenants, it is not known whom idle ones are held for.
+            holders = self._holdings.holders(held) if self._told else ()
+            self.instants.append(Instant(time, first or 0, busy, held, self._holdings.down, head, holders))
+            for spell in came:
+                if spell.until is None:
+                    before = self._standing.before(spell, time)
+                    spell.ahead = tuple(other.job_id for other in before)
+                    spell.ahead_nodes = sum(other.job.nodes for other in before)
+
+    def _happen(self, place: int, entry: Entry) -> Spell | None:
+        """One entry; returns the spell that it begins."""
+        job_id, event = entry.job_id, entry.event
+        life = self.lives[job_id]
+        if event == "submit" and life.job.preceding is not None:
+            # It was submitted when that job had ended, whatever the table says.
+            self._states[job_id].submit = entry.time
+        if event == "submit" and not self.served_on_demand(job_id):
+            return self._enter(place, entry, "next" if life.spells or life.stints else "submit")
+        if event == "submit":
+            life.arrival = entry.time
+            self._close(life, entry.time, "arrived")
+        elif event in ("requeue", "wait"):
+            self._holdings.left(job_id)
+            return self._enter(place, entry, event)
+        elif event == "start":
+            self._start(place, entry, life)
+        elif event in ("shrink", "expand") and job_id in self._runs:
+            self._resize(place, entry)
+        elif event == "warn" and job_id in self._runs:
+            self._stop(place, entry)
+        elif event in _ENDS and job_id in self._runs:
+            self._end(place, entry)
+        elif event == "notice":
+            life.booking = Booking(entry.time)
+            self._holdings.open(job_id, life.booking)
+            self._giver = ("free", None)
+        elif event == "reserve" and life.booking is not None:
+            self._reserve(entry, life.booking)
+        elif event in ("time-out", "withdraw") and life.booking is not None:
+            self._close(life, entry.time, event)
+        elif event == "gather":
+            # After a failure it may have waited until now.
+            self._leave(job_id, entry.time)
+            life.gathered.append(place)
+            self._holdings.gather(job_id)
+        else:
+            if event == "cancel":
+                self._leave(job_id, entry.time)
+                self._holdings.left(job_id)
+            life.others.append(place)
+        return None
+
+    def _reserve(self, entry: Entry, booking: Booking) -> None:
+        """Nodes come to a reservation, come back to it from a tenant, or are taken from it."""
+        returned = self._due.pop(entry.job_id, 0)
+        if entry.after < entry.before:
+            booking.gains.append(Gain(entry.time, entry.after - entry.before, entry.after, "taken", None, entry.cause))
+        elif not returned:
+            # Where it is not known who has borrowed, what a tenant gives back leads to no new total.
+            gained = entry.after - (entry.before if self._told else booking.total)
+            if gained > 0:
+                booking.gains.append(Gain(entry.time, gained, entry.after, *self._giver, entry.cause))
+        booking.total = entry.after
+
+    def _close(self, life: Life, now: int, ending: str) -> None:
+        if life.booking is not None and life.booking.until is None:
+            life.booking.until, life.booking.ending = now, ending
+            self._holdings.close(life.job.job_id)
+            self._giver = ("left over", life.job.job_id)
+
+    def _enter(self, place: int, entry: Entry, why: str) -> Spell | None:
+        state = self._states[entry.job_id]
+        if entry.job_id in self._waiting:
+            return None
+        if state.job.type is JobType.STOCHASTIC:
+            self._ask(state, entry, why)
+        # A copy: it stays what it is while it waits.
+        urgent = self.served_on_demand(entry.job_id)
+        spell = Spell(copy(state), place, entry.time, why, urgent, cause=entry.cause)
+        self._waiting[entry.job_id] = spell
+        self.lives[entry.job_id].spells.append(spell)
+        self._standing.add(spell, entry.time)
+        return spell
+
+    def _leave(self, job_id: int, now: int) -> Spell | None:
+        """A job leaves the queue, if it is there."""
+        spell = self._waiting.pop(job_id, None)
+        if spell is not None:
+            self._standing.remove(spell)
+            spell.until = now
+        return spell
+
+    def _ask(self, state: JobState, entry: Entry, why: str) -> None:
+        """A stochastic job asks for a reservation, or again for one that was preempted."""
+        record = next(self._asked.get(entry.job_id, iter(())), None)
+        if record is not None:
+            self._ending[entry.job_id] = record
+            state.walltime = record.length
+        if why != "requeue":
+            state.submit = entry.time
+
+    def _start(self, place: int, entry: Entry, life: Life) -> None:
+        waiting = self._waiting.get(entry.job_id)
+        if waiting is not None:
+            for other in self._standing.before(waiting, entry.time):
+                other.passed_by.append(place)
+        spell = self._leave(entry.job_id, entry.time)
+        stint = Stint(entry.job_id, place, entry.time, entry.cause, spell, [(entry.time, entry.after)])
+        stint.draws = self._draws.get((entry.job_id, entry.time), {})
+        self._holdings.lend(stint.draws)
+        self._holdings.left(entry.job_id)
+        state = self._states[entry.job_id]
+        run: Run | None = None
+        if state.job.type is JobType.STOCHASTIC:
+            stint.expected_end = entry.time + state.walltime
+        else:
+            run = self._begun(state, entry)
+            run.nodes = entry.after
+            run.begin()
+            stint.expected_end = run.expected_end
+        self._standing.occupy(state, entry.after, entry.time)
+        self._runs[entry.job_id] = stint, run
+        self.stints[place] = stint
+        life.stints.append(stint)
+
+    def _begun(self, state: JobState, entry: Entry) -> Run:
+        since = state.job.running_since
+        if entry.cause != "runs already" or since is None:
+            return begin_run(state, entry.time)
+        began = to_ticks(since) - self._recording.origin
+        if isinstance(state, FixedJob):
+            return EarlyFixedRun(state, began, entry.time)
+        return EarlyMalleableRun(cast(MalleableJob, state), began, entry.time)
+
+    def _resize(self, place: int, entry: Entry) -> None:
+        stint, run = self._runs[entry.job_id]
+        stint.changes.append(place)
+        stint.sizes.append((entry.time, entry.after))
+        if stint.stopped is not None:
+            # Nodes that fail under a warning have been under it until now.
+            stint.lost_to_warning += (entry.before - entry.after) * (entry.time - stint.stopped)
+        elif isinstance(run, MalleableRun):
+            run.settle(entry.time)
+            run.nodes = entry.after
+            run.resized(entry.time)
+            stint.expected_end = run.expected_end
+        self._standing.occupy(self._states[entry.job_id], entry.after, entry.time)
+
+    def _stop(self, place: int, entry: Entry) -> None:
+        """A preemption begins: what it costs, and what is secured."""
+        stint, run = self._runs[entry.job_id]
+        stint.stopped, stint.stop_place = entry.time, place
+        if run is None:
+            stint.lost = entry.before * (entry.time - stint.since)
+            return
+        usage, job = Usage(), run.job
+        dumps = job.dumps if isinstance(job, FixedJob) else 0
+        run.stop(entry.time, usage)
+        stint.lost = usage.lost
+        if isinstance(job, FixedJob):
+            stint.checkpoints = dumps - job.dumps
+            stint.secured = stint.checkpoints * job.interval
+
+    def _end(self, place: int, entry: Entry) -> None:
+        stint, run = self._runs[entry.job_id]
+        if stint.stopped is not None:
+            stint.lost_to_warning += entry.before * (entry.time - stint.stopped)
+        elif entry.event == "preempt":
+            self._stop(place, entry)
+        elif entry.event == "cancel":
+            # What it has done is of no use, but it is not lost to a preemption.
+            pass
+        elif run is None:
+            record = self._ending.get(entry.job_id)
+            if record is not None and record.ending not in (COMPLETED, SAVED):
+                stint.lost = entry.before * (entry.time - stint.since)
+        elif isinstance(run.job, FixedJob):
+            stint.checkpoints = run.job.dumps
+        self._holdings.take_back(stint.draws)
+        # Where the reservation is no longer open they go elsewhere, unless its job arrives in this instant.
+        self._due.update(stint.draws)
+        self._standing.occupy(self._states[entry.job_id], 0, entry.time)
+        stint.sizes.append((entry.time, 0))
+        stint.until, stint.end_place, stint.ending = entry.time, place, entry.event
+        self._giver = ("preempted" if entry.event == "preempt" else "ended", entry.job_id)
+        del self._runs[entry.job_id]

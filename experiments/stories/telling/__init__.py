@@ -1,0 +1,1 @@
+"""Make sentences of facts."""

@@ -1,0 +1,120 @@
+"""Guests: the sentences on an on-demand job, from its notice to its arrival, and on who made room for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from experiments.stories.facts.facts import Facts, Helper, OnDemand, Plan, Reserved
+from experiments.stories.telling.phrases import Clock, amount, count, duration, jobs, listed
+
+__all__ = ["given_back", "on_demand_lines"]
+
+
+def on_demand_lines(facts: Facts, service: OnDemand, clock: Clock, most: int | None) -> Iterator[tuple[int, str]]:
+    """Notice, reservation, plan, time-out, arrival."""
+    if service.notice is not None:
+        announced = ""
+        if service.estimated is not None:
+            announced = f", announcing its arrival for {clock.at(service.estimated, service.notice)}"
+        ignored = "" if service.heard else f"; {facts.mechanism} does nothing about notices"
+        yield service.notice, f"It gave notice{announced}{ignored}."
+    yield from _reserved(facts, service.reserved, clock, most)
+    if service.plan and service.notice is not None:
+        yield service.notice, _plan(service.plan, service.notice, clock, most)
+    if service.timed_out is not None:
+        yield service.timed_out, "It had not come in time: what was reserved for it was released."
+    if service.withdrawn is not None:
+        yield service.withdrawn, "Its notice was withdrawn, and what was reserved for it was released."
+    if facts.submit is None:
+        return
+    yield facts.submit, _arrival(facts, service, most)
+    lacked = f"It lacked {count(service.lacking or 0, 'node')} beyond its own and the free ones"
+    helpers = _helpers(service.helpers, facts.submit, most)
+    if service.lacking and not helpers:
+        told = f"others could give up no more than {service.room or 0}, so that nobody had to"
+        yield facts.submit, f"{lacked}; {told}."
+    elif helpers:
+        yield facts.submit, f"{lacked}: {helpers} made room." if service.lacking else f"Room was made by {helpers}."
+    for gathering in service.gatherings:
+        if gathering.until > gathering.since:
+            whom = f"nodes of {jobs(gathering.jobs, most)}, under warning" if gathering.jobs else "nodes under warning"
+            yield gathering.since, f"It waited for {whom}."
+
+
+def given_back(service: OnDemand, most: int | None) -> str:
+    """What its end gave back to those who had given up nodes for it; empty if there were none."""
+    told: list[str] = []
+    for helper in service.helpers:
+        if helper.how != "tenant" and helper.nodes:
+            unit = "" if told else " node" if helper.nodes == 1 else " nodes"
+            told.append(f"{helper.returned} of {helper.nodes}{unit} to job {helper.job_id}")
+    return f" It gave back {listed(told, most)}." if told else ""
+
+
+def _reserved(facts: Facts, gains: tuple[Reserved, ...], clock: Clock, most: int | None) -> Iterator[tuple[int, str]]:
+    few = most is None or len(gains) <= most + 1
+    cut = len(gains) if few or most is None else most - 1
+    for gain in gains[:cut]:
+        yield gain.time, _gain(facts, gain)
+    if cut < len(gains):
+        hidden = gains[cut:-1]
+        nodes = sum(item.nodes for item in hidden)
+        parts = f"in {len(hidden)} parts until {clock.at(hidden[-1].time, hidden[0].time)}"
+        yield hidden[0].time, f"Another {nodes} nodes were reserved for it {parts}."
+        yield gains[-1].time, _gain(facts, gains[-1])
+
+
+def _gain(facts: Facts, gain: Reserved) -> str:
+    noun, verb = ("node", "was") if abs(gain.nodes) == 1 else ("nodes", "were")
+    if gain.nodes < 0:
+        left = f"{gain.total:,} of {facts.nodes:,} are left"
+        return f"{-gain.nodes:,} {noun} reserved for it {verb} taken ({gain.cause}): {left}."
+    whose = {
+        "free": f"free {noun}",
+        "ended": f"{noun} of job {gain.job_id}, which ended,",
+        "preempted": f"{noun} of job {gain.job_id}, which was preempted,",
+        "left over": f"{noun} that on-demand job {gain.job_id} no longer held",
+        "outage": f"{noun} that an outage gave back",
+    }.get(gain.source, noun)
+    return f"{gain.nodes:,} {whose} {verb} reserved for it: {gain.total:,} of {facts.nodes:,}."
+
+
+def _plan(plan: tuple[Plan, ...], made: int, clock: Clock, most: int | None) -> str:
+    told = []
+    counted = [f"{item.job_id} by {clock.at(item.at, made)}" for item in plan if item.what == "expect"]
+    if counted:
+        told.append(f"to count on the end of job{'s' if len(counted) > 1 else ''} {listed(counted, most)}")
+    outcomes = {"done": "done", "dropped": "not needed in the end", "void": "overtaken by events"}
+    for item in plan:
+        if item.what == "preempt":
+            cost = f", where it would lose {amount(item.overhead)}" if item.overhead is not None else ""
+            reason = f" ({item.reason})" if item.reason else ""
+            told.append(
+                f"to preempt job {item.job_id} at {clock.at(item.at, made)}{cost}{reason}: {outcomes[item.outcome]}"
+            )
+    return f"The plan for the rest was {'; '.join(told)}."
+
+
+def _arrival(facts: Facts, service: OnDemand, most: int | None) -> str:
+    told = "It arrived" if service.notice is not None else "It arrived without notice"
+    if service.estimated is not None and facts.submit is not None:
+        late = facts.submit - service.estimated
+        how = f"{duration(abs(late))} {'later' if late > 0 else 'earlier'} than announced" if late else "as announced"
+        told += f" {how}" if not late else f", {how}"
+    if service.heard and service.timed_out is None and service.withdrawn is None:
+        told += f", with {service.own:,} of its {count(facts.nodes, 'node')} reserved"
+        tenants = [helper for helper in service.helpers if helper.how == "tenant"]
+        if tenants:
+            lent = sum(helper.nodes or 0 for helper in tenants)
+            what = f"{lent:,} of them" if lent else "some of them"
+            told += f"; {what} were lent to {jobs([helper.job_id for helper in tenants], most)}, which had to leave"
+    return f"{told}."
+
+
+def _helpers(helpers: tuple[Helper, ...], at: int, most: int | None) -> str:
+    told = []
+    for helper in helpers:
+        if helper.time == at and helper.how in ("shrunk", "preempted"):
+            nodes = f", {helper.nodes}" if helper.nodes else ""
+            told.append(f"job {helper.job_id} ({helper.how}{nodes})")
+    return listed(told, most) if told else ""

@@ -1,0 +1,180 @@
+"""Running: the sentences on a time on nodes, from its start to its end or preemption."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from experiments.stories.facts.facts import Cause, Facts, Resize, Run, Stop, Wait
+from experiments.stories.telling import waiting
+from experiments.stories.telling.guest import given_back
+from experiments.stories.telling.phrases import amount, count, duration, listed
+
+__all__ = ["run_lines"]
+
+#: Changes of the size that are told of one run, at its beginning and at its end.
+_SIZES = 2
+
+
+def run_lines(facts: Facts, number: int, wait: Wait | None, most: int | None) -> Iterator[tuple[int, str]]:
+    """The story of a run.
+
+    Parameters
+    ----------
+    facts
+        Of the job.
+    number
+        Which of its runs.
+    wait
+        In the queue, before; None: there was none.
+    most
+        Names in a list; None: all.
+    """
+    run = facts.runs[number]
+    yield run.start, _started(facts, number, wait, most)
+    sizes = run.resizes
+    cut = most is not None and len(sizes) > 2 * _SIZES + 1
+    for resize in sizes[:_SIZES] if cut else sizes:
+        yield resize.time, _resized(resize)
+    if cut:
+        hidden = [resize.after for resize in sizes[_SIZES:-_SIZES]]
+        told = f"Its size then changed {len(hidden)} more times, between {min(hidden):,} and {max(hidden):,} nodes."
+        yield sizes[_SIZES].time, told
+        for resize in sizes[-_SIZES:]:
+            yield resize.time, _resized(resize)
+    if run.ending == "cancel":
+        if run.stop is not None:
+            yield from _stopped(facts, run, run.stop)
+        yield run.end, f"Its user withdrew it{'' if run.stop else ' while it ran'}."
+    elif run.stop is not None:
+        yield from _stopped(facts, run, run.stop)
+    elif run.slot is not None:
+        yield run.end, _slot_over(run)
+    else:
+        yield run.end, _ended(facts, run, most)
+
+
+def _started(facts: Facts, number: int, wait: Wait | None, most: int | None) -> str:
+    run = facts.runs[number]
+    size = count(run.nodes, "node")
+    if run.nodes < facts.nodes:
+        size += f" (it can use {facts.nodes:,})"
+    again = " again" if number and run.slot is None else ""
+    again += " at once" if wait is not None and wait.since == wait.until else ""
+    kind = run.cause.kind
+    if kind == "in order":
+        told = f"It started{again} on {size}, in its turn"
+    elif kind == "backfilled":
+        told = f"It was backfilled: it started{again} on {size}, before its turn"
+    elif kind == "tenant":
+        owners = [f"{nodes} of job {job_id}" for job_id, nodes in run.tenant_of]
+        whose = f" ({listed(owners, most)})" if owners else ""
+        told = f"It started{again} as a tenant, on {size} reserved for on-demand jobs{whose}"
+    elif kind == "returned":
+        part = f"{run.returned} of which" if 0 < run.returned < run.nodes else "which"
+        part = part if facts.told else "some of which"
+        told = f"It started{again} on {size}, {part} on-demand job {run.cause.job_id} gave back"
+    elif kind == "runs already":
+        told = f"It ran on {size} when the replay began"
+    elif kind == "arrival":
+        told = f"It started on its {size}{_instantly(facts)}"
+    else:
+        told = f"It started{again} on {size}" + (f" ({run.cause.text})" if run.cause.text else "")
+    return f"{told}{waiting.kept(wait) if wait is not None else ''}.{_words(run.cause)}"
+
+
+def _instantly(facts: Facts) -> str:
+    service, late = facts.on_demand, facts.wait
+    if service is None or late is None:
+        return ""
+    when = "at its arrival" if not late else f"{duration(late)} after its arrival"
+    return f", {when}: {'an instant start' if service.instant else 'no instant start'}"
+
+
+def _resized(resize: Resize) -> str:
+    cause, change = resize.cause, count(abs(resize.after - resize.before), "node")
+    verb = "shrank" if resize.after < resize.before else "expanded"
+    told = f"It {verb} from {resize.before:,} to {count(resize.after, 'node')}"
+    if cause.kind == "made room":
+        told += f": {change} went to on-demand job {cause.job_id}, which had arrived"
+    elif cause.kind == "returned":
+        told += f": on-demand job {cause.job_id} gave {change} back"
+    elif cause.text:
+        told += f" ({cause.text})"
+    return f"{told}.{_words(cause)}"
+
+
+def _stopped(facts: Facts, run: Run, stop: Stop) -> Iterator[tuple[int, str]]:
+    nodes = count(run.resizes[-1].after if run.resizes else run.nodes, "node")
+    lost = f" It lost {amount(stop.lost)}" if stop.lost else " It lost nothing"
+    if facts.type == "malleable":
+        lost += " (its setup) and kept its work" if stop.lost else " and kept its work"
+    elif stop.checkpoints:
+        written = f"{count(stop.checkpoints, 'checkpoint')} of this run"
+        lost += f"; {written} had secured {duration(stop.secured)} of work"
+    elif facts.type == "rigid":
+        lost += ", as this run had written no checkpoint"
+    why = f"{lost}.{_why_that_one(facts, stop)}{_words(stop.cause)}"
+    if stop.vacated > stop.time or stop.lost_to_warning:
+        warning = duration(stop.vacated - stop.time)
+        yield stop.time, f"It was warned {_why(stop.cause)}: {warning} to leave its {nodes}.{why}"
+        also = f", another {amount(stop.lost_to_warning)} lost to the warning" if stop.lost_to_warning else ""
+        yield stop.vacated, f"It gave up its nodes{also}."
+    else:
+        yield stop.time, f"It was preempted on {nodes} {_why(stop.cause)}.{why}"
+
+
+def _why(cause: Cause) -> str:
+    if cause.kind == "made room":
+        return f"to make room for on-demand job {cause.job_id}, which had arrived"
+    if cause.kind == "planned":
+        return f"by the plan for on-demand job {cause.job_id}"
+    if cause.kind == "dismissed":
+        return f"as a tenant of on-demand job {cause.job_id}, which had arrived"
+    return f"({cause.text})" if cause.text else "for no reason that the log tells"
+
+
+def _why_that_one(facts: Facts, stop: Stop) -> str:
+    """Why it and not another, as far as that was recorded."""
+    if stop.overhead is None:
+        return ""
+    seen = "" if stop.overhead == stop.lost else f" Its loss had been put at {amount(stop.overhead)}."
+    if stop.cause.kind == "planned":
+        return f"{seen} The plan takes those that would lose least." if facts.mechanism.startswith("CUP-") else seen
+    if stop.spared is None or stop.spared_overhead is None:
+        return f"{seen} No other job was left that could have been taken instead."
+    least = amount(stop.spared_overhead)
+    if stop.overhead <= stop.spared_overhead:
+        return f"{seen} Of the jobs that were spared, job {stop.spared} would have lost least: {least}."
+    return f"{seen} Job {stop.spared}, which was spared, would have lost less: {least}."
+
+
+def _ended(facts: Facts, run: Run, most: int | None) -> str:
+    back = given_back(facts.on_demand, most) if facts.on_demand is not None else ""
+    checkpoints = f" Its last run had written {count(run.checkpoints, 'checkpoint')}." if run.checkpoints else ""
+    if run.ending == "kill":
+        return f"It was killed: its runtime had reached its walltime.{checkpoints}{back}"
+    if run.ending == "complete":
+        early = f", {duration(run.early)} before its walltime was over" if run.early else ""
+        return f"It completed{early}.{checkpoints}{back}"
+    return f"Its run ended ({run.ending}).{checkpoints}{back}"
+
+
+def _slot_over(run: Run) -> str:
+    """The end of a reservation of a stochastic job."""
+    slot = run.slot
+    if slot is None:
+        return ""
+    told = {
+        "completed": "was long enough: the job completed",
+        "saved": f"ended with a checkpoint: {duration(slot.saved)} of its work are saved",
+        "expired": "was over before the job was; nothing was to be saved",
+        "checkpoint lost": "was over before its checkpoint was written",
+        "memory exceeded": "ended because the job needed more memory than it had asked for",
+    }.get(slot.ending, f"ended ({slot.ending})")
+    lost = f" It lost {amount(run.lost)}." if run.lost else ""
+    return f"Reservation {slot.number}, of {duration(slot.length)}, {told}.{lost}"
+
+
+def _words(cause: Cause) -> str:
+    """What the policy itself says."""
+    return f" The policy says: {cause.reason}." if cause.reason else ""

@@ -1,0 +1,162 @@
+"""Telling: facts in plain sentences, in the order of time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from experiments.stories.facts.facts import Facts, Loan, Wait
+from experiments.stories.telling import running, waiting
+from experiments.stories.telling.guest import on_demand_lines
+from experiments.stories.telling.phrases import Clock, amount, count, duration, jobs, listed, wrapped
+
+__all__ = ["tell"]
+
+#: Names in a list.
+_SHORT = 5
+#: Fields of facts that are times, not durations.
+_MOMENTS = frozenset({"since", "until", "time", "start", "end", "submit", "at", "vacated", "notice", "estimated"})
+
+
+def tell(facts: Facts, first: int, epoch: float | None, *, everything: bool = False) -> str:
+    """The story of a job.
+
+    Parameters
+    ----------
+    facts
+        Of the job.
+    first
+        First submit of the simulation [ticks of the job table's clock].
+    epoch
+        Seconds since 1970 at which that clock stands at 0; None: not known.
+    everything
+        Whether long lists are told to their end.
+
+    Returns
+    -------
+    str
+        Lines of at most 80 characters, without a line end after the last.
+    """
+    most = None if everything else _SHORT
+    clock = Clock(first, epoch, list(_times(facts)))
+    head = [*wrapped(f"{_who(facts)} {_summary(facts)}"), *wrapped(clock.about)]
+    # Sorted by time alone: what is of one instant keeps the order in which it is told.
+    lines = sorted(_lines(facts, clock, most), key=lambda line: line[0])
+    width = max((len(clock.at(time)) for time, _ in lines), default=0)
+    story = [line for time, text in lines for line in wrapped(text, f"{clock.at(time):>{width}}  ", " " * (width + 2))]
+    blocks = [head, story, *_sections(facts, clock, most)]
+    return "\n\n".join("\n".join(block) for block in blocks if block)
+
+
+def _times(facts: Any) -> Iterator[int]:
+    """All times in facts; durations and amounts are none."""
+    if isinstance(facts, tuple):
+        for item in facts:
+            yield from _times(item)
+    elif is_dataclass(facts):
+        for item in fields(facts):
+            value = getattr(facts, item.name)
+            if isinstance(value, int) and item.name in _MOMENTS:
+                yield value
+            else:
+                yield from _times(value)
+
+
+def _who(facts: Facts) -> str:
+    sizes = f"{facts.min_nodes:,} to {facts.nodes:,}" if facts.min_nodes < facts.nodes else f"{facts.nodes:,}"
+    kind = facts.type
+    if facts.mechanism == "baseline" and kind not in ("rigid", "stochastic"):
+        kind += ", here rigid"
+    asks = "" if facts.type == "stochastic" else f", asks for {duration(facts.walltime)}"
+    return f"Job {facts.job_id} ({kind}, {sizes} of {facts.machine:,} nodes{asks}; {facts.mechanism})"
+
+
+def _summary(facts: Facts) -> str:
+    if facts.submit is None or facts.end is None:
+        return "never arrived." if facts.status == "no_show" else f"never came to its end ({facts.status})."
+    if facts.start is None or facts.wait is None:
+        waited = duration(facts.end - facts.submit)
+        return f"was withdrawn {waited} after its submit, before it had started."
+    told = [f"waited {duration(facts.wait)}" if facts.wait else "started at once"]
+    if 0 < facts.wait < waiting.LITTLE:
+        told = [f"hardly waited ({duration(facts.wait)})"]
+    if facts.preemptions:
+        told.append(f"was preempted {_times_over(facts.preemptions)}")
+    if facts.shrinks:
+        told.append(f"shrank {_times_over(facts.shrinks)}")
+    endings = {"completed": "completed", "killed": "was killed at its walltime", "cancelled": "was withdrawn"}
+    ended = endings.get(facts.status, f"was {facts.status}")
+    told.append(f"{ended} {duration(facts.end - facts.submit)} after its submit")
+    return f"{listed(told, None)}." + (f" It lost {amount(facts.lost)}." if facts.lost else "")
+
+
+def _times_over(number: int) -> str:
+    return {1: "once", 2: "twice"}.get(number, f"{number} times")
+
+
+def _lines(facts: Facts, clock: Clock, most: int | None) -> Iterator[tuple[int, str]]:
+    """What happened, in the order of time but for what is parallel."""
+    if facts.on_demand is not None:
+        yield from on_demand_lines(facts, facts.on_demand, clock, most)
+    told = 0
+    for number, run in enumerate(facts.runs):
+        wait = None
+        if run.wait is not None:
+            wait = facts.waits[run.wait]
+            yield from _queued(wait, clock, most)
+            told = run.wait + 1
+        yield from running.run_lines(facts, number, wait, most)
+    for wait in facts.waits[told:]:
+        yield from _queued(wait, clock, most)
+    for other in facts.others:
+        cause = f" ({other.cause})" if other.cause else ""
+        if other.event == "cancel":
+            yield other.time, f"Its user withdrew it{cause}."
+            continue
+        yield other.time, f"The log says: {other.event}, {other.before} to {other.after} nodes{cause}."
+
+
+def _queued(wait: Wait, clock: Clock, most: int | None) -> Iterator[tuple[int, str]]:
+    began = {
+        "submit": "It was submitted",
+        "requeue": "It was queued again",
+        "next": "Its next reservation was submitted",
+        "wait": "It was queued before all others but earlier on-demand jobs",
+    }.get(wait.why, wait.why)
+    if wait.until == wait.since:
+        yield wait.since, f"{began}."
+        return
+    began += f" ({wait.cause})" if wait.why == "submit" and wait.cause else ""
+    free = f"{count(wait.free, 'node')} {'was' if wait.free == 1 else 'were'} free"
+    if wait.first and wait.first[0].since == wait.since:
+        yield wait.since, f"{began} and stood first; {free}{waiting.first_promise(wait, clock)}."
+    elif len(wait.ahead) == 1:
+        yield (
+            wait.since,
+            f"{began} behind job {wait.ahead[0]}, which asked for {count(wait.ahead_nodes, 'node')}; {free}.",
+        )
+    else:
+        names = listed([str(job_id) for job_id in wait.ahead], most)
+        asked = f"which asked for {count(wait.ahead_nodes, 'node')} together"
+        yield wait.since, f"{began} behind {count(len(wait.ahead), 'job')} ({names}), {asked}; {free}."
+    yield from waiting.standing(wait, clock, most)
+
+
+def _sections(facts: Facts, clock: Clock, most: int | None) -> Iterator[list[str]]:
+    """What is told after the story."""
+    for wait in facts.waits:
+        yield waiting.section(wait, facts, clock, most)
+    yield [line for loan in facts.loans for line in wrapped(_loan(loan, clock), "", "  ")]
+    if not facts.told:
+        yield wrapped(
+            "What was promised, lent and weighed was not recorded with this run; 'holdfast run --events' does so."
+        )
+
+
+def _loan(loan: Loan, clock: Clock) -> str:
+    told = f"It lent {count(loan.nodes, 'node')} to on-demand {jobs([loan.borrower])} at {clock.at(loan.time)}"
+    if not loan.returned or loan.returned_at is None:
+        return f"{told}; none came back to it."
+    part = f"{loan.returned} came" if loan.returned < loan.nodes else "all came" if loan.nodes > 1 else "it came"
+    return f"{told}; {part} back to it at {clock.at(loan.returned_at, loan.time)}."

@@ -1,0 +1,210 @@
+"""Waiting: the sentences on a time in the queue."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import pairwise
+
+from experiments.stories.facts.facts import Facts, Happening, Occupancy, PartOfWait, Promise, Wait
+from experiments.stories.telling.phrases import Clock, count, duration, jobs, listed, percent, wrapped
+from workloads.ground.units import SECOND
+
+__all__ = ["LITTLE", "first_promise", "kept", "section", "standing"]
+
+#: Moves of a promise that are told of one wait, at its beginning and at its end.
+_MOVES = 2
+#: A wait below this needs no explanation [ticks].
+LITTLE = 60 * SECOND
+
+_HAPPENED = {
+    "ended": "ended",
+    "timed out": "had not come in time",
+    "shrunk": "shrank",
+    "warned": "was warned",
+    "preempted": "was preempted",
+    "notice": "gave notice",
+    "arrived": "arrived",
+    "waits": "arrived and had to wait",
+    "expanded": "expanded",
+    "resumed": "resumed",
+    "requeued": "was queued again",
+    "submitted": "was submitted",
+    "tenant": "became a tenant of reserved nodes",
+    "started": "started",
+    "overdue": "was overdue",
+}
+
+
+def standing(wait: Wait, clock: Clock, most: int | None) -> Iterator[tuple[int, str]]:
+    """When it stood first, and what it was promised."""
+    promised = {promise.time: promise for promise in wait.promises}
+    told = set()
+    for number, interval in enumerate(wait.first):
+        promise = promised.get(interval.since)
+        if promise is not None and promise.at is not None:
+            told.add(promise.time)
+        if interval.since > wait.since:
+            again = " again" if number else ""
+            yield interval.since, f"It now stood first in the queue{again}{_promised(promise, clock)}."
+        if interval.by is not None:
+            yield interval.until, f"Job {interval.by} now stood before it."
+            told.add(interval.until)
+    moves = [promise for promise in wait.promises if promise.time not in told]
+    shown = moves if most is None or len(moves) <= 2 * _MOVES + 1 else [*moves[:_MOVES], *moves[-_MOVES:]]
+    before = {promise.time: previous for previous, promise in pairwise(wait.promises)}
+    for promise in moves:
+        if promise in shown:
+            yield promise.time, _move(promise, before.get(promise.time), clock, most)
+        elif promise is moves[_MOVES]:
+            hidden = moves[_MOVES:-_MOVES]
+            times = [item.at for item in hidden if item.at is not None]
+            span = (
+                f", between {clock.at(min(times), promise.time)} and {clock.at(max(times), promise.time)}"
+                if times
+                else ""
+            )
+            yield (
+                promise.time,
+                f"Until {clock.at(hidden[-1].time, promise.time)} the promise moved {len(hidden)} more times{span}.",
+            )
+
+
+def first_promise(wait: Wait, clock: Clock) -> str:
+    """What it was promised as it came."""
+    return _promised(next((item for item in wait.promises if item.time == wait.since), None), clock)
+
+
+def _promised(promise: Promise | None, clock: Clock) -> str:
+    if promise is None or promise.at is None:
+        return ""
+    return f", and it was promised a start by {clock.at(promise.at, promise.time)}"
+
+
+def _move(promise: Promise, before: Promise | None, clock: Clock, most: int | None) -> str:
+    why = _when(promise.when, most)
+    if promise.at is None:
+        return f"{why or 'Now'} it was no longer promised a start."
+    if before is None or before.at is None:
+        return f"It was promised a start by {clock.at(promise.at, promise.time)}."
+    change = promise.at - before.at
+    how = f"{duration(abs(change))} {'earlier' if change < 0 else 'later'}"
+    return f"{why or 'Then'} the promise moved to {clock.at(promise.at, promise.time)}, {how}."
+
+
+def _when(happened: tuple[Happening, ...], most: int | None) -> str:
+    if not happened:
+        return ""
+    if len(happened) == 1 and happened[0].kind == "ended early":
+        return f"When job {happened[0].job_id} ended {duration(happened[0].by)} before its walltime,"
+    groups: dict[str, list[int]] = defaultdict(list)
+    told = [item.kind for item in happened if item.job_id < 0]
+    for item in happened:
+        if item.job_id >= 0:
+            groups[item.kind].append(item.job_id)
+    for kind, ids in groups.items():
+        verb = {"ended early": "ended before their walltimes", "came early": "came before the announced time"}.get(kind)
+        if verb is None or (kind == "ended early" and len(ids) == 1):
+            verb = (
+                "ended before its walltime" if kind == "ended early" else _HAPPENED.get(kind, f"had the event {kind}")
+            )
+        told.append(f"{jobs(ids, most)} {verb if len(ids) == 1 else verb.replace('was ', 'were ')}")
+    return f"When {listed(told, None)},"
+
+
+def kept(wait: Wait) -> str:
+    """How the start compares with the promises."""
+    times = [promise.at for promise in wait.promises if promise.at is not None]
+    if not times or wait.until == wait.since:
+        return ""
+    late = wait.until - times[0]
+    if abs(late) <= 1:
+        return ", as it was first promised"
+    return f", {duration(abs(late))} {'later' if late > 0 else 'earlier'} than first promised"
+
+
+def section(wait: Wait, facts: Facts, clock: Clock, most: int | None) -> list[str]:
+    """Why it waited, if there is anything to explain."""
+    length = wait.until - wait.since
+    if length < LITTLE:
+        return []
+    which = {
+        "submit": f"Why it waited {duration(length)}:",
+        "requeue": f"Why it waited {duration(length)} again, from {clock.at(wait.since)} on:",
+        "next": f"Why it waited {duration(length)}, from {clock.at(wait.since)} on:",
+        "wait": f"Why it waited {duration(length)} in the queue:",
+    }.get(wait.why, f"Why it waited {duration(length)}:")
+    lines = [which]
+    parts = wait.parts
+    width = max(len(duration(part.ticks)) for part in parts)
+    for part in parts:
+        text = _part(part, wait, facts, most)
+        if part.kind == "full":
+            text += _occupied(wait.occupancy, part.ticks * facts.machine, most)
+        margin = f"  {duration(part.ticks):>{width}}  "
+        lines += wrapped(text, margin, " " * len(margin))
+    passing = _passing(wait, most)
+    if passing:
+        lines += wrapped(passing, "  ", "  ")
+    return lines
+
+
+def _part(part: PartOfWait, wait: Wait, facts: Facts, most: int | None) -> str:
+    need = count(wait.needs, "node")
+    if part.kind == "full":
+        return f"Fewer than {need} were idle."
+    if part.kind == "held":
+        whom = f" for on-demand {jobs(part.jobs, most)}" if part.jobs else " for others"
+        if part.outages:
+            whom = f" for {listed([*([whom[5:]] if part.jobs else []), *part.outages], most)}"
+        return f"{need[0].upper()}{need[1:]} or more were idle, but too many of them were held{whom}."
+    if part.kind == "first":
+        stood = f"{need} or more were free and it stood first"
+        if facts.backfilling == "easy" and facts.windows:
+            return f"{stood}, but an outage was to come for which nodes had to be left."
+        return f"{stood}, yet the rule ({facts.backfilling}) did not start it."
+    whom = jobs(part.jobs, most)
+    verb = "stood" if len(part.jobs) == 1 else "in turn stood"
+    if facts.backfilling == "easy" and not facts.windows:
+        return f"{need} or more were free, but {whom} {verb} first, whose start it could have delayed."
+    return f"{need} or more were free, but {whom} {verb} first, and the rule ({facts.backfilling}) let it wait."
+
+
+def _occupied(occupancy: tuple[Occupancy, ...], whole: int, most: int | None) -> str:
+    """Who had the machine in that time."""
+    told = []
+    for item in sorted(occupancy, key=lambda item: -item.node_ticks):
+        share = percent(item.node_ticks, whole)
+        if item.kind in ("idle", "down"):
+            told.append(f"{share} were {'idle' if item.kind == 'idle' else 'out of service'}")
+            continue
+        what = {
+            "before": "jobs that had started before it came",
+            "ahead": "jobs from before it in the queue",
+            "on-demand": "on-demand jobs that started meanwhile",
+            "passed": "jobs from behind it in the queue",
+        }[item.kind]
+        names = listed([str(job_id) for job_id in item.jobs], most)
+        told.append(f"{share} ran {what} ({names})")
+    return f" Of the machine's nodes, {'; '.join(told)}."
+
+
+def _passing(wait: Wait, most: int | None) -> str:
+    """Who went past it."""
+    groups: dict[str, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for item in wait.passed_by:
+        groups[item.how][item.job_id].append(item.nodes)
+    told = []
+    for how, starts in groups.items():
+        one = len(starts) == 1
+        verb = {
+            "backfilled": f"{'was' if one else 'were'} backfilled past it",
+            "tenant": f"started past it as {'a tenant' if one else 'tenants'} of reserved nodes",
+            "returned": "resumed past it on nodes that were given back",
+        }.get(how, f"started past it ({how})")
+        names: list[str] = []
+        for job_id, sizes in starts.items():
+            unit = "" if names else " node" if sizes == [1] else " nodes"
+            names.append(f"{job_id} ({listed([str(size) for size in sizes], most)}{unit})")
+        told.append(f"{count(len(starts), 'job')} {verb}: {listed(names, most)}")
+    return "; ".join(told) + "." if told else ""

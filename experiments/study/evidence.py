@@ -1,0 +1,230 @@
+"""Evidence: what paired measurements over a few traces say of a claim that has been made exact.
+
+The traces are the repetitions. Every comparison is of the same traces on both sides, so that what differs from trace to
+trace is not taken for noise; an interval is of 95 % confidence, by Student's t. The rules are those of
+:mod:`experiments.study.rules`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.statistics import Interval, interval
+from experiments.study.rules import Above, AtLeast, Below, Decision, Near, Outcome, Rule, together
+from experiments.study.verdicts import Statement, Verdict
+
+__all__ = [
+    "PERCENT",
+    "Finding",
+    "average",
+    "difference",
+    "every",
+    "judged",
+    "mean_of",
+    "missing",
+    "near",
+    "reaches",
+    "within",
+]
+
+Floats = NDArray[np.float64]
+#: Two sides of a comparison, trace by trace.
+Pair = tuple[Floats, Floats]
+
+#: Bounds of a share in per cent. A duration has the bounds (0, infinity).
+PERCENT = (0.0, 100.0)
+_DURATION = (0.0, float("inf"))
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The evidence for one claim.
+
+    Attributes
+    ----------
+    outcome
+        What the rule says.
+    rule
+        When the claim holds.
+    effect
+        In the unit of the metric; None if it was not measured.
+    size
+        The same in standard deviations over the traces, positive in the direction of the claim; None where that has no
+        meaning.
+    detail
+        More about it.
+    p_value
+        Of the test that the outcome rests on; None where nothing varies.
+    level
+        Whether the effect is a level, not a difference.
+    """
+
+    outcome: Outcome
+    rule: str
+    effect: Interval | None = None
+    size: Interval | None = None
+    detail: str = ""
+    p_value: float | None = None
+    level: bool = False
+
+    @property
+    def decision(self) -> Decision:
+        """The outcome with its p-value."""
+        return Decision(self.outcome, self.p_value)
+
+
+def mean_of(values: Floats) -> float:
+    """The mean of the values that are defined, NaN if none is."""
+    known = values[np.isfinite(values)]
+    return float(known.mean()) if len(known) else float("nan")
+
+
+def missing(reason: str, rule: str = "") -> Finding:
+    """Nothing was measured."""
+    return Finding(Outcome.NOT_COMPARABLE, rule, detail=reason)
+
+
+def difference(a: Floats, b: Floats | float, sign: int) -> Finding:
+    """Whether a is more (sign 1) or less (sign -1) than b, trace by trace.
+
+    Parameters
+    ----------
+    a, b
+        Of the same traces in the same order; traces where one is not defined are left out.
+    sign
+        The direction of the claim.
+
+    Examples
+    --------
+    >>> difference(np.array([2.0, 3.0, 4.5]), np.array([1.0, 2.0, 3.0]), -1).outcome.value
+    'does not hold'
+    """
+    return _weighed(a - b, Above() if sign > 0 else Below(), sign)
+
+
+def average(pairs: Mapping[str, Pair], sign: int, pattern: str = "+.2f") -> Finding:
+    """Whether a is more (or less) than b on average over some pairs, which are one value in each trace.
+
+    Parameters
+    ----------
+    pairs
+        By a short name, which stands in the detail with the pair's own mean difference.
+    sign, pattern
+        Direction of the claim; format of these means.
+    """
+    finding = difference(
+        np.mean([a for a, _ in pairs.values()], axis=0), np.mean([b for _, b in pairs.values()], axis=0), sign
+    )
+    told = [f"{name} {mean_of(a - b):{pattern}}" for name, (a, b) in pairs.items()]
+    return replace(finding, detail=", ".join(told) if len(told) > 1 else "")
+
+
+def every(pairs: Mapping[str, Pair], sign: int, pattern: str = "+.2f") -> Finding:
+    """Whether a is more (or less) than b in every pair; the effect is that of the pair that decides against it first.
+
+    Raises
+    ------
+    LookupError
+        If there are no pairs.
+    """
+    found = {name: difference(a, b, sign) for name, (a, b) in pairs.items()}
+    return _each(found, {name: mean_of(a - b) for name, (a, b) in pairs.items()}, pattern)
+
+
+def _each(found: Mapping[str, Finding], means: Mapping[str, float], pattern: str) -> Finding:
+    """All of these findings of one rule at once (:func:`experiments.study.rules.together`)."""
+    if not found:
+        raise LookupError("anything to compare with")
+    rule = next(iter(found.values())).rule
+    words = f"{rule}; each of {len(found)}, refuted by one after Holm" if len(found) > 1 else rule
+    undefined = [item for item in found.values() if item.outcome is Outcome.NOT_COMPARABLE]
+    if undefined:
+        return replace(undefined[0], rule=words)
+    decision = together([item.decision for item in found.values()])
+    outcomes = {item.outcome for item in found.values()}
+    worst = next(item for item in (Outcome.FAILS, Outcome.UNDECIDED, Outcome.HOLDS) if item in outcomes)
+    # The least certain of those that hold, the most certain of those that do not.
+    order = max if worst is not Outcome.FAILS else min
+    deciding = [name for name in found if found[name].outcome is worst]
+    weakest = order(deciding, key=lambda name: (found[name].p_value or 0.0, -abs(means[name])))
+    told = ", ".join(f"{name} {mean:{pattern}}" for name, mean in means.items())
+    return replace(
+        found[weakest],
+        outcome=decision.outcome,
+        p_value=decision.p_value,
+        rule=words,
+        detail=f"{told}; decisive: {weakest}" if len(found) > 1 else told,
+    )
+
+
+def within(pairs: Mapping[str, Pair], margin: float, unit: str) -> Finding:
+    """Whether a and b of every pair differ by no more than a margin (two one-sided tests)."""
+    rule = Near(0.0, margin, "the paired difference", unit)
+    found = {name: _weighed(a - b, rule) for name, (a, b) in pairs.items()}
+    finding = _each(found, {name: mean_of(a - b) for name, (a, b) in pairs.items()}, "+.2f")
+    return finding if len(pairs) > 1 else replace(finding, detail="")
+
+
+def near(levels: Mapping[str, Floats], value: float, margin: float, unit: str) -> Finding:
+    """Whether every level is the printed value, within a margin (two one-sided tests); the effect is a level itself."""
+    rule = Near(value, margin, "the mean", unit)
+    bounds = PERCENT if unit == "%" else _DURATION
+    found = {name: _weighed(values, rule, bounds=bounds) for name, values in levels.items()}
+    finding = _each(found, {name: mean_of(values) for name, values in levels.items()}, ".2f")
+    detail = finding.detail if len(levels) > 1 else "".join(levels)
+    return replace(finding, level=True, detail=detail)
+
+
+def reaches(values: Floats, level: float, unit: str) -> Finding:
+    """Whether the mean over the traces is at least a level; the effect is the mean itself."""
+    bounds = PERCENT if unit == "%" else _DURATION
+    return replace(_weighed(values, AtLeast(level, unit=unit), bounds=bounds), level=True)
+
+
+def _weighed(values: Floats, rule: Rule, sign: int = 0, bounds: tuple[float, float] | None = None) -> Finding:
+    known = np.asarray(values, dtype=float)
+    known = known[np.isfinite(known)]
+    if len(known) < 2:
+        return missing("fewer than two traces have such jobs", rule.words)
+    effect = interval(known) if bounds is None else interval(known, bounds=bounds)
+    decision = rule.decide(effect)
+    size = _size(known, effect, sign) if sign else None
+    return Finding(decision.outcome, rule.words, effect, size, p_value=decision.p_value)
+
+
+def _size(gap: Floats, effect: Interval, sign: int) -> Interval | None:
+    spread = float(gap.std(ddof=1))
+    if spread == 0:
+        return None
+    bounds: Sequence[float] = sorted((sign * effect.low / spread, sign * effect.high / spread))
+    return Interval(sign * effect.mean / spread, bounds[0], bounds[1])
+
+
+def judged(statement: Statement, unit: str, finding: Finding, remark: str = "") -> Verdict:
+    """The verdict on a statement from its finding.
+
+    Parameters
+    ----------
+    statement
+        With its source.
+    unit
+        Of the effect; differences of per cents are in points.
+    finding
+        The evidence.
+    remark
+        Goes before the finding's detail.
+    """
+    measured = "-"
+    if finding.effect is not None:
+        effect = finding.effect
+        if unit.startswith("points"):
+            # Two shares differ by at most the whole.
+            effect = replace(effect, low=max(-100.0, effect.low), high=min(100.0, effect.high))
+        pattern = ".0f" if unit == "node-hours" else ".2f"
+        measured = f"{effect.text(pattern if finding.level else f'+{pattern}')} {unit}"
+    told = "; ".join(part for part in (remark, finding.detail) if part)
+    return statement.verdict(finding.decision, finding.rule, measured, told)

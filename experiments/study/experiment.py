@@ -1,0 +1,309 @@
+"""The frame of all experiments: tables that are measured, a figure and verdicts that come from the tables alone.
+
+An experiment reproduces a table or figure of a paper. ``measure`` computes tidy tables; they are written as CSV, read
+back, and only then ``judge`` and ``draw`` see them: so every figure and verdict can be made again from the files.
+"""
+
+from __future__ import annotations
+
+import json
+import pkgutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from experiments.output.handover import handover
+from experiments.output.seals import arriving, check_files, open_sealed, seal
+from experiments.study.parameters import data_digests, told
+from experiments.study.verdicts import COLUMNS, Verdict, corrected, row_of
+from experiments.sweeps.fingerprint import experiment_fingerprint
+from experiments.tables import read_csv, write_csv
+from workloads.ground.errors import InputError, TraceError, UnknownNameError
+from workloads.ground.files import is_plain_file
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "Experiment",
+    "Resources",
+    "Row",
+    "Tables",
+    "all_experiments",
+    "find_experiment",
+    "is_measured",
+    "judged",
+    "measure_experiment",
+    "present_experiment",
+    "read_tables",
+    "record_of",
+    "run_experiment",
+]
+
+#: Ends the name of the file of the verdicts.
+_VERDICTS = "-verdicts.csv"
+
+#: One line of a table; numbers, text, or None where a value is not defined.
+Row = Mapping[str, Any]
+#: Tables by name. The one of the empty name is the experiment's main table.
+Tables = Mapping[str, Sequence[Row]]
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What an experiment of simulations works with; no result depends on it.
+
+    Attributes
+    ----------
+    store
+        Directory where results of simulations are kept and found: experiments that share it simulate nothing twice.
+    workers
+        Processes that simulate; None: one for each core.
+    progress
+        Whether to show how far it is.
+    """
+
+    store: Path
+    workers: int | None = None
+    progress: bool = False
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One table or figure of a paper.
+
+    Attributes
+    ----------
+    id
+        The paper and the number, e.g. ``checkpoint-fig6``.
+    title
+        What it shows.
+    question
+        What one learns from it.
+    parameters
+        A frozen dataclass with the paper's sizes and repetitions as defaults.
+    quick
+        The same, small: at most 30 s.
+    measure
+        ``measure(parameters, seed)``: the tables, tidy (a row an observation), a function of its arguments alone.
+        Where ``simulates``: ``measure(parameters, seed, resources)``, a function of the first two alone but for what
+        is measured by the clock.
+    judge
+        The verdicts, from tables as they are read from CSV.
+    draw
+        The figure, from the same; None: a table needs no picture.
+    choices
+        What was chosen where the paper is silent or can be read in two ways, a sentence each.
+    simulates
+        Whether it runs simulations, which other experiments may have run before.
+    single_runs
+        Whether the figure shows single runs of its data, not aggregates of them alone: of data that may not be shipped
+        it may not be published.
+    """
+
+    id: str
+    title: str
+    question: str
+    parameters: Any
+    quick: Any
+    measure: Callable[..., Tables]
+    judge: Callable[[Tables], Sequence[Verdict]]
+    draw: Callable[[Tables], Figure] | None = None
+    choices: tuple[str, ...] = ()
+    simulates: bool = False
+    single_runs: bool = False
+
+
+def all_experiments() -> dict[str, Experiment]:
+    """Every experiment by id, in the order of papers and numbers."""
+    found: list[Experiment] = []
+    for name in ("experiments.papers", "experiments.beyond"):
+        for module in pkgutil.walk_packages(import_module(name).__path__, f"{name}."):
+            found += getattr(import_module(module.name), "EXPERIMENTS", ())
+    return {item.id: item for item in sorted(found, key=lambda item: _reading_order(item.id))}
+
+
+def _reading_order(name: str) -> tuple[str, int, str]:
+    paper, _, rest = name.partition("-")
+    digits = "".join(letter for letter in rest if letter.isdigit())
+    return paper, int(digits or 0), rest
+
+
+def find_experiment(name: str) -> Experiment:
+    """The experiment of that id.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is none; the message offers the nearest.
+    """
+    known = all_experiments()
+    if name not in known:
+        raise UnknownNameError("experiment", name, known)
+    return known[name]
+
+
+def record_of(experiment: Experiment, parameters: Any, seed: int, version: str) -> dict[str, Any]:
+    """What ``ID.json`` tells: all that the tables depend on.
+
+    Raises
+    ------
+    TraceError
+        If a file of data cannot be read.
+    """
+    record = {
+        "experiment": experiment.id,
+        "title": experiment.title,
+        "holdfast": version,
+        "sources": experiment_fingerprint(),
+        "seed": seed,
+        "parameters": told(parameters),
+        "data": data_digests(parameters),
+    }
+    whole: dict[str, Any] = json.loads(json.dumps(record, default=str))
+    return whole
+
+
+def run_experiment(
+    experiment: Experiment,
+    parameters: Any,
+    seed: int,
+    directory: Path,
+    version: str,
+    *,
+    workers: int | None = None,
+    progress: bool = False,
+) -> list[Verdict]:
+    """Measure, write the tables, judge and draw; returns the verdicts.
+
+    Writes ``ID.csv`` (and ``ID-NAME.csv`` for further tables), ``ID.json`` with parameters, seed and version, and what
+    :func:`present_experiment` does. Simulations are kept in ``runs``, for all experiments that are run with this
+    directory.
+    """
+    resources = Resources(directory / "runs", workers, progress)
+    measure_experiment(experiment, parameters, seed, directory, version, resources)
+    return present_experiment(experiment, directory)
+
+
+def measure_experiment(
+    experiment: Experiment,
+    parameters: Any,
+    seed: int,
+    directory: Path,
+    version: str,
+    resources: Resources | None = None,
+) -> None:
+    """The first half: ``ID.csv``, ``ID-NAME.csv`` and ``ID.json``; by default simulations are kept in ``runs``."""
+    given = (resources or Resources(directory / "runs"),) if experiment.simulates else ()
+    tables = experiment.measure(parameters, seed, *given)
+    record = record_of(experiment, parameters, seed, version)
+    with handover(directory, _manifest(experiment.id)) as new:
+        for name, rows in tables.items():
+            columns = list(dict.fromkeys(column for row in rows for column in row))
+            # A row need not have every column: what it has not is not defined.
+            whole = ({column: row.get(column) for column in columns} for row in rows)
+            write_csv(new / f"{_file(experiment.id, name)}.csv", whole, columns)
+        drawn = [f"{experiment.id}{end}" for end in (_VERDICTS, ".png", ".pdf")]
+        seal(new, _manifest(experiment.id), record | {"tables": list(tables)}, drawn)
+
+
+def is_measured(record: Mapping[str, Any], directory: Path) -> bool:
+    """Whether the tables in the directory are those of this record (:func:`record_of`), all of them.
+
+    Raises
+    ------
+    TraceError
+        If they were, and a file was changed or removed since: says which.
+    """
+    try:
+        found = open_sealed(directory, _manifest(record["experiment"]), check=False)
+    except InputError:
+        return False
+    told = {key: value for key, value in found.told.items() if key != "tables"}
+    if told != record or found.files is None:
+        return False
+    check_files(found)
+    return True
+
+
+def present_experiment(
+    experiment: Experiment,
+    directory: Path,
+    also: Callable[[Figure], None] | None = None,
+    say: Callable[[str], None] | None = None,
+) -> list[Verdict]:
+    """The second half, from the tables in the directory: ``ID-verdicts.csv``, ``ID.png`` and ``ID.pdf``.
+
+    Parameters
+    ----------
+    experiment, directory
+        What was measured, and where its tables are.
+    also
+        Called with the figure when it has been written.
+    say
+        Told in a sentence if the verdicts that stood there were others.
+
+    Raises
+    ------
+    TraceError
+        If there are none, they were changed since, or they cannot be read as tables.
+    """
+    tables = read_tables(experiment.id, directory)
+    verdicts = judged(experiment, tables)
+    figure = None if experiment.draw is None else experiment.draw(tables)
+    path = directory / f"{experiment.id}{_VERDICTS}"
+    before = path.read_bytes() if is_plain_file(path) else None
+    write_csv(path, map(row_of, verdicts), COLUMNS, follow=False)
+    if say is not None and before is not None and before != path.read_bytes():
+        say(f"{path.name} was not what the tables say: it is written again")
+    if figure is not None:
+        from experiments.figures.style import save
+
+        save(figure, directory / experiment.id, follow=False)
+        if also is not None:
+            also(figure)
+    return verdicts
+
+
+def judged(experiment: Experiment, tables: Tables) -> list[Verdict]:
+    """The verdicts of an experiment on these tables, corrected for their number."""
+    return corrected(list(experiment.judge(tables)))
+
+
+def read_tables(name: str, directory: Path) -> dict[str, list[dict[str, Any]]]:
+    """The tables of an experiment as they were written: numbers are numbers again, empty cells None.
+
+    Where ``ID.json`` stands beside them, they are held against its digests.
+
+    Raises
+    ------
+    TraceError
+        If there are none, or one was changed since.
+    """
+    tables = {path.stem.removeprefix(name).removeprefix("-"): read_csv(path) for path in _table_files(name, directory)}
+    if not tables:
+        raise TraceError(directory, None, f"holds no tables of the experiment {name}")
+    return tables
+
+
+def _table_files(name: str, directory: Path) -> list[Path]:
+    if (directory / _manifest(name)).exists() or arriving(directory, _manifest(name)).exists():
+        result = open_sealed(directory, _manifest(name))
+        if result.files is not None:
+            return [path for path in map(result.find, result.files) if path is not None]
+    # Without digests: tables that were copied, or written before there were any.
+    return [
+        path
+        for path in sorted(directory.glob(f"{name}*.csv"))
+        if (path.stem == name or path.stem.startswith(f"{name}-")) and path.name != f"{name}{_VERDICTS}"
+    ]
+
+
+def _file(name: str, table: str) -> str:
+    return f"{name}-{table}" if table else name
+
+
+def _manifest(name: str) -> str:
+    return f"{name}.json"

@@ -1,0 +1,178 @@
+"""The simulations that the experiments of the hybrid paper share, and how their metrics are looked up.
+
+A trace is a generated year with types, overheads and notices drawn for it; ten traces have the seeds S, S + 1, ...
+Equal simulations have equal configurations, so that the store of the sweeps knows what another experiment has done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.figures.study.mechanisms import METRICS
+from experiments.study.experiment import Resources, Row
+from experiments.sweeps import DELAYS, SweepResult, make_sweep, run_sweep
+from policies.mechanism import BASELINE, MECHANISMS
+from workloads.ground.errors import ParameterError
+from workloads.hybrid.notices import NOTICE_MIXES
+from workloads.theta.year import ThetaYear
+
+__all__ = ["ALL", "COLUMNS", "MIXES", "SIX", "Measurements", "Traces", "metric_rows", "simulated"]
+
+Floats = NDArray[np.float64]
+
+#: The mechanisms of the paper, and these with the baseline.
+SIX = tuple(mechanism.slug for mechanism in MECHANISMS)
+ALL = (BASELINE, *SIX)
+MIXES = tuple(NOTICE_MIXES)
+
+#: What is kept of each simulation: the eight metrics of Fig. 6 and some that explain them.
+COLUMNS = (
+    *(metric.column for metric in METRICS),
+    *("instant_start_ratio_strict", "shrink_ratio", "wait_h", "bounded_slowdown", "makespan_h", "lost_node_hours"),
+    *DELAYS,
+)
+#: Shown in per cent.
+_RATIOS = frozenset(name for name in COLUMNS if "ratio" in name or name == "utilization")
+
+
+@dataclass(frozen=True)
+class Traces:
+    """The traces of an experiment.
+
+    Attributes
+    ----------
+    jobs
+        Of each generated year.
+    traces
+        How many, 2 or more.
+    """
+
+    jobs: int = ThetaYear().jobs
+    traces: int = 10
+
+    def __post_init__(self) -> None:
+        if self.traces < 2:
+            raise ParameterError("traces", "at least 2, for a confidence interval", self.traces)
+
+
+def simulated(
+    resources: Resources,
+    name: str,
+    parameters: Traces,
+    seed: int,
+    mechanisms: Sequence[str],
+    assignment: Mapping[str, Any] | None = None,
+    options: Mapping[str, Any] | None = None,
+    vary: str = "product",
+) -> SweepResult:
+    """A grid of simulations, of which only what is missing in the store is carried out.
+
+    Parameters
+    ----------
+    resources
+        Where the store is, and who simulates.
+    name
+        Of the sweep, whose own tables are below the store.
+    parameters, seed
+        The traces.
+    mechanisms, assignment, options
+        What is crossed, as in the file of a sweep.
+    vary
+        How: every value with every other, or ``one-at-a-time``.
+
+    Raises
+    ------
+    InputError
+        If a value is not legal.
+    HoldfastError
+        If a simulation failed.
+    """
+    sweep = make_sweep(
+        workload={"seeds": f"{seed}:{seed + parameters.traces}", "jobs": parameters.jobs},
+        mechanisms=list(mechanisms),
+        assignment=dict(assignment or {}),
+        options=dict(options or {}),
+        vary=vary,
+    )
+    result = run_sweep(
+        sweep,
+        resources.store / "sweeps" / name,
+        store=resources.store,
+        workers=resources.workers,
+        progress=resources.progress,
+    )
+    return result.complete()
+
+
+def metric_rows(result: SweepResult, *labels: str) -> list[Row]:
+    """A row for each simulation: trace, mix, mechanism, the columns named, and :data:`COLUMNS`."""
+    return [
+        {
+            "trace": row["assignment_seed"],
+            "mix": row["notice_mix"],
+            "mechanism": row["mechanism"],
+            **{name: row[name] for name in (*labels, *COLUMNS)},
+        }
+        for row in result.summary
+    ]
+
+
+class Measurements:
+    """Metrics by trace, for comparisons trace by trace.
+
+    Parameters
+    ----------
+    rows
+        With ``trace``, ``mix``, ``mechanism`` and metrics.
+    """
+
+    def __init__(self, rows: Iterable[Row]) -> None:
+        self._rows = list(rows)
+        self.traces = sorted({row["trace"] for row in self._rows})
+        self.mixes = sorted({row["mix"] for row in self._rows})
+        self._cells = {(row["mechanism"], row["mix"], row["trace"]): row for row in self._rows}
+
+    def __call__(self, metric: str, mechanisms: str | Sequence[str], mixes: str | Sequence[str] = ()) -> Floats:
+        """A metric in each trace, the mean over mechanisms and over mixes (all of them by default).
+
+        Ratios come in per cent. A trace in which the metric is not defined has NaN.
+
+        Raises
+        ------
+        LookupError
+            If there is no such simulation.
+        """
+        names = (mechanisms,) if isinstance(mechanisms, str) else mechanisms
+        chosen = ((mixes,) if isinstance(mixes, str) else mixes) or self.mixes
+        means: Floats = self._table(metric, names, chosen).mean(axis=1)
+        return (100.0 if metric in _RATIOS else 1.0) * means
+
+    def total(self, metric: str, mechanisms: Sequence[str]) -> Floats:
+        """The sum of a metric in each trace, over mechanisms and all mixes.
+
+        Raises
+        ------
+        LookupError
+            If there is no such simulation.
+        """
+        totals: Floats = self._table(metric, mechanisms, self.mixes).sum(axis=1)
+        return totals
+
+    def _table(self, metric: str, mechanisms: Sequence[str], mixes: Sequence[str]) -> Floats:
+        """A row for each trace."""
+        values = [
+            [_number(self._cells[name, mix, trace][metric]) for name in mechanisms for mix in mixes]
+            for trace in self.traces
+        ]
+        if not values:
+            raise LookupError("no simulations")
+        return np.asarray(values, dtype=float)
+
+
+def _number(value: Any) -> float:
+    return float("nan") if value is None else float(value)

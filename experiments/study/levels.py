@@ -1,0 +1,80 @@
+"""Verdicts on computed numbers: values without chance, near a printed one or within a printed bound.
+
+A margin that the papers do not state is the same everywhere: 5 % of a printed level, 3 points of a printed per cent.
+Each rule names its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from experiments.study.rules import LEVEL, Decision, Outcome
+from experiments.study.verdicts import Statement, Verdict
+
+__all__ = ["POINTS", "ROUNDING", "SHARE", "anywhere", "close", "count", "most", "reaches"]
+
+#: Margin of a level, as a share of it.
+SHARE = 0.05
+#: Margin of what is printed in per cent: 3 points.
+POINTS = 0.03
+#: A bound that is printed in whole per cents is exceeded beyond its rounding only: 5.4 % is 5 %.
+ROUNDING = 0.005
+
+
+def close(
+    statement: Statement, value: float, printed: float, margin: float, told: str, remark: str = "", *, unit: str = "",
+    scale: float = 1.0,
+) -> Verdict:  # fmt: skip
+    """Whether a computed value is within a margin of the printed one.
+
+    Parameters
+    ----------
+    statement
+        What is judged.
+    value, printed, margin
+        In the same unit.
+    told
+        The measured value as a text.
+    remark
+        Of the verdict.
+    unit, scale
+        For the words of the rule, which show the numbers times the scale.
+    """
+    rule = f"holds if the computed value is within {_shown(printed * scale)} +- {_shown(margin * scale, unit)}"
+    # A bound that was computed itself may differ in its last digit.
+    return statement.computed(abs(value - printed) <= margin * (1 + 1e-9), rule, told, remark)
+
+
+def most(statement: Statement, value: float, bound: float, quantity: str, told: str, remark: str = "") -> Verdict:
+    """Whether a computed value does not exceed a bound."""
+    return statement.computed(value <= bound, f"holds if {quantity} is at most {_shown(bound)}", told, remark)
+
+
+def reaches(statement: Statement, value: float, bound: float, quantity: str, told: str, remark: str = "") -> Verdict:
+    """Whether a computed value is at least a bound."""
+    return statement.computed(value >= bound, f"holds if {quantity} is at least {_shown(bound)}", told, remark)
+
+
+def count(statement: Statement, number: int, of: int, what: str, told: str = "", remark: str = "") -> Verdict:
+    """Whether something is true of all that were counted; ``what`` is a clause."""
+    tail = f" ({told})" if told else ""
+    return statement.computed(number == of > 0, f"holds if {what} for all {of}", f"{number} of {of}{tail}", remark)
+
+
+def anywhere(decisions: Sequence[Decision]) -> Decision:
+    """The decision on what is said of some of several cases.
+
+    It holds if one of them holds, even after Holm's correction for their number; it does not hold if none does, each
+    beyond doubt.
+    """
+    held = [decision for decision in decisions if decision.outcome is Outcome.HOLDS]
+    least = min((len(decisions) * (decision.p_value or 0.0) for decision in held), default=1.0)
+    if held and least < LEVEL:
+        return Decision(Outcome.HOLDS, least)
+    if decisions and all(decision.outcome is Outcome.FAILS for decision in decisions):
+        return Decision(Outcome.FAILS, max(decision.p_value or 0.0 for decision in decisions))
+    return Decision(Outcome.UNDECIDED, min(1.0, least))
+
+
+def _shown(value: float, unit: str = "") -> str:
+    return f"{value:.6g} {unit}" if unit else f"{value:.6g}"

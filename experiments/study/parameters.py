@@ -1,0 +1,104 @@
+"""Parameters of experiments: what of them is data of others, what a result does not depend on, and their settings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import asdict, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from workloads.ground.errors import ParameterError, UnknownNameError
+from workloads.ground.files import sha256_of
+
+__all__ = ["PROCESSES", "data_digests", "data_file", "data_files", "told", "with_data", "with_settings"]
+
+#: A parameter of this name says how many processes share the work. No result depends on it.
+PROCESSES = "processes"
+#: Where the metadata of a field say which public file it takes.
+_DATA = "data"
+
+
+def data_file(name: str) -> Any:
+    """A parameter that takes the path of a file of public data; empty by default: something generated stands in.
+
+    Parameters
+    ----------
+    name
+        Of the file in a directory of such data (``holdfast reproduce --data``), e.g. ``slant/slant_makespan.csv``.
+
+    Returns
+    -------
+    field
+        Of a dataclass.
+    """
+    return field(default="", metadata={_DATA: name})
+
+
+def data_files(parameters: Any) -> dict[str, str]:
+    """The parameters that take public data, and the names of their files."""
+    return {item.name: item.metadata[_DATA] for item in fields(parameters) if _DATA in item.metadata}
+
+
+def with_data(parameters: Any, directory: Path) -> Any:
+    """Parameters with the files of that directory, as far as they are there, in place of what stands in."""
+    paths = {name: directory / file for name, file in data_files(parameters).items()}
+    return replace(parameters, **{name: str(path) for name, path in paths.items() if path.is_file()})
+
+
+def data_digests(parameters: Any) -> dict[str, str]:
+    """SHA-256 of the files that the parameters name.
+
+    Raises
+    ------
+    TraceError
+        If one cannot be read.
+    """
+    paths = {name: getattr(parameters, name) for name in data_files(parameters)}
+    return {name: sha256_of(path) for name, path in paths.items() if path}
+
+
+def told(parameters: Any) -> dict[str, Any]:
+    """The parameters that results depend on, by name."""
+    return {name: value for name, value in asdict(parameters).items() if name != PROCESSES}
+
+
+def with_settings(parameters: Any, settings: Iterable[str]) -> Any:
+    """Parameters with some ``name=value`` changed; the value is read as the kind that the default has.
+
+    Raises
+    ------
+    ParameterError, UnknownNameError
+        If there is no such parameter, or the value does not fit.
+    """
+    known = {item.name: getattr(parameters, item.name) for item in fields(parameters)}
+    changes: dict[str, Any] = {}
+    for setting in settings:
+        name, equals, text = setting.partition("=")
+        if not equals:
+            raise ParameterError("--set", "NAME=VALUE", setting)
+        if name not in known:
+            raise UnknownNameError("parameter", name, known)
+        changes[name] = _read_as(known[name], text, name)
+    return replace(parameters, **changes)
+
+
+def _read_as(default: Any, text: str, name: str) -> Any:
+    """A value of the kind of the default; a tuple is written with commas."""
+    try:
+        if isinstance(default, bool):
+            return {"true": True, "false": False}[text.lower()]
+        if isinstance(default, int | float):
+            return _in_range(default, type(default)(text))
+        if isinstance(default, tuple):
+            return tuple(_read_as(default[0] if default else "", part.strip(), name) for part in text.split(","))
+    except (ValueError, KeyError):
+        raise ParameterError(name, f"a value such as {default!r}", text) from None
+    return text
+
+
+def _in_range(default: float, value: float) -> float:
+    """Sizes, repetitions, times and shares: positive where the default is, never negative where it is not."""
+    if not math.isfinite(value) or value < 0 <= default or value == 0 < default:
+        raise ValueError
+    return value

@@ -1,0 +1,56 @@
+"""The choices that the documentation tells of, as parts of a page.
+
+The documentation is the one place where they are written. It is beside the packages in a checkout, and a copy of it is
+inside this package where Holdfast was installed from a wheel.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+
+__all__ = ["section_html", "section_of", "sentence_html"]
+
+_HERE = Path(__file__).parent
+_PLACES = (_HERE.parents[2] / "docs", _HERE / "docs")
+
+
+def section_of(page: str, heading: str) -> str:
+    """The text under a heading of a page of the documentation, up to the next heading; Markdown.
+
+    Raises
+    ------
+    LookupError
+        If there is none: a defect of the documentation.
+    """
+    path = next((place / page for place in _PLACES if (place / page).is_file()), None)
+    if path is None:
+        raise LookupError(f"the documentation has no page {page}")
+    text = re.sub(r"```.*?```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+    found = re.search(rf"^#+ {re.escape(heading)}\n(.*?)(?=^#|\Z)", text, flags=re.DOTALL | re.MULTILINE)
+    if found is None:
+        raise LookupError(f"{page} has no section {heading!r}")
+    return found[1].strip()
+
+
+def section_html(page: str, heading: str) -> str:
+    """The same as HTML, without links: they lead to files that a reader of the report need not have."""
+    text = re.sub(r"\[([^\]]+)\]\([^)]+\)", r"\1", section_of(page, heading))
+    html: str = _markdown().render(text)
+    return html
+
+
+def sentence_html(text: str) -> str:
+    """A sentence of a choice, with its names of parameters as code."""
+    html: str = _markdown().renderInline(text)
+    return html
+
+
+def _markdown() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("commonmark", {"html": False}).enable("table")

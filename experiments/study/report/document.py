@@ -1,0 +1,218 @@
+"""What the report says, from what was reproduced: every number in it is counted or measured, none is typed in."""
+
+from __future__ import annotations
+
+import platform
+import shlex
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from experiments.output.pagepolicy import with_policy
+from experiments.study.experiment import Experiment
+from experiments.study.parameters import data_files
+from experiments.study.publications import PUBLICATIONS, Publication, paper_of
+from experiments.study.report.choices import section_html, sentence_html
+from experiments.study.reproduction import Done, Reproduction
+from experiments.study.verdicts import Outcome, remaining, shown_p
+from experiments.tables import cell_text
+from workloads.ground.files import atomic_open
+
+__all__ = ["Chapter", "Entry", "Tally", "render_report", "write_report"]
+
+#: Of a table that is shown where there is no picture.
+_MOST_ROWS = 60
+_LIBRARIES = ("numpy", "scipy", "matplotlib", "simpy", "numba")
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How many statements hold, do not, are undecided or cannot be compared, and how many experiments failed."""
+
+    holds: int = 0
+    fails: int = 0
+    undecided: int = 0
+    open: int = 0
+    broken: int = 0
+
+    @classmethod
+    def of(cls, done: Sequence[Done]) -> Tally:
+        """Of all these experiments."""
+        counts = Counter(verdict.outcome for item in done for verdict in item.verdicts)
+        broken = sum(bool(item.error) for item in done)
+        held, failed, undecided = counts[Outcome.HOLDS], counts[Outcome.FAILS], counts[Outcome.UNDECIDED]
+        return cls(held, failed, undecided, counts[Outcome.NOT_COMPARABLE], broken)
+
+    @property
+    def words(self) -> str:
+        """In a phrase.
+
+        >>> Tally(holds=3, fails=1, undecided=2).words, Tally(broken=1).words, Tally().words
+        ('3 statements hold, 1 does not hold, 2 are undecided', 'it failed', 'no statement')
+        """
+        if self.broken:
+            return "it failed" if self.broken == 1 else f"{self.broken} failed"
+        parts = [
+            (self.holds, "holds", "hold"),
+            (self.fails, "does not hold", "do not hold"),
+            (self.undecided, "is undecided", "are undecided"),
+            (self.open, "is not comparable", "are not comparable"),
+        ]
+        told = [(number, one if number == 1 else many) for number, one, many in parts if number]
+        if not told:
+            return "no statement"
+        noun = "statement" if told[0][0] == 1 else "statements"
+        first = f"{told[0][0]} {noun} {told[0][1]}"
+        return ", ".join([first, *(f"{number} {verb}" for number, verb in told[1:])])
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An experiment of the report."""
+
+    experiment: Experiment
+    done: Done
+    command: str
+    parameters: Sequence[tuple[str, str]]
+    data: Sequence[str]
+    took: str
+    tally: Tally
+
+    @property
+    def alt(self) -> str:
+        """What the picture is, for those who do not see it."""
+        return f"{self.experiment.title}. {self.tally.words[0].upper()}{self.tally.words[1:]}."
+
+    @property
+    def remaining(self) -> str:
+        """What Holm's correction leaves of the verdicts."""
+        return remaining(self.done.verdicts)
+
+    @property
+    def table(self) -> tuple[Sequence[str], Sequence[Sequence[str]], int]:
+        """The main table, where it stands for the picture: head, rows as texts, and how many are left out."""
+        rows = self.done.table
+        head = list(rows[0]) if rows else []
+        return head, [[cell_text(row[name]) for name in head] for row in rows[:_MOST_ROWS]], len(rows) - _MOST_ROWS
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """A paper with its experiments."""
+
+    paper: Publication
+    entries: Sequence[Entry]
+    tally: Tally
+    choices: Sequence[tuple[str, str]]
+
+
+def write_report(path: Path, done: Sequence[Done], how: Reproduction, times: Mapping[str, float], words: str) -> None:
+    """Write the page; the arguments are those of :func:`render_report`."""
+    html = render_report(done, how, times, words)
+    with atomic_open(path, follow=False) as file:
+        file.write(html)
+
+
+def render_report(done: Sequence[Done], how: Reproduction, times: Mapping[str, float], words: str) -> str:
+    """The page.
+
+    Parameters
+    ----------
+    done
+        All of the reproduction, in the order of the catalogue.
+    how
+        The reproduction.
+    times
+        Seconds that measurements took, by experiment. They stand in elements of the class ``took`` and nowhere else:
+        but for these, equal tables make equal bytes.
+    words
+        The command that wrote it.
+    """
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("experiments.study.report", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["sentence"] = sentence_html
+    environment.filters["p"] = shown_p
+    known = how.catalogue()
+    chapters = _chapters([_entry(known[item.id], item, how, times) for item in done])
+    html = environment.get_template("report.html").render(
+        chapters=chapters,
+        tally=Tally.of(done),
+        how=how,
+        words=words,
+        total=len(done),
+        took=_duration(sum(times[item.id] for item in done if item.id in times)),
+        sources=next((item.record["sources"] for item in done if item.record), "unknown"),
+        libraries=[("Python", platform.python_version()), *((name, _version(name)) for name in _LIBRARIES)],
+        Outcome=Outcome,
+    )
+    return with_policy(html, scripts=0)
+
+
+def _chapters(entries: Sequence[Entry]) -> list[Chapter]:
+    chapters = []
+    for key, paper in PUBLICATIONS.items():
+        own = [entry for entry in entries if paper_of(entry.experiment.id) == key]
+        if own:
+            choices = [(heading, section_html(page, heading)) for page, heading in paper.choices]
+            chapters.append(Chapter(paper, own, Tally.of([entry.done for entry in own]), choices))
+    return chapters
+
+
+def _entry(experiment: Experiment, done: Done, how: Reproduction, times: Mapping[str, float]) -> Entry:
+    record = done.record
+    settings = record.get("parameters", {})
+    files = data_files(how.parameters(experiment))
+    words = ["holdfast", "experiment", experiment.id, "-o", "results", *(["--quick"] if how.quick else [])]
+    words += ["--seed", str(how.seed)]
+    for name in record.get("data", {}):
+        words += ["--set", f"{name}={settings[name]}"]
+    data = [
+        f"{file}: measured, SHA-256 {record['data'][name]}"
+        if name in record.get("data", {})
+        else f"{file} is not public with Holdfast: generated runs stand in (see --data)"
+        for name, file in files.items()
+    ]
+    return Entry(
+        experiment,
+        done,
+        shlex.join(words),
+        [(name, _setting(value)) for name, value in settings.items() if name not in files],
+        data,
+        _duration(times[done.id]) if done.id in times else "not known",
+        Tally.of([done]),
+    )
+
+
+def _setting(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(_setting, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _duration(seconds: float) -> str:
+    """A measured time for a reader.
+
+    >>> _duration(0.04), _duration(12.34), _duration(754), _duration(7260)
+    ('0.0 s', '12.3 s', '12 min 34 s', '2 h 1 min')
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def _version(library: str) -> str:
+    try:
+        return version(library)
+    except PackageNotFoundError:
+        return "missing"

@@ -1,0 +1,209 @@
+"""The pages of the documentation about experiments: question, command, picture, answer.
+
+``python -m experiments.study.report.pages DIR [DOCS]`` writes them to DOCS (default ``docs/experiments``) from the
+experiments themselves and, where DIR holds their tables, from these; the answers of other experiments stay as they
+were. A test holds the pages to be what the experiments say.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from experiments.study.experiment import Experiment, all_experiments, judged, read_tables
+from experiments.study.parameters import data_files, told
+from experiments.study.publications import PUBLICATIONS, Publication, paper_of
+from experiments.study.redraw import found_experiments
+from experiments.study.verdicts import HYPOTHESIS, Verdict, remaining, shown_p
+from workloads.ground.errors import InputError
+from workloads.ground.files import atomic_open
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["MOST_BYTES", "answers_of", "contents", "page"]
+
+#: A picture may be so large [bytes].
+MOST_BYTES = 48 * 1024
+_DPI = 120
+_NOT_YET = "*Not measured yet.*"
+
+
+def page(paper: Publication, experiments: Iterable[Experiment], answers: Mapping[str, str]) -> str:
+    """The page of a paper; what is missing among the answers is said not to be measured yet."""
+    parts = [
+        f"# {paper.title}",
+        f"{paper.source[0].upper()}{paper.source[1:]}. {paper.about}",
+        "`holdfast reproduce` runs everything of this page; `--quick` takes small sizes. [All experiments](README.md).",
+    ]
+    parts += [_section(item, answers.get(item.id, _NOT_YET)) for item in experiments]
+    return "\n\n".join(parts) + "\n"
+
+
+def _section(item: Experiment, answer: str) -> str:
+    parts = [
+        f"## {item.id}",
+        f"{_plain(item.title)}. *{_plain(item.question)}*",
+        f"    holdfast experiment {item.id} -o out",
+    ]
+    parts += [
+        f"`--set {name}=FILE` takes measured data ([Files](../chains.md#files)); without it, generated data stand in."
+        for name in data_files(item.parameters)
+    ]
+    if item.choices:
+        parts.append(
+            f"{PUBLICATIONS[paper_of(item.id)].silent}:\n\n" + "\n".join(f"* {choice}" for choice in item.choices)
+        )
+    return "\n\n".join([*parts, f"<!-- answer {item.id} -->\n\n{answer}\n\n<!-- end -->"])
+
+
+def contents(experiments: Iterable[Experiment]) -> str:
+    """The page that leads to the others."""
+    found = list(experiments)
+    parts = [
+        "# Experiments",
+        "What is reproduced from four papers, and what we asked beyond them. `holdfast experiment ID -o DIR` runs one, "
+        "[`holdfast reproduce`](../commands.md#holdfast-reproduce) all of them, and writes one report.",
+    ]
+    for paper in PUBLICATIONS.values():
+        own = [item for item in found if paper_of(item.id) == paper.key]
+        if own:
+            rows = [f"| [{item.id}]({paper.key}.md#{item.id}) | {_plain(item.question)} |" for item in own]
+            parts += [f"## {paper.title}", "\n".join(["| id | question |", "|---|---|", *rows])]
+    return "\n\n".join(parts) + "\n"
+
+
+def answers_of(text: str) -> dict[str, str]:
+    """The answers on a page, by experiment."""
+    return dict(re.findall(r"<!-- answer (\S+) -->\n\n(.*?)\n\n<!-- end -->", text, flags=re.DOTALL))
+
+
+def _answer(item: Experiment, directory: Path, pictures: Path) -> str:
+    """What the tables of an experiment say; draws its picture beside the pages."""
+    record = json.loads((directory / f"{item.id}.json").read_text(encoding="utf-8"))
+    tables = read_tables(item.id, directory)
+    parts = []
+    stand_in = any(not row.get("measured", True) for row in tables.get("data", ()))
+    if item.single_runs and record["data"] and not stand_in:
+        # The one of generated data would stand beside verdicts on others.
+        (pictures / f"{item.id}.png").unlink(missing_ok=True)
+        parts.append("*Its picture shows single runs of data that are not ours to publish.*")
+    elif item.draw is not None:
+        with atomic_open(pictures / f"{item.id}.png", "wb") as file:
+            file.write(_small_png(item.draw(tables)))
+        parts.append(f"![{_plain(item.title)}]({pictures.name}/{item.id}.png)")
+    verdicts = judged(item, tables)
+    paper = PUBLICATIONS[paper_of(item.id)]
+    columns = [paper.statement.lower(), *(["printed"] if paper.printed else []), "measured", "verdict"]
+    head = [f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
+    parts.append("\n".join([*head, *(_line(verdict, paper.printed) for verdict in verdicts)]))
+    if remaining(verdicts):
+        parts.append(remaining(verdicts))
+    parts.append(f"*{_sizes(item, record)}*")
+    answer = "\n\n".join(parts)
+    _refuse_rows(item, record, answer)
+    return answer
+
+
+def _refuse_rows(item: Experiment, record: Mapping[str, Any], answer: str) -> None:
+    """Aggregates of data that may not be shipped may be published, rows of them not.
+
+    Raises
+    ------
+    InputError
+        If a line of the answer has all cells of a row of the data, of three or more.
+    """
+    shown = [set(re.findall(r"[\w.]+", line)) for line in answer.splitlines()]
+    for name in record["data"]:
+        path = Path(record["parameters"][name])
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines() if path.is_file() else (), 1):
+            cells = {cell.strip() for cell in line.split(",")} - {""}
+            if len(cells) > 2 and any(cells <= words for words in shown):
+                raise InputError(f"{path}:{number}: {item.id} shows this row, and the data are not ours to publish")
+
+
+def _line(verdict: Verdict, with_printed: bool) -> str:
+    """A verdict as a line of a table: what is printed with its source, the outcome with its rule."""
+    printed = _plain(verdict.printed)
+    if verdict.source is not HYPOTHESIS:
+        printed = f"{printed} ({_plain(str(verdict.source))})"
+    told = [_plain(part) for part in (verdict.rule, shown_p(verdict), verdict.remark) if part]
+    outcome = "; ".join([f"**{verdict.outcome}**", *told])
+    cells = [_plain(verdict.claim), *([printed] if with_printed else []), _plain(verdict.measured), outcome]
+    return f"| {' | '.join(cells)} |"
+
+
+def _sizes(item: Experiment, record: Mapping[str, Any]) -> str:
+    files = data_files(item.parameters)
+
+    def sizes_of(parameters: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: value for name, value in parameters.items() if name not in files}
+
+    def same(parameters: Any) -> bool:
+        whole = json.loads(json.dumps(told(parameters), default=str))
+        return sizes_of(whole) == sizes_of(record["parameters"])
+
+    sizes = "the sizes of the paper" if same(item.parameters) else "other sizes than the paper's"
+    if not same(item.parameters) and same(item.quick):
+        sizes = "the small sizes of `--quick`"
+    parts = [f"Measured with {sizes}, seed {record['seed']}."]
+    parts += [
+        f"Data: `{files[name]}`, SHA-256 `{digest}`, aggregated: the file is not ours to publish."
+        for name, digest in record["data"].items()
+    ]
+    return " ".join(parts)
+
+
+def _small_png(figure: Figure) -> bytes:
+    """A picture with a palette, as sharp and of as many colours as fit into :data:`MOST_BYTES`."""
+    from PIL import Image
+
+    content = b""
+    for dpi, fewest in ((_DPI, 32), (96, 32), (72, 16)):
+        plain = io.BytesIO()
+        figure.savefig(plain, format="png", dpi=dpi, metadata={"Software": None})
+        image = Image.open(plain).convert("RGB")
+        for colors in (128, 64, 32, 16):
+            packed = io.BytesIO()
+            image.quantize(colors, dither=Image.Dither.NONE).save(packed, "png", optimize=True)
+            content = packed.getvalue()
+            if len(content) <= MOST_BYTES:
+                return content
+            if colors == fewest:
+                break
+    return content
+
+
+def _plain(text: str) -> str:
+    """A text whose signs mean nothing to Markdown."""
+    return re.sub(r"([\\|*_<>`\[\]])", r"\\\1", text)
+
+
+def main(words: Sequence[str]) -> None:
+    """Write the pages."""
+    directory = Path(words[0])
+    docs = Path(words[1]) if len(words) > 1 else Path("docs/experiments")
+    pictures = docs / "images"
+    pictures.mkdir(parents=True, exist_ok=True)
+    known = all_experiments()
+    measured = {item.id: item for item in found_experiments(directory)}
+    for paper in PUBLICATIONS.values():
+        own = [item for item in known.values() if paper_of(item.id) == paper.key]
+        if not own:
+            continue
+        path = docs / f"{paper.key}.md"
+        answers = answers_of(path.read_text(encoding="utf-8")) if path.exists() else {}
+        answers |= {item.id: _answer(item, directory, pictures) for item in own if item.id in measured}
+        with atomic_open(path) as file:
+            file.write(page(paper, own, answers))
+    with atomic_open(docs / "README.md") as file:
+        file.write(contents(known.values()))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,245 @@
+"""A reproduction: many experiments, each in a process of its own, and only what is not measured yet.
+
+The process that begins it measures nothing. An experiment that fails, or whose process dies, takes no other with it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from multiprocessing import resource_tracker
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import Any
+
+from experiments.output.signals import start_trackers
+from experiments.study.experiment import (
+    Experiment,
+    Resources,
+    Row,
+    all_experiments,
+    is_measured,
+    measure_experiment,
+    present_experiment,
+    read_tables,
+    record_of,
+)
+from experiments.study.parameters import PROCESSES, with_data
+from experiments.study.report.pictures import Picture, picture_of
+from experiments.study.verdicts import Verdict
+from workloads.ground.errors import TraceError, sentence_of
+
+__all__ = ["Done", "Reproduction", "reproduce"]
+
+#: What there is to reproduce. Worker processes call it again: an experiment holds functions that cannot be sent.
+Catalogue = Callable[[], Mapping[str, Experiment]]
+
+#: What nearly every experiment imports, and what takes long.
+_HEAVY = ("matplotlib.backends.backend_agg", "matplotlib.backends.backend_pdf", "matplotlib.backends.backend_svg",
+          "numba", "scipy.stats")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """What is reproduced, and how.
+
+    Attributes
+    ----------
+    directory
+        Of the tables, figures and verdicts.
+    version
+        Of Holdfast.
+    quick
+        Whether the small sizes are taken.
+    seed
+        Of every random choice.
+    data
+        A directory of public data; None: what is generated stands in.
+    fresh
+        Measure again what is measured.
+    workers
+        Processes; no result depends on it.
+    catalogue
+        The experiments.
+    """
+
+    directory: Path
+    version: str
+    quick: bool = False
+    seed: int = 0
+    data: Path | None = None
+    fresh: bool = False
+    workers: int = 1
+    catalogue: Catalogue = all_experiments
+
+    def parameters(self, experiment: Experiment) -> Any:
+        """Of an experiment, in this reproduction."""
+        chosen = experiment.quick if self.quick else experiment.parameters
+        return chosen if self.data is None else with_data(chosen, self.data)
+
+
+@dataclass(frozen=True)
+class Done:
+    """An experiment that has been reproduced, or has failed.
+
+    Attributes
+    ----------
+    id
+        Of the experiment.
+    record
+        What its tables depend on (:func:`experiments.study.experiment.record_of`); empty if it could not be told.
+    verdicts, picture, table
+        Of its tables; the main table itself where there is no picture.
+    seconds
+        That the measurement took; None: it was there before.
+    note
+        What was not as it was written, and so was made again; empty: nothing.
+    error, details
+        Why it failed, in a sentence, and the traceback; empty: it did not.
+    """
+
+    id: str
+    record: Mapping[str, Any]
+    verdicts: Sequence[Verdict] = ()
+    picture: Picture | None = None
+    table: Sequence[Row] = ()
+    seconds: float | None = None
+    note: str = ""
+    error: str = ""
+    details: str = ""
+
+
+def reproduce(names: Sequence[str], how: Reproduction) -> Iterator[Done]:
+    """Reproduce the experiments of these names; tells of each as soon as it is done.
+
+    Experiments that share their work among processes themselves come first, one at a time, with all workers; then the
+    others, one worker each.
+    """
+    known = how.catalogue()
+    sharing = [name for name in names if known[name].simulates or hasattr(known[name].parameters, PROCESSES)]
+    alone = [name for name in names if name not in sharing]
+    yield from _carried_out(sharing, replace(how, workers=1), how.workers)
+    yield from _carried_out(alone, how, 1)
+
+
+def _carried_out(names: Sequence[str], how: Reproduction, processes: int) -> Iterator[Done]:
+    waiting = list(reversed(names))
+    running: dict[Connection, tuple[str, Any]] = {}
+    context = _context()
+    try:
+        while waiting or running:
+            while waiting and len(running) < how.workers:
+                name = waiting.pop()
+                ours, theirs = context.Pipe(duplex=False)
+                process = context.Process(target=_work, args=(theirs, name, how, processes), name=f"holdfast {name}")
+                process.start()
+                theirs.close()
+                running[ours] = name, process
+            for connection in wait(list(running)):
+                assert isinstance(connection, Connection)
+                name, process = running.pop(connection)
+                try:
+                    done: Done = connection.recv()
+                except EOFError:
+                    process.join()
+                    done = Done(name, {}, error=f"its process ended without a word, exit status {process.exitcode}")
+                connection.close()
+                process.join()
+                yield done
+    finally:
+        for _, process in running.values():
+            _kill(process.pid)
+            process.join()
+
+
+def _context() -> Any:
+    """Processes that begin with the imports done, where the system can; each is clean of what others did."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    start_trackers(resource_tracker.ensure_running)
+    context = multiprocessing.get_context("forkserver")
+    ours = [name for name in sys.modules if name.startswith("experiments.")]
+    context.set_forkserver_preload([*ours, *_HEAVY])
+    return context
+
+
+def _work(connection: Connection, name: str, how: Reproduction, processes: int) -> None:
+    """The life of a worker process."""
+    if hasattr(os, "setpgrp"):
+        # An experiment may have processes of its own: they are to end with it.
+        os.setpgrp()
+    threading.Thread(target=_follow, daemon=True).start()
+    connection.send(_reproduced(name, how, processes))
+    connection.close()
+    if "joblib" in sys.modules:
+        from joblib.externals.loky import get_reusable_executor
+
+        # A process of multiprocessing waits for its children, and joblib's stay for five minutes in case of more work.
+        get_reusable_executor().shutdown(wait=True)
+        # Such a process ends without them, and joblib's temporary folder would be left to its tracker, which complains.
+        atexit._run_exitfuncs()
+
+
+def _follow() -> None:
+    """End with the process that began all this, however that ends."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        _kill(os.getpid())
+
+
+def _kill(process: int) -> None:
+    with suppress(OSError):
+        if hasattr(os, "killpg"):
+            os.killpg(process, signal.SIGKILL)
+        else:
+            os.kill(process, signal.SIGTERM)
+
+
+def _reproduced(name: str, how: Reproduction, processes: int) -> Done:
+    record: dict[str, Any] = {}
+    seconds = None
+    pictures: list[Picture] = []
+    notes: list[str] = []
+    try:
+        experiment = how.catalogue()[name]
+        parameters = how.parameters(experiment)
+        record = record_of(experiment, parameters, how.seed, how.version)
+        if how.fresh or not _stands(record, how.directory, notes):
+            if PROCESSES in asdict(parameters):
+                parameters = replace(parameters, **{PROCESSES: processes})
+            began = time.perf_counter()
+            resources = Resources(how.directory / "runs", processes)
+            measure_experiment(experiment, parameters, how.seed, how.directory, how.version, resources)
+            seconds = time.perf_counter() - began
+        verdicts = present_experiment(
+            experiment,
+            how.directory,
+            also=lambda figure: pictures.append(picture_of(figure)),
+            say=notes.append,
+        )
+    except Exception as error:
+        return Done(name, record, error=sentence_of(error), details=traceback.format_exc(), seconds=seconds)
+    note = "; ".join(notes)
+    if pictures:
+        return Done(name, record, verdicts, pictures[0], seconds=seconds, note=note)
+    table = read_tables(name, how.directory).get("", ())
+    return Done(name, record, verdicts, table=table, seconds=seconds, note=note)
+
+
+def _stands(record: Mapping[str, Any], directory: Path, notes: list[str]) -> bool:
+    """Whether the experiment is measured already, and as it was written; else it is measured again."""
+    try:
+        return is_measured(record, directory)
+    except TraceError as error:
+        notes.append(str(error).rpartition(":")[0])
+        return False

@@ -1,0 +1,254 @@
+"""Verdicts: a statement with its source, the rule that judged it, and what the data say.
+
+The rules stand before the data (:mod:`experiments.study.rules`); one number judged by one rule has one verdict,
+wherever it is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from experiments.statistics import Interval, holm
+from experiments.study.rules import LEVEL, Decision, Digits, Outcome, Rule, together
+
+__all__ = [
+    "COLUMNS",
+    "HYPOTHESIS",
+    "Outcome",
+    "Source",
+    "Statement",
+    "Verdict",
+    "corrected",
+    "figure",
+    "reference",
+    "remaining",
+    "row_of",
+    "shown_p",
+    "table",
+    "text",
+]
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a printed value comes from.
+
+    Attributes
+    ----------
+    kind
+        ``text``, ``table``, ``figure``, ``own reference`` or ``hypothesis``.
+    place
+        Section or number; of an own reference, which one.
+    how
+        Of a figure, how the value was read.
+    """
+
+    kind: str
+    place: str = ""
+    how: str = ""
+
+    def __str__(self) -> str:
+        names = {"text": "text, section", "table": "Table", "figure": "Fig.", "own reference": "own reference:"}
+        parts = [" ".join(part for part in (names.get(self.kind, self.kind), self.place) if part)]
+        return ", ".join([*parts, self.how] if self.how else parts)
+
+
+def text(section: str) -> Source:
+    """A sentence of the paper.
+
+    >>> str(text("V-B"))
+    'text, section V-B'
+    """
+    return Source("text", section)
+
+
+def table(number: str) -> Source:
+    """A table of the paper."""
+    return Source("table", number)
+
+
+def figure(number: str, how: str) -> Source:
+    """A figure of the paper, and how the value was read from it.
+
+    >>> str(figure("6", "read from the bars"))
+    'Fig. 6, read from the bars'
+    """
+    return Source("figure", number, how)
+
+
+def reference(what: str) -> Source:
+    """Not a value of the paper: one of our own reference, which is named."""
+    return Source("own reference", what)
+
+
+#: No paper says it: an expectation of ours, which stood before the measurement.
+HYPOTHESIS = Source("hypothesis")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A statement beside what was measured.
+
+    Attributes
+    ----------
+    claim
+        The statement, in short.
+    printed
+        The paper's number or words; of a hypothesis, what is expected.
+    measured
+        Ours.
+    outcome
+        Computed from the measured data, never typed in.
+    remark
+        Why, where it needs saying.
+    rule
+        When the statement holds; begins with "holds if ". Empty only where nothing can be compared.
+    source
+        Where the printed value comes from.
+    p_value
+        Of the test that the outcome rests on; None where nothing is left to chance.
+    adjusted
+        The same after Holm's correction (:func:`corrected`).
+
+    Raises
+    ------
+    ValueError
+        If the outcome has no rule.
+    """
+
+    claim: str
+    printed: str
+    measured: str
+    outcome: Outcome
+    remark: str = ""
+    rule: str = field(default="", kw_only=True)
+    source: Source = field(kw_only=True)
+    p_value: float | None = field(default=None, kw_only=True)
+    adjusted: float | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if self.outcome is not Outcome.NOT_COMPARABLE and not self.rule.startswith("holds if "):
+            raise ValueError(f'the rule of "{self.claim}" begins with "holds if ", not with "{self.rule[:9]}"')
+
+    @property
+    def decided(self) -> bool:
+        """Whether the statement holds or does not."""
+        return self.outcome in (Outcome.HOLDS, Outcome.FAILS)
+
+    @property
+    def survives(self) -> bool:
+        """Whether it is decided, and still is after Holm's correction."""
+        return self.decided and (self.adjusted is None or self.adjusted < LEVEL)
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What a paper says, or we expect, before anything is measured.
+
+    Attributes
+    ----------
+    claim, printed, source
+        As of :class:`Verdict`.
+    """
+
+    claim: str
+    printed: str
+    source: Source
+
+    def judged(self, rule: Rule, found: Interval, measured: str, remark: str = "") -> Verdict:
+        """The verdict of a rule on an interval."""
+        return self.verdict(rule.decide(found), rule.words, measured, remark)
+
+    def each(self, rule: Rule, found: Mapping[str, Interval], measured: str, remark: str = "") -> Verdict:
+        """The verdict on all of several intervals: each must hold, one that does not refutes (:func:`together`)."""
+        decision = together([rule.decide(item) for item in found.values()])
+        words = rule.words if len(found) == 1 else f"{rule.words}; each of {len(found)}, refuted by one after Holm"
+        return self.verdict(decision, words, measured, remark)
+
+    def computed(self, holds: bool, rule: str, measured: str, remark: str = "") -> Verdict:
+        """The verdict where nothing is left to chance; the rule begins with "holds if"."""
+        return self.verdict(Decision(Outcome.HOLDS if holds else Outcome.FAILS), rule, measured, remark)
+
+    def exact(self, value: float, measured: str = "", remark: str = "") -> Verdict:
+        """The verdict on a number without chance, whose digits are the printed text."""
+        rule = Digits(self.printed)
+        return self.computed(rule.equal(value), rule.words, measured or f"{value:,.6g}", remark)
+
+    def open(self, reason: str, measured: str = "-", rule: str = "") -> Verdict:
+        """There is nothing to compare with, for that reason."""
+        return self.verdict(Decision(Outcome.NOT_COMPARABLE), rule, measured, reason)
+
+    def verdict(self, decision: Decision, rule: str, measured: str, remark: str = "") -> Verdict:
+        """The verdict of a decision made otherwise."""
+        return Verdict(
+            self.claim,
+            self.printed,
+            measured,
+            decision.outcome,
+            remark,
+            rule=rule,
+            source=self.source,
+            p_value=decision.p_value,
+        )
+
+
+def corrected(verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """The verdicts, with p-values adjusted by Holm's method; all that have one are the family."""
+    family = [place for place, verdict in enumerate(verdicts) if verdict.p_value is not None]
+    done = list(verdicts)
+    for place, adjusted in zip(family, holm([verdicts[place].p_value or 0.0 for place in family]), strict=True):
+        done[place] = replace(verdicts[place], adjusted=adjusted)
+    return done
+
+
+def remaining(verdicts: Sequence[Verdict]) -> str:
+    """What Holm's correction leaves of corrected verdicts, in a sentence; empty if at most one is a test.
+
+    >>> statement = Statement("it falls", "-", HYPOTHESIS)
+    >>> sure, weak = (statement.verdict(Decision(Outcome.HOLDS, p), "holds if it falls", "1") for p in (0.001, 0.04))
+    >>> remaining(corrected([sure, weak, replace(weak, p_value=0.5, outcome=Outcome.UNDECIDED)]))
+    "Of 3 tests, 2 decide at 5 % each; Holm's correction for their number leaves 1 (1 holds, 0 do not hold)."
+    """
+    tests = [verdict for verdict in verdicts if verdict.p_value is not None and verdict.outcome in _TESTED]
+    if len(tests) < 2:
+        return ""
+    decided = sum(verdict.decided for verdict in tests)
+    left = [verdict.outcome for verdict in tests if verdict.survives]
+    holds, fails = left.count(Outcome.HOLDS), left.count(Outcome.FAILS)
+    return (
+        f"Of {len(tests)} tests, {decided} decide{'s' if decided == 1 else ''} at 5 % each; Holm's correction for "
+        f"their number leaves {len(left)} ({holds} hold{'s' if holds == 1 else ''}, "
+        f"{fails} do{'es' if fails == 1 else ''} not hold)."
+    )
+
+
+def shown_p(verdict: Verdict) -> str:
+    """The p-value of a verdict for a reader, and the adjusted one; empty where there is none.
+
+    >>> statement = Statement("it falls", "-", HYPOTHESIS)
+    >>> both = [statement.verdict(Decision(Outcome.HOLDS, p), "holds if it falls", "1") for p in (0.00001, 0.04)]
+    >>> shown_p(corrected(both)[0])
+    'p < 0.0001, < 0.0001 after Holm'
+    """
+    if verdict.p_value is None:
+        return ""
+    whole = f"p {_p(verdict.p_value)}"
+    return whole if verdict.adjusted is None else f"{whole}, {_p(verdict.adjusted).removeprefix('= ')} after Holm"
+
+
+def _p(value: float) -> str:
+    return "< 0.0001" if value < 0.0001 else f"= {value:.2g}"
+
+
+_TESTED = (Outcome.HOLDS, Outcome.FAILS, Outcome.UNDECIDED)
+
+#: Of the file of verdicts.
+COLUMNS = ("claim", "printed", "source", "measured", "outcome", "rule", "p_value", "adjusted", "remark")
+
+
+def row_of(verdict: Verdict) -> dict[str, Any]:
+    """A row of the file of verdicts, by :data:`COLUMNS`."""
+    row = {name: getattr(verdict, name) for name in COLUMNS}
+    return row | {"source": str(verdict.source), "outcome": str(verdict.outcome)}

@@ -1,0 +1,50 @@
+"""Fingerprints of the sources: what a stored result is a result of.
+
+The version number would not do: results of yesterday's sources must not be taken for today's, and a worker on another
+machine may have other sources. A changed comment makes old results void as well, which costs time only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from pathlib import Path
+
+__all__ = ["MODEL", "experiment_fingerprint", "model_fingerprint"]
+
+_ROOT = Path(__file__).parents[2]
+#: What a simulation is made by; laws and planning too, since stochastic jobs are planned on the way.
+MODEL = (
+    "workloads/**/*.py",
+    "policies/**/*.py",
+    "simulator/**/*.py",
+    "experiments/sweeps/simulations.py",
+    "experiments/sweeps/delays.py",
+)
+_EXPERIMENTS = (*MODEL, "experiments/**/*.py")
+#: No measurement depends on how it is asked for, shown or told.
+_OUTSIDE = tuple(
+    f"experiments/{folder}/" for folder in ("commands", "exports", "figures", "gantt", "stories", "study/report")
+)
+
+
+@cache
+def model_fingerprint() -> str:
+    """A digest of the sources of everything that a simulation is made by, as 16 hexadecimal digits."""
+    return _digest(MODEL)
+
+
+@cache
+def experiment_fingerprint() -> str:
+    """A digest of the sources that experiments are measured by, as 16 hexadecimal digits."""
+    return _digest(_EXPERIMENTS)
+
+
+def _digest(patterns: tuple[str, ...]) -> str:
+    found = {path.relative_to(_ROOT).as_posix(): path for pattern in patterns for path in _ROOT.glob(pattern)}
+    digest = hashlib.sha256()
+    for name in sorted(found):
+        if not name.startswith(_OUTSIDE):
+            digest.update(f"{name}\0".encode())
+            digest.update(hashlib.sha256(found[name].read_bytes()).digest())
+    return digest.hexdigest()[:16]

@@ -1,0 +1,127 @@
+"""On-demand jobs one by one: notice, estimated arrival, arrival, start, and who made room, from the event log."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from experiments.recordings.recording import Recording
+from workloads.ground.units import to_ticks
+from workloads.table.job import JobType
+
+__all__ = ["ROOM", "Call", "calls"]
+
+#: Where nodes came from that were not just free: collected by the reservation, from its tenants, from jobs that its
+#: plan preempted, from malleable jobs that shrank, from jobs preempted at the arrival.
+ROOM = ("reserved", "tenants", "planned", "shrunk", "preempted")
+
+
+@dataclass
+class Call:
+    """An on-demand job.
+
+    Attributes
+    ----------
+    job_id, nodes
+        Which, and how many it asks for.
+    notice, estimated
+        By the job table; None: it gave none.
+    arrival, start
+        None of a no-show.
+    timed_out
+        When its reservation was given up, because it did not come in time or its notice was withdrawn.
+    held
+        From when to when nodes were reserved for it.
+    waits
+        Whether it could not get its nodes and had to queue.
+    room
+        Nodes by source, of :data:`ROOM`; those of preempted jobs are all that these had, which may be more than needed.
+    givers
+        Jobs that shrank or were preempted for it.
+    """
+
+    job_id: int
+    nodes: int
+    notice: int | None
+    estimated: int | None
+    arrival: int | None = None
+    start: int | None = None
+    timed_out: int | None = None
+    held: tuple[int, int] | None = None
+    waits: bool = False
+    room: dict[str, int] = field(default_factory=lambda: dict.fromkeys(ROOM, 0))
+    givers: list[int] = field(default_factory=list)
+
+    @property
+    def expected(self) -> int:
+        """When it was expected: at its estimated arrival, else when it came."""
+        if self.estimated is not None:
+            return self.estimated
+        return self.arrival if self.arrival is not None else 0
+
+
+def calls(recording: Recording) -> list[Call]:
+    """All on-demand jobs, in the order in which they were expected; ticks of the simulated clock.
+
+    Raises
+    ------
+    InputError
+        If the event log was switched off.
+    """
+    recording.with_events()
+    found = {}
+    for job in recording.jobs:
+        if job.type is JobType.ON_DEMAND:
+            notice, estimated = (
+                None if time is None else to_ticks(time) - recording.origin
+                for time in (job.notice, job.estimated_arrival)
+            )
+            found[job.job_id] = Call(job.job_id, job.nodes, notice, estimated)
+    reserved: dict[int, int] = {}
+    since: dict[int, int] = {}
+    for entry in recording.entries:
+        own = found.get(entry.job_id)
+        if own is not None:
+            if entry.event == "submit":
+                own.arrival = entry.time
+            elif entry.event == "start" and own.start is None:
+                own.start = entry.time
+            elif entry.event == "wait":
+                own.waits = True
+                reserved.pop(entry.job_id, None)
+            elif entry.event == "reserve":
+                reserved[entry.job_id] = entry.after
+                since.setdefault(entry.job_id, entry.time)
+            elif entry.event in ("time-out", "withdraw"):
+                own.timed_out = entry.time
+                reserved.pop(entry.job_id, None)
+            if entry.job_id in since and entry.event in ("submit", "time-out", "withdraw"):
+                own.held = (since.pop(entry.job_id), entry.time)
+        _give(found, entry.event, entry.job_id, entry.before, entry.after, entry.cause)
+    for call in found.values():
+        record = recording.record[call.job_id]
+        if call.arrival is None and record.submit is not None and record.start is not None:
+            # It runs when the replay begins.
+            call.arrival, call.start = record.submit - recording.origin, record.start - recording.origin
+        room = call.room
+        collected = reserved.get(call.job_id, 0)
+        room["tenants"] = min(room["tenants"], collected)
+        room["planned"] = min(room["planned"], collected - room["tenants"])
+        room["reserved"] = collected - room["tenants"] - room["planned"]
+    return sorted(found.values(), key=lambda call: (call.expected, call.job_id))
+
+
+def _give(found: dict[int, Call], event: str, job_id: int, before: int, after: int, cause: str) -> None:
+    """What a job gives up, and for whom."""
+    if event not in ("shrink", "warn", "preempt"):
+        return
+    for start, end, source in (
+        ("for ", "", "shrunk" if event == "shrink" else "preempted"),
+        ("planned for ", "", "planned"),
+        ("", " arrived", "tenants"),
+    ):
+        name = cause.removeprefix(start).removesuffix(end)
+        if cause == f"{start}{name}{end}" and name.isdigit() and int(name) in found:
+            call = found[int(name)]
+            call.room[source] += before - after if event == "shrink" else before
+            call.givers.append(job_id)
+            return

@@ -1,0 +1,264 @@
+"""What every run did when: setup, compute, checkpoints, losses and warnings, from the event log and the job table.
+
+The simulator books node-ticks when a run ends. Here they are laid out in time, so that their integral over time is the
+:class:`~simulator.results.records.Accounting` again, to the tick. Source: hybrid-workloads.md, sections 1, 5 and 7.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from experiments.recordings.recording import Recording
+from experiments.recordings.windows import opened
+from policies.mechanism import BASELINE
+from simulator.machine.jobstate import FixedJob, JobState, MalleableJob
+from simulator.machine.kinds import job_state
+from simulator.machine.stochastic import ReservationRecord
+from simulator.machine.truth import CANCELLED, COMPLETED, SAVED
+from simulator.results.integrals import integral
+from simulator.results.records import Accounting, Records
+from workloads.ground.units import to_ticks
+from workloads.table.job import JobType
+
+__all__ = ["Phase", "UseOfTime", "phases", "use_of_time"]
+
+Ints = npt.NDArray[np.int64]
+
+#: Events that are a reservation's, not a run's.
+_NO_RUN = frozenset({"submit", "notice", "reserve", "time-out", "wait", "gather", "requeue", "withdraw"})
+#: Events after which all that was done counts as what it was: a withdrawal by the user loses nothing to others.
+_GOOD = frozenset({"complete", "kill", "cancel"})
+
+
+class Phase(NamedTuple):
+    """A time in which all nodes of a run were used for one thing.
+
+    Attributes
+    ----------
+    job_id
+        Whose run it is.
+    start, end
+        Ticks of the simulated clock.
+    nodes
+        How many.
+    use
+        ``compute``, ``setup``, ``checkpoint``, ``lost`` or ``warning``.
+    """
+
+    job_id: int
+    start: int
+    end: int
+    nodes: int
+    use: str
+
+
+class _Run:
+    """A run that goes on: its pieces of constant size."""
+
+    def __init__(self, now: int, nodes: int) -> None:
+        self.start = now
+        self.since = now
+        self.nodes = nodes
+        self.pieces: list[tuple[int, int, int]] = []
+        self.warned: int | None = None
+
+    def resize(self, now: int, nodes: int) -> None:
+        if now > self.since:
+            self.pieces.append((self.since, now, self.nodes))
+        self.since, self.nodes = now, nodes
+
+
+def phases(recording: Recording) -> Iterator[Phase]:
+    """The phases of all runs, run by run in the order in which they end.
+
+    Parameters
+    ----------
+    recording
+        With its event log.
+
+    Yields
+    ------
+    Phase
+        None of them empty.
+
+    Raises
+    ------
+    InputError
+        If the event log was switched off.
+    """
+    recording.with_events()
+    # One after the other: a reservation that is preempted as it starts may start again in the same instant.
+    reserved: dict[int, deque[ReservationRecord]] = defaultdict(deque)
+    for item in recording.reservations:
+        reserved[item.job_id].append(item)
+    states: dict[int, JobState] = {}
+    runs: dict[int, _Run] = {}
+    for entry in recording.entries:
+        now, job_id = entry.time, entry.job_id
+        if entry.event == "start":
+            since = recording.job[job_id].running_since
+            early = since is not None and job_id not in states
+            runs[job_id] = _Run(to_ticks(since) - recording.origin if since is not None and early else now, entry.after)
+        elif entry.event in _NO_RUN or job_id not in runs:
+            continue
+        elif entry.event == "warn":
+            runs[job_id].resize(now, entry.after)
+            runs[job_id].warned = now
+        elif entry.after:
+            runs[job_id].resize(now, entry.after)
+        else:
+            run = runs.pop(job_id)
+            run.resize(now, 0)
+            job = recording.job[job_id]
+            if job.type is JobType.STOCHASTIC:
+                yield from _reservation(run, job_id, reserved[job_id].popleft())
+                continue
+            state = states.get(job_id)
+            if state is None:
+                baseline = recording.mechanism == BASELINE
+                state = states[job_id] = job_state(job, 0, 0, recording.origin, recording.options, baseline=baseline)
+            good = entry.event in _GOOD
+            if isinstance(state, MalleableJob):
+                yield from _malleable(run, state, good=good)
+            elif isinstance(state, FixedJob):
+                yield from _fixed(run, state, now, good=good)
+
+
+def _cut(job_id: int, start: int, nodes: int, parts: Iterable[tuple[int, str]]) -> Iterator[Phase]:
+    for length, use in parts:
+        if length > 0:
+            yield Phase(job_id, start, start + length, nodes, use)
+        start += length
+
+
+def _fixed(run: _Run, job: FixedJob, now: int, *, good: bool) -> Iterator[Phase]:
+    """Setup, then compute and dump in turns; what a stop leaves unsecured is lost, the setup with it."""
+    elapsed = now - run.start
+    inside = max(0, elapsed - job.setup)
+    cycles = min(inside // job.period, job.dumps) if job.period else 0
+    setup = min(elapsed, job.setup)
+    turns = [(job.interval, "compute"), (job.cost, "checkpoint")] * cycles
+    rest = elapsed - setup - cycles * job.period
+    # One that is withdrawn may be in the middle of a dump.
+    compute = min(rest, job.interval) if cycles < job.dumps else rest
+    nodes = run.pieces[0][2] if run.pieces else 0
+    parts = [(setup, "setup"), *turns, (compute, "compute"), (rest - compute, "checkpoint")]
+    if not good:
+        parts = [(setup, "lost"), *turns, (rest, "lost")]
+    yield from _cut(job.job_id, run.start, nodes, parts)
+    if not good:
+        # What the next run need not do again.
+        job.compute -= cycles * job.interval
+        job.dumps -= cycles
+
+
+def _malleable(run: _Run, job: MalleableJob, *, good: bool) -> Iterator[Phase]:
+    """Setup, then work at any size; under warning nothing is done, and the setup was in vain."""
+    ready = run.start + job.setup
+    for start, end, nodes in run.pieces:
+        if run.warned is not None and start >= run.warned:
+            parts = [(end - start, "warning")]
+        else:
+            setup = max(0, min(end, ready) - start)
+            parts = [(setup, "setup" if good and run.warned is None else "lost"), (end - start - setup, "compute")]
+        yield from _cut(job.job_id, start, nodes, parts)
+
+
+def _reservation(run: _Run, job_id: int, record: ReservationRecord) -> Iterator[Phase]:
+    """One that completes its job or saves a checkpoint is restart, work and checkpoint; any other is lost."""
+    parts = [(record.restart, "setup"), (record.work, "compute"), (record.checkpoint, "checkpoint")]
+    if record.ending not in (COMPLETED, SAVED, CANCELLED):
+        parts = [(record.end - record.start, "lost")]
+    yield from _cut(job_id, run.start, record.nodes, parts)
+
+
+class UseOfTime(NamedTuple):
+    """What the nodes of a machine were used for over time, as step functions.
+
+    Attributes
+    ----------
+    times
+        Ticks since the first submit (or the begin of a replay with a starting state), ascending from 0 to the last
+        completion, shape (m + 1,).
+    nodes
+        By use, in the order of :class:`~simulator.results.records.Accounting`, nodes between two times, each of
+        shape (m,).
+    """
+
+    times: Ints
+    nodes: Mapping[str, Ints]
+
+    def node_ticks(self) -> dict[str, int]:
+        """Integrals over all of the time."""
+        spans = np.diff(self.times)
+        return {use: integral(level, spans) for use, level in self.nodes.items()}
+
+
+def use_of_time(result: Recording | Records) -> UseOfTime:
+    """What the nodes were used for, from the first submit to the last completion.
+
+    Parameters
+    ----------
+    result
+        With its event log.
+
+    Returns
+    -------
+    UseOfTime
+        The uses sum to the size of the machine at all times, and their integrals are the result's accounting exactly.
+
+    Raises
+    ------
+    InputError
+        If the event log was switched off, or no job ever ran.
+    """
+    recording = Recording.of(result)
+    ends = [record.end for record in recording.records if record.end is not None]
+    found = list(phases(recording))
+    # What was before the begin of a replay with a starting state is not accounted for.
+    first = opened(recording)
+    last = max(ends, default=recording.origin) - recording.origin
+    changes: dict[str, list[tuple[int, int]]] = {use: [] for use in Accounting._fields}
+    for phase in found:
+        if phase.end > first:
+            changes[phase.use] += ((max(first, phase.start), phase.nodes), (phase.end, -phase.nodes))
+    for before, after in pairwise(recording.samples):
+        # Before the first submit a notice may hold nodes; that time is not accounted for.
+        start, end = max(first, before[0]), min(last, after[0])
+        if before[2] and start < end:
+            changes["held"] += ((start, before[2]), (end, -before[2]))
+    for start, end, nodes in _down(recording, first, last):
+        changes["down"] += ((start, nodes), (end, -nodes))
+    times = np.unique(np.array([first, last, *(time for items in changes.values() for time, _ in items)], np.int64))
+    levels = {use: _levels(items, times) for use, items in changes.items()}
+    levels["idle"] = recording.nodes - np.sum([level for use, level in levels.items() if use != "idle"], axis=0)
+    return UseOfTime(times - first, levels)
+
+
+def _down(recording: Recording, first: int, last: int) -> Iterator[tuple[int, int, int]]:
+    """From when to when how many nodes an outage had; in the log its number is negative."""
+    since: dict[int, tuple[int, int]] = {}
+    for entry in recording.entries:
+        if entry.event in ("down", "up"):
+            start, nodes = since.pop(entry.job_id, (entry.time, 0))
+            if nodes and max(first, start) < min(last, entry.time):
+                yield max(first, start), min(last, entry.time), nodes
+            since[entry.job_id] = entry.time, entry.after
+    for start, nodes in since.values():
+        if nodes and max(first, start) < last:
+            yield max(first, start), last, nodes
+
+
+def _levels(changes: Sequence[tuple[int, int]], times: Ints) -> Ints:
+    """The sum of all changes up to each time but the last."""
+    steps = np.zeros(len(times), np.int64)
+    if changes:
+        at, by = np.array(changes, np.int64).T
+        np.add.at(steps, np.searchsorted(times, at), by)
+    return np.cumsum(steps)[:-1]

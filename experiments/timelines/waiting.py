@@ -1,0 +1,182 @@
+"""Who waited when, from the event log: times in the queue, and who stood at its head."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from heapq import heappop, heappush
+from itertools import accumulate
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from experiments.recordings.recording import Recording
+from experiments.timelines.phases import phases
+from workloads.table.job import JobType
+
+__all__ = ["Stay", "heads", "levels", "stays"]
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+class Stay(NamedTuple):
+    """A time that a job spent in the queue.
+
+    Attributes
+    ----------
+    job_id
+        Whose it is.
+    start, end
+        Ticks of the simulated clock: submitted or queued again, and started or withdrawn.
+    nodes
+        Requested size.
+    node_ticks
+        Requested size times what is left of the walltime.
+    urgent
+        Whether it is an on-demand job at the front of the queue.
+    submit
+        First submit; of a stochastic job that of the reservation that waits [ticks of the simulated clock].
+    row
+        In the job table.
+    """
+
+    job_id: int
+    start: int
+    end: int
+    nodes: int
+    node_ticks: int
+    urgent: bool
+    submit: int
+    row: int
+
+
+def stays(recording: Recording) -> list[Stay]:
+    """Every time that a job spent in the queue, those of no length left out, by start.
+
+    Parameters
+    ----------
+    recording
+        With its event log.
+
+    Raises
+    ------
+    InputError
+        If the event log was switched off.
+    """
+    recording.with_events()
+    served = recording.mechanism != "baseline"
+    rows = {job.job_id: row for row, job in enumerate(recording.jobs)}
+    done = _compute_done(recording)
+    lengths = {(item.job_id, item.start - recording.origin): item.length for item in recording.reservations}
+    begun: dict[int, int] = {}
+    submits: dict[int, int] = {}
+    # An on-demand job that arrives under a mechanism is in the queue only where it says that it waits.
+    arrived: set[int] = set()
+    found: list[Stay] = []
+    for entry in recording.entries:
+        job_id, now = entry.job_id, entry.time
+        if job_id not in rows:
+            continue  # an outage
+        job = recording.job[job_id]
+        on_demand = served and job.type is JobType.ON_DEMAND
+        if entry.event == "submit":
+            if job.type is JobType.STOCHASTIC or job_id not in submits:
+                submits[job_id] = now
+            if not on_demand:
+                begun[job_id] = now
+            else:
+                arrived.add(job_id)
+        elif entry.event == "requeue" or (entry.event == "wait" and job_id in arrived):
+            begun[job_id] = now
+        elif entry.event in ("start", "gather", "cancel") and job_id in begun:
+            # One that gathers nodes or is withdrawn has left the queue.
+            since = begun.pop(job_id)
+            if now == since:
+                continue
+            length = lengths.get((job_id, now))
+            left = (
+                length * job.nodes
+                if length is not None
+                else recording.walltime(job) * job.nodes - done.get((job_id, now), 0)
+            )
+            # Who runs when the replay begins has no submit in the log.
+            submit = submits.get(job_id, (recording.record[job_id].submit or 0) - recording.origin)
+            found.append(Stay(job_id, since, now, job.nodes, left, on_demand, submit, rows[job_id]))
+    return sorted(found, key=lambda stay: (stay.start, stay.row))
+
+
+def _compute_done(recording: Recording) -> dict[tuple[int, int], int]:
+    """Node-ticks of compute that runs have secured before a start, by job and start."""
+    again = {record.job_id for record in recording.records if record.preemptions}
+    total: dict[int, int] = dict.fromkeys(again, 0)
+    ends: dict[int, list[tuple[int, int]]] = {job_id: [] for job_id in again}
+    for phase in phases(recording) if again else ():
+        if phase.job_id in again and phase.use == "compute":
+            total[phase.job_id] += (phase.end - phase.start) * phase.nodes
+            ends[phase.job_id].append((phase.end, total[phase.job_id]))
+    found: dict[tuple[int, int], int] = {}
+    for entry in recording.entries:
+        if entry.event == "start" and entry.job_id in again:
+            before = [done for end, done in ends[entry.job_id] if end <= entry.time]
+            found[entry.job_id, entry.time] = before[-1] if before else 0
+    return found
+
+
+def levels(found: Sequence[Stay]) -> tuple[Ints, Ints, Ints, Floats]:
+    """Waiting jobs, nodes, and node-ticks over time.
+
+    Returns
+    -------
+    times, jobs, nodes, node_ticks : ndarray
+        Each value holds from its time to the next; shape (n,), the last values are 0. Node-ticks, which may need more
+        than 64 bits, are summed exactly and then rounded to floats.
+    """
+    if not found:
+        nothing = np.zeros(1, np.int64)
+        return nothing, nothing, nothing, nothing.astype(np.float64)
+    start, end = (np.array([getattr(stay, name) for stay in found], np.int64) for name in ("start", "end"))
+    times = np.unique(np.concatenate((start, end)))
+    places = [np.searchsorted(times, ends).tolist() for ends in (start, end)]
+    courses = []
+    for weights in ([1] * len(found), [stay.nodes for stay in found], [stay.node_ticks for stay in found]):
+        steps = [0] * len(times)
+        for begins, ends, weight in zip(*places, weights, strict=True):
+            steps[begins] += weight
+            steps[ends] -= weight
+        courses.append(list(accumulate(steps)))
+    jobs, nodes, work = courses
+    return times, np.array(jobs, np.int64), np.array(nodes, np.int64), np.array(work, np.float64)
+
+
+def heads(found: Sequence[Stay]) -> Iterator[tuple[int, int, Stay]]:
+    """Who stood first, as first come, first served orders the queue: on-demand jobs by arrival, then by first submit.
+
+    Parameters
+    ----------
+    found
+        By start.
+
+    Yields
+    ------
+    tuple of int, int and Stay
+        From when, to when, and who; nothing while nobody waits.
+    """
+    queue: list[tuple[bool, int, int, Stay]] = []
+    place, now = 0, 0
+    while place < len(found) or queue:
+        if not queue:
+            now = max(now, found[place].start)
+        while place < len(found) and found[place].start <= now:
+            stay = found[place]
+            heappush(queue, (not stay.urgent, stay.submit, stay.row, stay))
+            place += 1
+        while queue and queue[0][3].end <= now:
+            heappop(queue)
+        if not queue:
+            continue
+        head = queue[0][3]
+        # Until it leaves, or somebody comes who might stand before it.
+        until = min(head.end, found[place].start) if place < len(found) else head.end
+        yield now, until, head
+        now = until

@@ -1,0 +1,131 @@
+"""Calibration of the Theta-like generator against the FCFS/EASY baseline of hybrid-workload-scheduling, Table II.
+
+Run ``python -m experiments.traces.calibration`` for the figures by seed; ``--set patience=60`` tries another parameter
+of :class:`workloads.theta.year.ThetaYear`. What moves what, measured around the defaults:
+
+- turnaround grows with ``patience`` (users who put up with a longer queue), ``day_sigma`` and ``week_sigma``;
+- instant starts fall with everything that makes the queue longer, and most with ``hour_sigma`` and ``day_sigma``; long
+  campaigns (``campaign_batches``) raise turnaround without lowering them, because the jobs that wait are the same ones;
+- utilisation is the work, which is met exactly, over the year and the time in which the machine drains after it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from simulator import simulate
+from simulator.results.metrics import summarize
+from workloads.ground.errors import ParameterError
+from workloads.hybrid.assignment import assign
+from workloads.table.job import JobType
+from workloads.theta.generator import generate
+from workloads.theta.year import ThetaYear
+
+__all__ = ["TABLE_II", "Baseline", "average", "measure"]
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """What Table II says of a year, and what else a calibration should look at.
+
+    Attributes
+    ----------
+    utilisation
+        Node-seconds used / (nodes x (last completion - first submit)).
+    turnaround
+        Mean of completion - submit [h].
+    instant_start
+        Share of the on-demand jobs that started at their arrival.
+    instant_start_all
+        The same of all jobs.
+    on_demand
+        Share of the jobs that are on-demand.
+    """
+
+    utilisation: float
+    turnaround: float
+    instant_start: float
+    instant_start_all: float
+    on_demand: float
+
+
+#: Paper: utilisation, turnaround [h], instant start.
+TABLE_II = (0.8393, 15.6, 0.2269)
+
+
+def measure(seed: int, parameters: ThetaYear | None = None) -> Baseline:
+    """Baseline of one generated year with the job types of the same seed (mix W5).
+
+    Parameters
+    ----------
+    seed
+        Of the trace and of the types.
+    parameters
+        Of the year.
+
+    Returns
+    -------
+    Baseline
+        Its figures.
+    """
+    trace = generate(parameters, seed)
+    jobs = assign(trace, seed=seed, notice_mix="W5")
+    result = simulate(jobs, trace.nodes or 0, events=False)
+    figures = summarize(result)
+    return Baseline(
+        utilisation=float(figures["utilization"]),
+        turnaround=float(figures["turnaround_h"]),
+        instant_start=float(figures["instant_start_ratio_strict"]),
+        instant_start_all=sum(record.start == record.submit for record in result.records) / len(jobs),
+        on_demand=sum(job.type is JobType.ON_DEMAND for job in jobs) / len(jobs),
+    )
+
+
+def average(results: Sequence[Baseline]) -> Baseline:
+    """Mean of each figure over seeds; a seed without on-demand jobs has no instant starts to count."""
+
+    def mean(values: Iterable[float]) -> float:
+        known = [value for value in values if not math.isnan(value)]
+        return sum(known) / len(known) if known else float("nan")
+
+    return Baseline(*(mean(getattr(result, field.name) for result in results) for field in fields(Baseline)))
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print the baseline of each seed and the average beside Table II."""
+    parser = argparse.ArgumentParser(description="FCFS/EASY baseline of generated years beside Table II.")
+    parser.add_argument("--seeds", default="0:10", help="first:end, e.g. 100:110 (default 0:10)")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of ThetaYear")
+    options = parser.parse_args(arguments)
+    defaults = ThetaYear()
+    changes: dict[str, Any] = {}
+    for text in options.set:
+        name, _, value = text.partition("=")
+        kind = type(getattr(defaults, name, None))
+        if kind not in (int, float):
+            raise ParameterError("--set", "NAME=VALUE with a number of ThetaYear", text)
+        changes[name] = kind(value)
+    first, _, end = options.seeds.partition(":")
+    print(f"{'seed':>8} {'util %':>7} {'turn h':>7} {'instant %':>9} {'all %':>6} {'on-demand %':>11}")
+    results = []
+    for seed in range(int(first), int(end)):
+        results.append(measure(seed, ThetaYear(**changes)))
+        _show(str(seed), results[-1])
+    _show("average", average(results))
+    print(f"{'paper':>8} {100 * TABLE_II[0]:7.2f} {TABLE_II[1]:7.2f} {100 * TABLE_II[2]:9.2f}")
+
+
+def _show(label: str, row: Baseline) -> None:
+    print(
+        f"{label:>8} {100 * row.utilisation:7.2f} {row.turnaround:7.2f} {100 * row.instant_start:9.2f} "
+        f"{100 * row.instant_start_all:6.2f} {100 * row.on_demand:11.2f}",
+        flush=True,
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,165 @@
+"""What a trace is, in words and numbers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from workloads.ground.errors import TraceError
+from workloads.logs.startingstate import state_of
+from workloads.logs.trace import Trace
+
+__all__ = ["Description", "describe", "left_out", "life_of_trace", "listed", "need_jobs"]
+
+_DAY = 86400.0
+
+
+def left_out(trace: Trace) -> str:
+    """In a line or two: how many jobs a trace has, and what was left out or read in spite of an oddity.
+
+    Examples
+    --------
+    >>> from workloads.logs.trace import TraceJob
+    >>> jobs = (TraceJob(1, 0.0, 128, 60.0, 60.0),)
+    >>> print(left_out(Trace(jobs, nodes=256, excluded={"no runtime": 1200}, remarks={"killed at its walltime": 1})))
+    1 job on 256 nodes; left out: 1,200 (1,200 no runtime)
+    noted: 1 killed at its walltime
+    """
+    count = len(trace.jobs)
+    text = f"{count:,} job{'s' if count != 1 else ''}"
+    if trace.nodes is not None:
+        text += f" on {trace.nodes:,} {trace.unit}"
+    if any(trace.excluded.values()):
+        text += f"; left out: {sum(trace.excluded.values()):,} ({listed(trace.excluded)})"
+    if any(trace.remarks.values()):
+        text += f"\nnoted: {listed(trace.remarks)}"
+    return text
+
+
+def need_jobs(trace: Trace, path: str | Path) -> None:
+    """Refuse a trace of which no job is left.
+
+    Raises
+    ------
+    TraceError
+        Names the file, and why jobs were left out, with their numbers.
+    """
+    if not trace.jobs:
+        size = f" on {trace.nodes:,} {trace.unit}" if trace.nodes is not None else ""
+        why = f" ({listed(trace.excluded)})" if any(trace.excluded.values()) else ""
+        raise TraceError(path, None, f"no job is left to simulate{size}{why}")
+
+
+def life_of_trace(trace: Trace) -> list[str]:
+    """In a line each: the starting state of a trace that was cut, and the jobs that it has withdrawn.
+
+    Examples
+    --------
+    >>> from workloads.logs.trace import TraceJob
+    >>> ran = TraceJob(1, 0.0, 128, 600.0, 900.0, running_since=60.0)
+    >>> life_of_trace(Trace((ran, TraceJob(2, 30.0, 64, 60.0, 60.0)), nodes=256))
+    ['starting state at 60 s: 1 job runs on 128 of 256 nodes, 1 waits']
+    """
+    told = []
+    state = state_of(trace.jobs)
+    if state is not None:
+        machine = "" if trace.nodes is None else f" of {trace.nodes:,}"
+        running = f"{state.running:,} job{'s run' if state.running != 1 else ' runs'}"
+        waiting = f"{state.waiting:,} wait{'s' if state.waiting == 1 else ''}"
+        size = f"{state.nodes:,}{machine} {trace.unit}"
+        told.append(f"starting state at {state.begin:.15g} s: {running} on {size}, {waiting}")
+    withdrawn = sum(job.cancelled_at is not None for job in trace.jobs)
+    if withdrawn:
+        told.append(f"withdrawn by their users before they started, and kept: {withdrawn:,}")
+    return told
+
+
+def listed(counts: Mapping[str, int]) -> str:
+    """Counts by kind, as a list in a sentence."""
+    return ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
+
+
+@dataclass(frozen=True)
+class Description:
+    """Numbers that describe a trace on a machine.
+
+    Attributes
+    ----------
+    days
+        From the first to the last submit.
+    load
+        Node-seconds asked for by the runtimes, over nodes x span; NaN if all jobs come at once.
+    sizes
+        (nodes, share of jobs, share of node-hours) of the most frequent sizes.
+    requests
+        (walltime [s], share of jobs) of the most frequent walltimes.
+    nodes, walltime, runtime
+        Quantiles (5, 25, 50, 75, 95 %) of size, walltime [s] and runtime [s].
+    used
+        Mean and the same quantiles of runtime / walltime.
+    at_limit
+        Share of jobs killed at their walltime.
+    users, projects
+        How many there are; 0 if unknown.
+    """
+
+    days: float
+    load: float
+    sizes: Sequence[tuple[int, float, float]]
+    requests: Sequence[tuple[float, float]]
+    nodes: Sequence[float]
+    walltime: Sequence[float]
+    runtime: Sequence[float]
+    used: Sequence[float]
+    at_limit: float
+    users: int
+    projects: int
+
+
+def describe(trace: Trace, nodes: int, most: int = 5) -> Description:
+    """Describe a trace with at least one job.
+
+    Parameters
+    ----------
+    trace
+        The jobs.
+    nodes
+        Size of the machine.
+    most
+        How many of the most frequent sizes and walltimes are named.
+    """
+    submit = np.array([job.submit for job in trace.jobs])
+    size = np.array([job.nodes for job in trace.jobs], dtype=float)
+    walltime = np.array([job.walltime for job in trace.jobs])
+    runtime = np.array([job.runtime for job in trace.jobs])
+    work = size * runtime
+    span = float(np.ptp(submit))
+    work_by_size: Counter[int] = Counter()
+    for job in trace.jobs:
+        work_by_size[job.nodes] += job.nodes * job.runtime  # type: ignore[assignment]  # a float serves as well
+    count = len(trace.jobs)
+    ratio = runtime / walltime
+    return Description(
+        days=span / _DAY,
+        load=float(work.sum() / (nodes * span)) if span else float("nan"),
+        sizes=[
+            (value, jobs / count, work_by_size[value] / float(work.sum()))
+            for value, jobs in Counter(job.nodes for job in trace.jobs).most_common(most)
+        ],
+        requests=[(value, jobs / count) for value, jobs in Counter(walltime.tolist()).most_common(most)],
+        nodes=_quantiles(size),
+        walltime=_quantiles(walltime),
+        runtime=_quantiles(runtime),
+        used=[float(ratio.mean()), *_quantiles(ratio)],
+        at_limit=sum(job.killed for job in trace.jobs) / count,
+        users=len({job.user for job in trace.jobs} - {""}),
+        projects=len({job.project for job in trace.jobs} - {""}),
+    )
+
+
+def _quantiles(values: np.ndarray) -> list[float]:
+    return [float(value) for value in np.percentile(values, (5, 25, 50, 75, 95))]

@@ -1,0 +1,295 @@
+"""The engine: the system in simulated time, on SimPy.
+
+One process feeds arrivals and one notices, and one process lives for each *running* job: it sleeps until the run's end
+and is interrupted when an action changes that. Waiting jobs are data. Everything else that is due at a known time
+(time-outs, planned preemptions, requeues) is a plain event. The scheduler is not a process: one coalesced event per
+instant, after all others of that instant, runs one pass; none where nothing could start.
+
+The clock counts integer ticks, so that an instant is exact; within it events are ordered by SimPy's priority, which is
+(class, rank of the job id). Completions stand first: at the same instant a completion wins over a preemption, and over
+a cancellation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Generator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+import simpy
+
+from policies.mechanism import Mechanism
+from simulator.clock.instants import CANCELLATION, NOTICE, OUTAGE, PLAN, RELEASE, REQUEUE, Instants, Sample
+from simulator.clock.scheduling import Scheduler
+from simulator.clock.submissions import Submissions
+from simulator.machine.decisions import Decisions
+from simulator.machine.eventlog import EventLog
+from simulator.machine.holders import Reservation, Run
+from simulator.machine.jobstate import FixedJob, JobState
+from simulator.machine.stochastic import StochasticJob
+from simulator.machine.system import System
+from simulator.options import Options
+from simulator.services.ondemand import OnDemandService
+from simulator.services.outages import OutageService
+from simulator.services.startingstate import StartingState
+from simulator.services.withdrawals import Withdrawals
+from workloads.ground.errors import InputError, InvariantError
+from workloads.ground.units import to_ticks
+from workloads.table.job import JobType
+
+if TYPE_CHECKING:
+    from policies.planning.planbook import PlanBook
+    from simulator.services.closures import Closures
+
+__all__ = ["Engine"]
+
+#: Jobs between two reports of progress.
+_REPORT_EVERY = 200
+
+#: Failures at a rate during which some job must end.
+_MOST_FAILURES = 100_000
+
+
+class Engine:
+    """Runs a workload to its end.
+
+    Parameters
+    ----------
+    jobs
+        Their states, in the order of the input.
+    nodes
+        Size of the machine.
+    mechanism
+        How on-demand jobs are served; None: the baseline.
+    options
+        How the machine is operated.
+    log
+        Where events go.
+    progress
+        Told now and then how many jobs have ended.
+    book
+        Who plans the stochastic jobs; None: there are none.
+    state
+        Who runs already; None: nobody.
+    lively
+        Whether any job may be withdrawn, depends on another, or runs already.
+    closures
+        Outages; None: there are none.
+    decisions
+        Where the reasons go; None: nobody wants them.
+
+    Attributes
+    ----------
+    outages
+        Who carries them out.
+    """
+
+    def __init__(
+        self,
+        jobs: Sequence[JobState],
+        nodes: int,
+        mechanism: Mechanism | None,
+        options: Options,
+        log: EventLog,
+        progress: Callable[[int], None] | None = None,
+        book: PlanBook | None = None,
+        state: StartingState | None = None,
+        closures: Closures | None = None,
+        decisions: Decisions | None = None,
+        *,
+        lively: bool = False,
+    ) -> None:
+        self._log = log
+        self.system = System(nodes, options, log, self, decisions)
+        self._service = OnDemandService(self.system, mechanism, self) if mechanism is not None else None
+        self.outages = OutageService(self.system, self._service, closures) if closures is not None else None
+        # Ranks are below that number, so that a turn and a rank make one priority. At least 2: SimPy's own priorities.
+        self._instants = Instants(
+            self.system,
+            Scheduler(self.system, options, jobs, self.outages),
+            begin=0 if state is None else state.begin,
+            ranks=max(2, len(jobs)),
+            pass_per_event=options.passes == "event",
+        )
+        self._env = self._instants.env
+        # At hand, because a replay calls little else.
+        self._moment, self._enter, self._leave = self._instants.moment, self._instants.enter, self._instants.leave
+        self._rule = options.backfilling
+        self._timeout = to_ticks(options.timeout)
+        self._notices = sorted(
+            (
+                job
+                for job in jobs
+                if isinstance(job, FixedJob)
+                and job.notice >= 0
+                and job.type is JobType.ON_DEMAND
+                and (state is None or state.comes(job))
+            ),
+            key=lambda job: (job.notice, job.rank),
+        )
+        self._state = state
+        self._withdrawals: Withdrawals | None = None
+        if lively and any(job.job.cancelled_at is not None for job in jobs):
+            self._withdrawals = Withdrawals(jobs, self.system, self._service, self)
+        self._submissions = Submissions(
+            jobs, self.system, self._service, self._instants, book, state, self._withdrawals, dependent=lively
+        )
+        self._left = self._submissions.coming
+        self._done = self._env.event()
+        self._progress = progress
+
+    @property
+    def latencies(self) -> list[float]:
+        """Wall-clock seconds of each decision with its scheduling pass."""
+        return self._instants.latencies
+
+    @property
+    def samples(self) -> list[Sample]:
+        """The machine at the end of each instant."""
+        return self._instants.samples
+
+    @property
+    def opened(self) -> int:
+        """From when on time and nodes are accounted for."""
+        return self._submissions.opened
+
+    @property
+    def planning_seconds(self) -> float:
+        """Wall-clock seconds of planning, which is no part of a decision of the scheduler."""
+        return self._submissions.planning_seconds
+
+    @property
+    def withdrawn(self) -> int | None:
+        """Node-ticks of the runs that their users ended; None: nobody may withdraw a job."""
+        return None if self._withdrawals is None else self.system.usage.withdrawn
+
+    def run(self) -> None:
+        """Run until every job that arrives has ended."""
+        if not self._left:
+            return
+        if self._state is not None:
+            self._submissions.begin(self._state)
+        self._env.process(self._submissions.feed())
+        if self._service is not None and self._notices:
+            self._env.process(self._feed_notices(self._service))
+        if self.outages is not None:
+            self._env.process(self._feed_outages(self.outages))
+        try:
+            self._env.run(until=self._done)
+        except RuntimeError:
+            left = self.system.waiting.jobs
+            if self._done.triggered or self._env.peek() != math.inf or not left:
+                raise
+            raise InvariantError(
+                f"the backfilling rule {self._rule} leaves {left} jobs in the queue of an idle machine for ever"
+            ) from None
+        self._instants.sample()
+
+    # Processes.
+
+    def _feed_notices(self, service: OnDemandService) -> Generator[simpy.Event, None, None]:
+        begin = int(self._env.now)
+        for job in self._notices:
+            yield self._moment(max(job.notice, begin), NOTICE, job.rank)
+            began = self._enter()
+            self._leave(began, passing=service.notice(job))
+            if self._withdrawals is not None and job.job.submit is None:
+                self._withdrawals.expect(job)
+
+    def _feed_outages(self, outages: OutageService) -> Generator[simpy.Event, None, None]:
+        instants = self._instants
+        for closure in outages.closures.windows:
+            # One that is announced when it begins was not announced.
+            if outages.closures.begin < closure.announced < closure.start:
+                instants.at(closure.announced, OUTAGE, 1, partial(outages.announce, closure))
+        struck, left = 0, self._left
+        for closure in outages.closures:
+            # Failures at a rate do not end: one that never lets anybody come to an end would go on for ever.
+            struck, left = (0, self._left) if self._left != left else (struck + closure.drawn, left)
+            if struck > _MOST_FAILURES:
+                raise InputError(
+                    f"no job has ended during {_MOST_FAILURES:,} failures: nodes fail too often for those left"
+                )
+            yield instants.moment(closure.start, OUTAGE, 1)
+            began = instants.enter()
+            follows = outages.begin(closure)
+            if follows:
+                instants.at(closure.end, OUTAGE, 0, partial(outages.end, closure))
+            instants.leave(began, passing=follows)
+
+    def _live(self, run: Run) -> Generator[simpy.Event, None, None]:
+        """The life of a run: to its end, unless it is preempted; a change of its end wakes it."""
+        while True:
+            try:
+                yield self._moment(run.end, RELEASE, run.job.rank)
+                break
+            except simpy.Interrupt:
+                if run.over:
+                    return
+        began = self._enter()
+        if run.warned:
+            for gathering in self.system.vacate(run):
+                self._known_service().launch(gathering)
+        else:
+            done = self.system.complete(run)
+            if run.type is JobType.ON_DEMAND:
+                self._known_service().complete(run)
+            else:
+                self.system.give_away(run)
+            if isinstance(run.job, StochasticJob):
+                self._submissions.go_on(run.job, done)
+            if done:
+                self._terminated(run.job)
+        self._leave(began)
+
+    def _terminated(self, job: JobState) -> None:
+        """A job is done or withdrawn: who depends on it is submitted."""
+        self._left -= 1
+        if self._progress is not None and self._left % _REPORT_EVERY == 0:
+            self._progress(self._submissions.coming - self._left)
+        self._submissions.after(job)
+        if not self._left:
+            self._done.succeed()
+
+    # What the system and the service ask for.
+
+    def began(self, run: Run) -> None:
+        run.process = self._env.process(self._live(run))
+        if self._withdrawals is not None:
+            self._withdrawals.began(run)
+
+    def changed(self, run: Run) -> None:
+        if run.process is not None:
+            run.process.interrupt()
+
+    def vacated(self, job: JobState) -> None:
+        self._instants.at(self.system.now, REQUEUE, job.rank, lambda: self._requeue(job))
+
+    def plan(self, at: int, run: Run, reservation: Reservation) -> None:
+        service = self._known_service()
+        self._instants.at(at, PLAN, run.job.rank, lambda: service.carry_out(run, reservation))
+
+    def time_out(self, reservation: Reservation) -> None:
+        service = self._known_service()
+        at = reservation.estimated_arrival + self._timeout
+        self._instants.at(at, REQUEUE, reservation.job.rank, lambda: service.time_out(reservation))
+
+    def withdrawal(self, at: int, job: JobState) -> None:
+        self._instants.at(at, CANCELLATION, job.rank, lambda: self._withdraw(job))
+
+    def _withdraw(self, job: JobState) -> bool:
+        if self._withdrawals is None or not self._withdrawals.withdraw(job):
+            return False
+        if job.withdrawn:
+            self._terminated(job)
+        return True
+
+    def _requeue(self, job: JobState) -> bool:
+        self.system.requeue(job)
+        return True
+
+    def _known_service(self) -> OnDemandService:
+        if self._service is None:
+            raise RuntimeError("the baseline has no on-demand service")
+        return self._service

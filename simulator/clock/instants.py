@@ -1,0 +1,138 @@
+"""Instants: events at an exact tick, the order within one, and the scheduling pass at its end.
+
+The scheduler is not a process: one coalesced event per instant, after all others of that instant, runs one pass; none
+where nothing could start. Source: hybrid-workloads.md, section 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+import simpy
+
+from simulator.clock.scheduling import Scheduler
+from simulator.machine.system import System
+
+__all__ = ["ARRIVAL", "CANCELLATION", "NOTICE", "OUTAGE", "PLAN", "RELEASE", "REQUEUE", "Instants", "Sample"]
+
+#: The order within an instant; plain integers, because each event multiplies one. A completion wins over a
+#: cancellation, and who is cancelled has been queued again before, and is gone before anything is decided.
+#: In each turn of an outage what ends comes before what begins.
+RELEASE, REQUEUE, CANCELLATION, OUTAGE, PLAN, NOTICE, ARRIVAL, PASS = range(1, 9)
+
+#: (time, busy nodes, held nodes, waiting jobs, nodes they ask for), at the end of an instant.
+Sample = tuple[int, int, int, int, int]
+
+
+class Moment(simpy.Event):
+    """An event at an exact tick, with its place in the order of that instant."""
+
+    def __init__(self, env: simpy.Environment, at: int, priority: int) -> None:
+        # As in simpy.Timeout, which would do but for its fixed priority: the fields are set here, because this is the
+        # constructor that a replay calls most.
+        self.env = env
+        self.callbacks: list[Callable[[Any], None]] = []
+        self._ok = True
+        self._value = None
+        env.schedule(self, priority, at - env.now)  # type: ignore[arg-type]  # SimPy's annotation knows only its own two
+
+
+class Instants:
+    """One instant after the other.
+
+    Parameters
+    ----------
+    system
+        The machine, whose ``now`` is set here.
+    scheduler
+        Who runs the passes.
+    begin
+        Where the clock stands at first.
+    ranks
+        More than the ranks of all jobs, so that a turn and a rank make one priority, and at least 2: SimPy has two
+        priorities of its own.
+    pass_per_event
+        Whether each event is followed by a pass of its own.
+
+    Attributes
+    ----------
+    env
+        SimPy's.
+    latencies
+        Wall-clock seconds of each decision with its scheduling pass.
+    samples
+        The machine at the end of each instant.
+    """
+
+    def __init__(self, system: System, scheduler: Scheduler, *, begin: int, ranks: int, pass_per_event: bool) -> None:
+        self.env = simpy.Environment(begin)
+        self._system = system
+        # At hand, because a replay calls little else.
+        self._may_start, self._collect = scheduler.may_start, scheduler.collect
+        self._schedule, self._end_instant = scheduler.pass_once, scheduler.end_instant
+        self._ranks = ranks
+        self._pass_per_event = pass_per_event
+        # Most replays have neither outages nor anybody who asks for reasons: a call at each event would be felt.
+        self._collecting, self._explaining = scheduler.has_outages, system.decisions.enabled
+        self._pass_due = False
+        self._spent = 0.0
+        self.latencies: list[float] = []
+        self.samples: list[Sample] = []
+
+    def moment(self, at: int, turn: int, rank: int) -> Moment:
+        """An event at that time, in its place among those of the instant."""
+        return Moment(self.env, at, turn * self._ranks + rank)
+
+    def at(self, at: int, turn: int, rank: int, happen: Callable[[], bool]) -> None:
+        """Let something happen at that time; if it says that it was void, it causes no pass."""
+
+        def occur(_: simpy.Event) -> None:
+            began = self.enter()
+            self.leave(began, passing=happen())
+
+        self.moment(at, turn, rank).callbacks.append(occur)
+
+    def enter(self) -> float:
+        """An event happens: the instant before, if there was one, is complete."""
+        now: int = self.env.now  # type: ignore[assignment]  # all delays are integers, so it is one too
+        if now != self._system.now:
+            self.sample()
+            self._system.now = now
+        return perf_counter()
+
+    def leave(self, began: float, *, passing: bool = True) -> None:
+        """An event has happened; unless it was void, a pass follows where anything could start."""
+        if not passing:
+            return
+        if self._collecting:
+            self._collect()
+        spent = perf_counter() - began
+        if self._pass_due:
+            self._spent += spent
+        elif not self._may_start():
+            self.latencies.append(spent)
+        else:
+            self._spent = spent
+            if self._pass_per_event:
+                self._pass(None)
+            else:
+                self._pass_due = True
+                self.moment(self._system.now, PASS, 0).callbacks.append(self._pass)
+
+    def sample(self) -> None:
+        """Note the machine as the instant has left it."""
+        system = self._system
+        waiting = system.waiting
+        _, held, busy, _ = system.cluster.totals
+        self.samples.append((system.now, busy, held, waiting.jobs, waiting.nodes))
+        if self._explaining:
+            self._end_instant()
+
+    def _pass(self, _: Any) -> None:
+        """One scheduling pass."""
+        began = perf_counter()
+        self._pass_due = False
+        self._schedule()
+        self.latencies.append(self._spent + perf_counter() - began)

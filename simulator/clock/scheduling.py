@@ -1,0 +1,113 @@
+"""Scheduling: one pass over the queue, which starts whom the policies choose."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from policies.backfilling import backfilling
+from policies.port import Start
+from policies.tenancy import TENANCIES
+from simulator.machine.cluster import Kind
+from simulator.machine.holders import Lender
+from simulator.machine.jobstate import JobState
+from simulator.machine.system import System
+from simulator.options import Options
+from simulator.services.answers import listed, refused, start_problem, tenant_problem
+from simulator.services.growth import Growth
+from simulator.services.outages import OutageService
+
+__all__ = ["Scheduler"]
+
+
+class Scheduler:
+    """Carries out the passes: a backfilling rule, a tenants rule, an expansion rule.
+
+    Parameters
+    ----------
+    system
+        The machine.
+    options
+        Names of the rules.
+    jobs
+        Everybody who may ever wait.
+    outages
+        Who starts the jobs of advance reservations; None: there are no outages.
+    """
+
+    def __init__(
+        self, system: System, options: Options, jobs: Sequence[JobState], outages: OutageService | None = None
+    ) -> None:
+        self._system = system
+        self._outages = outages
+        self._backfill = backfilling(options.backfilling, options.backfill_length)
+        self._tenants = TENANCIES[options.tenants]
+        self._growth = Growth(options.expansion, self._backfill) if options.expansion != "none" else None
+        self._by_id = {job.job_id: job for job in jobs}
+        # What they are called where they fail.
+        self._rule, self._tenancy = f"backfilling rule {options.backfilling}", f"tenants rule {options.tenants}"
+        system.decisions.ask(self._backfill)
+
+    @property
+    def has_outages(self) -> bool:
+        """Whether nodes may be away."""
+        return self._outages is not None
+
+    def may_start(self) -> bool:
+        """Whether a job waits, and free or held nodes (which may be idle reserved ones) would do for the smallest.
+
+        Most instants end here: no rule need look at the queue then. Where running jobs may be expanded, free nodes are
+        reason enough.
+        """
+        waiting = self._system.waiting
+        if self._growth is not None and self._system.free:
+            return True
+        if not waiting.jobs:
+            return False
+        free, held, _, _ = self._system.cluster.totals
+        return free + held >= waiting.smallest()
+
+    def pass_once(self) -> None:
+        """One scheduling pass."""
+        system = self._system
+        if self._outages is not None:
+            self._outages.start_booked()
+        if system.free >= system.waiting.smallest():
+            pool = system.cluster.pool
+            for start in listed(self._rule, self._backfill(system)):
+                job = self._known(start, pool.nodes, self._rule)
+                system.start(job, ((pool, start.nodes),), start.cause)
+                if start.reason:
+                    system.decisions.reason(system.now, start.job_id, start)
+        # Without held nodes no reservation has any to lend.
+        if system.reservations and system.cluster.totals[Kind.HELD] and system.waiting.jobs:
+            for start in listed(self._tenancy, self._tenants(system)):
+                self._start_tenant(start)
+        if self._growth is not None and system.free:
+            self._growth(system)
+
+    def collect(self) -> None:
+        """After an event: outages that still miss nodes take those that it has freed."""
+        if self._outages is not None:
+            self._outages.collect()
+
+    def end_instant(self) -> None:
+        """Note what the instant has changed of promises; for those who want to know."""
+        self._system.decisions.instant_over(self._system, lambda job_id: self._by_id[job_id].waiting)
+
+    def _start_tenant(self, start: Start) -> None:
+        system = self._system
+        job = self._known(start, system.nodes, self._tenancy)
+        problem = tenant_problem(start, {item.job_id: item.nodes for item in system.reservations})
+        if problem:
+            raise refused(self._tenancy, start, problem)
+        draws = start.draws or {}
+        lenders: dict[Lender, int] = {item: draws[item.job_id] for item in system.reservations if item.job_id in draws}
+        system.start(job, lenders.items(), start.cause, lenders)
+        system.decisions.drawn(system.now, start, draws)
+
+    def _known(self, start: Start, free: int, policy: str) -> JobState:
+        """The job that a policy starts, if it can be started on so many free nodes."""
+        job = self._by_id.get(start.job_id) if isinstance(start, Start) else None
+        if job is not None and job.waiting and job.min_nodes <= start.nodes <= job.nodes and start.nodes <= free:
+            return job
+        raise refused(policy, start, start_problem(start, job, job is not None and job.waiting, free))

@@ -1,0 +1,167 @@
+"""Submissions: who is submitted when, and what a submission leads to.
+
+Most jobs arrive by the clock; who depends on another one is submitted after that has terminated, who runs already when
+the replay begins is not, and a stochastic job is submitted again for each further reservation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+import simpy
+
+from simulator.clock.instants import ARRIVAL, Instants
+from simulator.clock.successors import move_submit, successors_of
+from simulator.machine.jobstate import FixedJob, JobState
+from simulator.machine.stochastic import StochasticJob
+from simulator.machine.system import System
+from simulator.services.ondemand import OnDemandService
+from simulator.services.startingstate import StartingState
+from simulator.services.withdrawals import Withdrawals
+from workloads.ground.errors import InvariantError
+from workloads.ground.units import SECOND
+from workloads.table.job import JobType
+
+if TYPE_CHECKING:
+    from policies.planning.planbook import PlanBook
+
+__all__ = ["Submissions"]
+
+
+class Submissions:
+    """Submits jobs.
+
+    Parameters
+    ----------
+    jobs
+        Their states, in the order of the input.
+    system
+        The machine.
+    service
+        Who serves on-demand jobs; None under the baseline.
+    instants
+        The clock.
+    book
+        Who plans the stochastic jobs; None: there are none.
+    state
+        Who runs already; None: nobody.
+    withdrawals
+        Who withdraws jobs; None: nobody does.
+    dependent
+        Whether any job may depend on another.
+
+    Attributes
+    ----------
+    coming
+        How many jobs will be submitted, or run already.
+    opened
+        From when on time and nodes are accounted for; -1: not yet.
+    planning_seconds
+        Wall-clock seconds of planning, which is no part of a decision of the scheduler.
+    """
+
+    def __init__(
+        self,
+        jobs: Sequence[JobState],
+        system: System,
+        service: OnDemandService | None,
+        instants: Instants,
+        book: PlanBook | None,
+        state: StartingState | None,
+        withdrawals: Withdrawals | None,
+        *,
+        dependent: bool,
+    ) -> None:
+        self._system = system
+        self._service = service
+        self._instants = instants
+        self._book = book
+        self._withdrawals = withdrawals
+        self._successors = successors_of(jobs) if dependent else {}
+        # Who waits for another job, or runs already, does not arrive by the clock.
+        running = state.jobs if state is not None else frozenset()
+        others = {job.job_id for after in self._successors.values() for job in after} | running
+        self._arrivals = sorted(
+            (job for job in jobs if job.submit >= 0 and job.job_id not in others),
+            key=lambda job: (job.submit, job.rank),
+        )
+        self.coming = len(self._arrivals) + len(others)
+        self.opened = -1
+        self.planning_seconds = 0.0
+
+    def begin(self, state: StartingState) -> None:
+        """Begin with the jobs that run already."""
+        self._open(state.begin)
+        for job in state.enter(self._system):
+            if self._withdrawals is not None:
+                self._withdrawals.expect(job)
+
+    def feed(self) -> Generator[simpy.Event, None, None]:
+        """The process of those who arrive by the clock."""
+        instants = self._instants
+        begin = instants.env.now
+        for job in self._arrivals:
+            if job.submit < begin:
+                yield instants.moment(int(begin), ARRIVAL, job.rank)
+                self._arrive(job, "waits already")
+            else:
+                yield instants.moment(job.submit, ARRIVAL, job.rank)
+                self._arrive(job)
+
+    def after(self, job: JobState) -> None:
+        """A job has terminated: who depends on it is submitted, now or when the time has come."""
+        for successor in self._successors.get(job.job_id, ()) if self._successors else ():
+            self._follow(successor, f"after {job.job_id}")
+
+    def go_on(self, job: StochasticJob, done: bool) -> None:
+        """After a reservation: the application has one more known runtime, or the next reservation is submitted."""
+        if not done:
+            # A submission like others (hybrid-workloads.md, section 3): who is submitted in this instant with a smaller
+            # id comes first, which shows where there is a pass after every event.
+            self._instants.at(self._system.now, ARRIVAL, job.rank, lambda: self._resubmit(job))
+        elif self._book is not None:
+            self._book.completed(job.application, job.truth.runtime / SECOND)
+
+    def _arrive(self, job: JobState, cause: str = "") -> None:
+        """A job is submitted."""
+        system, service = self._system, self._service
+        began = self._instants.enter()
+        if self.opened < 0:
+            self._open(system.now)
+        system.log(system.now, "submit", job.job_id, 0, 0, cause)
+        if isinstance(job, StochasticJob):
+            began += self._plan(job)
+        if self._withdrawals is not None:
+            self._withdrawals.expect(job)
+        if service is not None and isinstance(job, FixedJob) and job.type is JobType.ON_DEMAND:
+            service.arrive(job)
+        else:
+            system.submit(job)
+        self._instants.leave(began)
+
+    def _open(self, now: int) -> None:
+        """Time and nodes are accounted for from now on, whatever a notice has reserved before."""
+        self.opened = self._system.now = now
+        self._system.cluster.restart_accounting(now)
+
+    def _follow(self, job: JobState, cause: str) -> None:
+        moment = self._instants.moment(move_submit(job, self._system.now), ARRIVAL, job.rank)
+        moment.callbacks.append(lambda _: self._arrive(job, cause))
+
+    def _plan(self, job: StochasticJob) -> float:
+        """Plan a job that is submitted; returns how long it took."""
+        if self._book is None:
+            raise InvariantError(f"job {job.job_id} is stochastic, and there is nobody to plan it")
+        began = perf_counter()
+        job.plan(self._book)
+        spent = perf_counter() - began
+        self.planning_seconds += spent
+        return spent
+
+    def _resubmit(self, job: StochasticJob) -> bool:
+        if job.withdrawn:
+            return False
+        self._system.resubmit(job)
+        return True

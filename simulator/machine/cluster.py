@@ -1,0 +1,98 @@
+"""The cluster: the one place where nodes change hands.
+
+Every holder of nodes is an :class:`Account`: the free pool, a reservation's idle nodes, an arrived job that still
+gathers its nodes, a running job, an outage. Nodes only ever move from one account to another, as money does in
+double-entry bookkeeping, so that their sum cannot change, and every move is checked. The cluster integrates over time
+how many nodes are free, held, busy and down.
+"""
+
+from __future__ import annotations
+
+from workloads.ground.errors import InvariantError
+
+__all__ = ["Account", "Cluster", "Kind"]
+
+
+class Kind:
+    """What the nodes of an account count as. Plain integers: they index the totals at every move."""
+
+    FREE = 0
+    HELD = 1
+    BUSY = 2
+    DOWN = 3
+
+
+class Account:
+    """A holder of nodes."""
+
+    __slots__ = ("kind", "nodes")
+
+    def __init__(self, kind: int, nodes: int = 0) -> None:
+        self.kind = kind
+        self.nodes = nodes
+
+
+class Cluster:
+    """N identical nodes and their accounts.
+
+    Parameters
+    ----------
+    nodes
+        Size of the machine.
+
+    Attributes
+    ----------
+    pool
+        The free nodes.
+    totals
+        Nodes that are free, held (reserved, or waiting for a warned victim's), busy, and down.
+    """
+
+    def __init__(self, nodes: int) -> None:
+        self.nodes = nodes
+        self.pool = Account(Kind.FREE, nodes)
+        self.totals = [nodes, 0, 0, 0]
+        self._integrals = [0, 0, 0, 0]
+        self._since = 0
+
+    def move(self, source: Account, target: Account, count: int, now: int) -> None:
+        """Hand ``count`` nodes from one account to another.
+
+        Raises
+        ------
+        InvariantError
+            If the source does not have them, or time runs backwards.
+        """
+        if not 0 <= count <= source.nodes or now < self._since:
+            raise InvariantError(
+                f"cannot move {count} nodes at {now} from an account that holds {source.nodes} since {self._since}"
+            )
+        source.nodes -= count
+        target.nodes += count
+        if source.kind is not target.kind:
+            if now != self._since:
+                self._integrate(now)
+            self.totals[source.kind] -= count
+            self.totals[target.kind] += count
+
+    def restart_accounting(self, now: int) -> None:
+        """Forget the time before ``now``."""
+        self._integrals = [0, 0, 0, 0]
+        self._since = now
+
+    def node_ticks(self, now: int) -> tuple[int, int, int, int]:
+        """Free, held, busy and down node-ticks up to ``now``."""
+        self._integrate(now)
+        free, held, busy, down = self._integrals
+        return free, held, busy, down
+
+    def _integrate(self, now: int) -> None:
+        elapsed = now - self._since
+        self._since = now
+        free, held, busy, down = self.totals
+        integrals = self._integrals
+        integrals[Kind.FREE] += free * elapsed
+        integrals[Kind.HELD] += held * elapsed
+        integrals[Kind.BUSY] += busy * elapsed
+        if down:
+            integrals[Kind.DOWN] += down * elapsed

@@ -1,0 +1,172 @@
+"""Decisions: what the event log does not tell, recorded beside it where it is asked for.
+
+The log says what happened to whose nodes. Why it happened needs more: what a waiting job was promised and when that
+changed, what the preemption of a victim cost and what that of the best other job would have, whose nodes were lent to
+whom, what was planned, and what a policy itself gives as its reason. Nothing here decides anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from policies.port import Action, Expect, Hold, Preempt, Promise, Start, SystemView
+from simulator.machine.holders import Run
+from workloads.table.job import JobType
+
+__all__ = ["Decision", "Decisions"]
+
+
+class Decision(NamedTuple):
+    """One line of the record; what a kind does not need is None.
+
+    Attributes
+    ----------
+    time
+        Tick of the simulated clock.
+    decision
+        ``promise`` (at the end of this instant the job is promised a start at ``at``; none: no longer promised one),
+        ``draw`` (a tenant borrows nodes that are reserved for ``other``), ``lend`` (the job gives up nodes for
+        ``other``), ``return`` (gets them back), ``expect`` (the plan for ``other`` counts on its release), ``plan``
+        (the plan is to preempt it), ``drop`` (the planned preemption is not needed any more), ``lacking`` (what an
+        arriving job misses beyond free nodes and its own), ``room`` (what its arrival strategy could get at most),
+        ``victim`` (preempted for ``other``), ``spared`` (of the jobs that could have been preempted instead, the one
+        that would have lost least), ``reason`` (of the policy, in its own words).
+    job_id, other
+        Whom it concerns, and for whose sake or with whom.
+    nodes
+        How many; of a victim those that it frees for others.
+    at
+        Promised or planned time [ticks].
+    loss
+        What a preemption costs [node-ticks].
+    why
+        The words of the policy.
+    """
+
+    time: int
+    decision: str
+    job_id: int | None = None
+    other: int | None = None
+    nodes: int | None = None
+    at: int | None = None
+    loss: int | None = None
+    why: str = ""
+
+
+class _Reasoned(Protocol):
+    @property
+    def reason(self) -> str: ...
+
+
+class Decisions:
+    """Collects decisions.
+
+    Parameters
+    ----------
+    enabled
+        Whether anything is kept; if not, every call returns at once.
+    """
+
+    def __init__(self, enabled: bool = False) -> None:
+        self.entries: list[Decision] = []
+        self.enabled = enabled
+        self._promises: Callable[[SystemView], list[Promise]] | None = None
+        self._promised: dict[int, int] = {}
+
+    def ask(self, rule: object) -> None:
+        """The backfilling rule: if it has ``promises(view)``, it is asked at the end of each instant."""
+        self._promises = getattr(rule, "promises", None)
+
+    def _note(self, time: int, decision: str, job_id: int | None = None, **others: Any) -> None:
+        self.entries.append(Decision(time, decision, job_id, **others))
+
+    def instant_over(self, view: SystemView, waits: Callable[[int], bool]) -> None:
+        """An instant is complete: note what has changed of the promises.
+
+        Parameters
+        ----------
+        view
+            The machine as the instant leaves it.
+        waits
+            Whether that job still waits: who has started needs no promise any more.
+        """
+        if self._promises is None or not (self._promised or view.queue):
+            return
+        promised = {promise.job_id: promise.at for promise in self._promises(view)} if view.queue else {}
+        if promised != self._promised:
+            for job_id in self._promised:
+                if job_id not in promised and waits(job_id):
+                    self._note(view.now, "promise", job_id)
+            for job_id, at in promised.items():
+                if self._promised.get(job_id) != at:
+                    self._note(view.now, "promise", job_id, at=at)
+            self._promised = promised
+
+    def drawn(self, now: int, start: Start, draws: Mapping[int, int]) -> None:
+        """A tenant has started on nodes of these reservations."""
+        if self.enabled:
+            for other, nodes in draws.items():
+                self._note(now, "draw", start.job_id, other=other, nodes=nodes)
+            self.reason(now, start.job_id, start)
+
+    def lent(self, now: int, job_id: int, other: int, nodes: int) -> None:
+        """A job has given up nodes for another, which will give them back."""
+        if self.enabled:
+            self._note(now, "lend", job_id, other=other, nodes=nodes)
+
+    def returned(self, now: int, job_id: int, other: int, nodes: int) -> None:
+        """A lender has got nodes back."""
+        if self.enabled:
+            self._note(now, "return", job_id, other=other, nodes=nodes)
+
+    def planned(self, now: int, other: int, actions: Iterable[Action], runs: dict[int, Run]) -> None:
+        """A notice strategy has made its plan."""
+        if not self.enabled:
+            return
+        for action in actions:
+            if isinstance(action, Expect):
+                run = runs[action.job_id]
+                self._note(now, "expect", run.job_id, other=other, nodes=run.nodes, at=run.expected_end)
+            elif isinstance(action, Preempt):
+                run = runs[action.job_id]
+                at = now if action.at is None else action.at
+                self._note(now, "plan", run.job_id, other=other, nodes=run.nodes, at=at, loss=run.loss(at))
+            self.reason(now, other if isinstance(action, Hold) else getattr(action, "job_id", None), action, other)
+
+    def dropped(self, now: int, job_id: int, other: int) -> None:
+        """A planned preemption was not needed any more."""
+        if self.enabled:
+            self._note(now, "drop", job_id, other=other)
+
+    def lacks(self, now: int, job_id: int, lacking: int, room: int) -> None:
+        """An on-demand job arrives and lacks nodes."""
+        if self.enabled:
+            self._note(now, "lacking", job_id, nodes=lacking)
+            self._note(now, "room", job_id, nodes=room)
+
+    def chosen(self, now: int, other: int, actions: Sequence[Action], runs: dict[int, Run]) -> None:
+        """An arrival strategy has chosen its victims; called before any of them is touched."""
+        if not self.enabled:
+            return
+        # Whether an answer is legal is looked at later, so that one may name what does not run.
+        victims = [action.job_id for action in actions if isinstance(action, Preempt) and action.job_id in runs]
+        for job_id in victims:
+            run = runs[job_id]
+            self._note(now, "victim", job_id, other=other, nodes=run.nodes - run.borrowed, loss=run.loss(now))
+        if victims:
+            left = [
+                (run.loss(now), run.job_id, run.nodes - run.borrowed)
+                for run in runs.values()
+                if run.job_id not in victims and run.type is not JobType.ON_DEMAND and run.nodes > run.borrowed
+            ]
+            if left:
+                loss, job_id, nodes = min(left)
+                self._note(now, "spared", job_id, other=other, nodes=nodes, loss=loss)
+        for action in actions:
+            self.reason(now, getattr(action, "job_id", None), action, other)
+
+    def reason(self, now: int, job_id: int | None, action: _Reasoned, other: int | None = None) -> None:
+        """What a policy says of an action, if it says anything."""
+        if self.enabled and action.reason:
+            self._note(now, "reason", job_id, other=other, why=action.reason)

@@ -1,0 +1,74 @@
+"""Decayed usage: what projects have used of the machine, older node-ticks counting less.
+
+Only a queue order that asks for it (``half_life``) pays for it. The decay is continuous: a node held during the last
+second counts more than one held during the first. Between two changes a group holds n nodes, so that its usage is
+
+    U(t) = U(s) 2^(-(t - s) / h) + n (h / ln 2) (1 - 2^(-(t - s) / h))
+
+exactly, whenever it is looked at in between.
+"""
+
+from __future__ import annotations
+
+from math import expm1, log
+
+from policies.orders.fairshare import group_of
+from simulator.machine.jobstate import JobState
+from workloads.ground.units import SECOND
+
+__all__ = ["UsageLedger"]
+
+
+class _Usage:
+    """Of a group: node-ticks at a time, and how many nodes it has held since."""
+
+    __slots__ = ("nodes", "since", "used")
+
+    def __init__(self, now: int) -> None:
+        self.used = 0.0
+        self.nodes = 0
+        self.since = now
+
+
+class UsageLedger:
+    """Usage by group.
+
+    Parameters
+    ----------
+    half_life
+        After so long a node-second counts half [s].
+    """
+
+    def __init__(self, half_life: float) -> None:
+        self._rate = log(2) / (half_life * SECOND)
+        # None: all of them together.
+        self._groups: dict[str | None, _Usage] = {None: _Usage(0)}
+        self._held: dict[int, int] = {}
+
+    def hold(self, job: JobState, nodes: int, now: int) -> None:
+        """From now on the job holds that many nodes."""
+        before = self._held.get(job.job_id, 0)
+        if nodes:
+            self._held[job.job_id] = nodes
+        elif before:
+            del self._held[job.job_id]
+        for group in (group_of(job), None):
+            usage = self._groups.get(group)
+            if usage is None:
+                usage = self._groups[group] = _Usage(now)
+            usage.used = self._at(usage, now)
+            usage.since = now
+            usage.nodes += nodes - before
+
+    def used(self, group: str | None, now: int) -> float:
+        """Decayed node-ticks of a group, 0 if it has never run; None: of all."""
+        usage = self._groups.get(group)
+        return self._at(usage, now) if usage is not None else 0.0
+
+    def _at(self, usage: _Usage, now: int) -> float:
+        elapsed = now - usage.since
+        if not elapsed:
+            return usage.used
+        # 1 - 2^(-x), exact for short times, too.
+        gone = -expm1(-self._rate * elapsed)
+        return usage.used * (1.0 - gone) + usage.nodes * gone / self._rate

@@ -1,0 +1,184 @@
+"""Job states: what is left of a job, and what has happened to it.
+
+A job is waiting, running, or done; its state outlives its runs. The remaining work of a rigid or on-demand job is
+compute time and checkpoints, that of a malleable job node-ticks. Source: hybrid-workloads.md, section 1.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from workloads.ground.units import to_ticks
+from workloads.table.job import Job, JobType
+
+__all__ = ["FixedJob", "JobState", "MalleableJob", "divide"]
+
+
+class JobState(ABC):
+    """State common to all jobs; all times in ticks of the simulated clock.
+
+    Attributes
+    ----------
+    job
+        The row of the job table.
+    row, rank
+        Its position in the input, and in the order of job ids: ties are broken by them.
+    submit, first_submit
+        Of what waits or runs (of a stochastic job its reservation), and of the job.
+    runs
+        How many runs it has begun.
+    start, end
+        Of its first and last run; None before.
+    preemptions, shrinks
+        How often it was preempted (warned) and shrunk.
+    lost
+        Node-ticks that preemptions have cost.
+    walltime
+        Of the next run at its requested size.
+    withdrawn
+        Whether its user has given up on it; ``end`` is when.
+    """
+
+    __slots__ = (
+        "end",
+        "estimated_arrival",
+        "first_submit",
+        "job",
+        "job_id",
+        "lost",
+        "min_nodes",
+        "nodes",
+        "notice",
+        "order_key",
+        "preemptions",
+        "rank",
+        "row",
+        "runs",
+        "setup",
+        "shrinks",
+        "start",
+        "submit",
+        "type",
+        "undisturbed",
+        "waiting",
+        "walltime",
+        "withdrawn",
+    )
+
+    def __init__(self, job: Job, kind: JobType, row: int, rank: int, origin: int, runtime: int) -> None:
+        self.job = job
+        self.job_id = job.job_id
+        self.type = kind
+        self.row = row
+        self.rank = rank
+        self.nodes = job.nodes
+        self.min_nodes = job.nodes
+        # A no-show is never asked for its submit time.
+        self.submit = to_ticks(job.submit) - origin if job.submit is not None else -1
+        self.first_submit = self.submit
+        self.notice = -1
+        self.estimated_arrival = self.submit
+        if job.notice is not None and job.estimated_arrival is not None:
+            self.notice = to_ticks(job.notice) - origin
+            self.estimated_arrival = to_ticks(job.estimated_arrival) - origin
+        self.setup = 0
+        self.undisturbed = runtime
+        self.order_key: tuple[object, int] = (0, row)
+        self.waiting = False
+        self.withdrawn = False
+        self.walltime = 0
+        self.runs = 0
+        self.start: int | None = None
+        self.end: int | None = None
+        self.preemptions = 0
+        self.shrinks = 0
+        self.lost = 0
+
+    @property
+    def user(self) -> str:
+        return self.job.user
+
+    @property
+    def project(self) -> str:
+        return self.job.project
+
+    @abstractmethod
+    def limit(self, nodes: int) -> int:
+        """Walltime of the next run at that size."""
+
+    @abstractmethod
+    def duration(self, nodes: int) -> int:
+        """True length of the next run at that size."""
+
+
+class FixedJob(JobState):
+    """A job of one size: rigid or on-demand.
+
+    Attributes
+    ----------
+    interval, cost, period
+        Compute time between two checkpoints, duration of one, and their sum; period 0: it takes none.
+    compute, dumps
+        What the next run has to do.
+    """
+
+    __slots__ = ("compute", "cost", "dumps", "interval", "period")
+
+    def __init__(self, job: Job, kind: JobType, row: int, rank: int, origin: int, *, baseline: bool) -> None:
+        runtime, walltime = job.runtime, job.walltime
+        if baseline:
+            runtime = job.trace_runtime if job.trace_runtime is not None else runtime
+            walltime = job.trace_walltime if job.trace_walltime is not None else walltime
+        total = to_ticks(runtime)
+        super().__init__(job, kind, row, rank, origin, total)
+        self.walltime = to_ticks(walltime)
+        self.interval = self.cost = self.period = self.dumps = 0
+        if not baseline and kind is JobType.RIGID:
+            # The two are rounded apart.
+            self.setup = min(to_ticks(job.setup), total)
+            if job.checkpoint_interval is not None:
+                self.interval = to_ticks(job.checkpoint_interval)
+                self.cost = to_ticks(job.checkpoint_cost)
+                self.period = self.interval + self.cost
+                # No dump at the end, so the last slice may be up to one period long.
+                self.dumps = max(0, -(-(total - self.setup) // self.period) - 1)
+        self.compute = total - self.setup - self.dumps * self.cost
+
+    def limit(self, nodes: int) -> int:
+        return self.walltime
+
+    def duration(self, nodes: int) -> int:
+        return self.setup + self.compute + self.dumps * self.cost
+
+
+class MalleableJob(JobState):
+    """A job that runs at any size from ``min_nodes`` to ``nodes``.
+
+    Attributes
+    ----------
+    work, work_limit
+        Node-ticks left to do, and left until its walltime; they fall together.
+    """
+
+    __slots__ = ("work", "work_limit")
+
+    def __init__(self, job: Job, row: int, rank: int, origin: int) -> None:
+        total = to_ticks(job.runtime)
+        super().__init__(job, JobType.MALLEABLE, row, rank, origin, total)
+        self.min_nodes = job.min_nodes if job.min_nodes is not None else job.nodes
+        self.setup = min(to_ticks(job.setup), total)
+        self.work = (total - self.setup) * job.nodes
+        self.work_limit = (to_ticks(job.walltime) - self.setup) * job.nodes
+        self.walltime = self.limit(self.nodes)
+
+    def limit(self, nodes: int) -> int:
+        return self.setup + divide(self.work_limit, nodes)
+
+    def duration(self, nodes: int) -> int:
+        return self.setup + divide(self.work, nodes)
+
+
+def divide(node_ticks: int, nodes: int) -> int:
+    """Time that the work takes at that size, rounded to a tick; halves to even, as ``round`` does."""
+    ticks, rest = divmod(node_ticks, nodes)
+    return ticks + (2 * rest > nodes or (2 * rest == nodes and ticks % 2))

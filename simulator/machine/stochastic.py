@@ -1,0 +1,210 @@
+"""Stochastic jobs: one job, submitted as one reservation after the other until it completes.
+
+Source: stochastic-in-cluster.md. Policies see the walltime of the reservation and nothing of the runtime: a run that
+computes until its walltime is not told from one that will complete.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from policies.planning.course import Course, Request
+from simulator.machine.holders import Run
+from simulator.machine.jobstate import JobState
+from simulator.machine.truth import (
+    CANCELLED,
+    COMPLETED,
+    EXPIRED,
+    OVER_MEMORY,
+    PREEMPTED,
+    SAVED,
+    UNSAVED,
+    Truth,
+)
+from simulator.machine.usage import Usage
+from simulator.options import Options
+from workloads.ground.errors import InvariantError
+from workloads.table.job import Job, JobType
+
+if TYPE_CHECKING:
+    from policies.planning.planbook import PlanBook, Planned
+
+__all__ = ["ReservationRecord", "ReservedRun", "StochasticJob"]
+
+#: What a job asks for before it is submitted.
+_NOTHING = Request(0, 0, 0, 0, 0, False, None)
+
+
+class ReservationRecord(NamedTuple):
+    """What became of one reservation; times in ticks of the job table's clock.
+
+    Attributes
+    ----------
+    job_id
+        Whose it is.
+    number
+        Which of the job's, from 1; a preempted one is followed by another of the same milestone.
+    submit, start, end, nodes
+        As of a job.
+    length
+        Walltime that was asked for.
+    restart, work, checkpoint
+        What its time went into; what was lost counts where it was spent.
+    milestone
+        Work that would have been done at its end, by the plan.
+    saved
+        Work that is saved after it.
+    ending
+        ``completed``, ``saved`` (a checkpoint was written), ``expired`` (none was to be), ``checkpoint lost`` (it did
+        not fit), ``memory exceeded``, ``preempted`` or ``cancelled``.
+    memory
+        That was asked for [GB]; None: nothing was.
+    """
+
+    job_id: int
+    number: int
+    submit: int
+    start: int
+    end: int
+    nodes: int
+    length: int
+    restart: int
+    work: int
+    checkpoint: int
+    milestone: int
+    saved: int
+    ending: str
+    memory: float | None
+
+
+class StochasticJob(JobState):
+    """A job whose runtime is only known as a law.
+
+    Attributes
+    ----------
+    application
+        Whose law it is.
+    truth
+        What no decision may ask.
+    planned
+        Its plan; None until it is submitted.
+    request, reservations
+        The reservation that waits or runs, and those that have ended.
+    """
+
+    __slots__ = ("_course", "_origin", "application", "planned", "request", "reservations", "truth")
+
+    def __init__(self, job: Job, row: int, rank: int, origin: int, options: Options) -> None:
+        self.truth = Truth(job, options)
+        # To policies each of its reservations is a rigid job.
+        super().__init__(job, JobType.RIGID, row, rank, origin, self.truth.runtime)
+        self.application = job.application
+        self.planned: Planned | None = None
+        self.request = _NOTHING
+        self.reservations: list[ReservationRecord] = []
+        self._course: Course | None = None
+        self._origin = origin
+
+    def plan(self, book: PlanBook) -> None:
+        """At submission: get a plan, and ask for its first reservation."""
+        job = self.job
+        self.planned = book.plan(
+            self.application, job.plan, job.nodes, job.walltime, job.checkpoint_cost, job.restart_cost
+        )
+        self._course = Course(self.planned.schedule)
+        self._ask()
+
+    def again(self, now: int) -> None:
+        """The reservation is over and the job is not: ask for the next one."""
+        self.submit = now
+        self._ask()
+
+    def _ask(self) -> None:
+        self.request = self._known_course().request()
+        self.walltime = int(self.request.length)
+
+    def _known_course(self) -> Course:
+        if self._course is None:
+            raise InvariantError(f"job {self.job_id} was never planned")
+        return self._course
+
+    def limit(self, nodes: int) -> int:
+        return self.walltime
+
+    def duration(self, nodes: int) -> int:
+        # `backfill_length="runtime"` may look at true runtimes, but nobody knows that of a stochastic job.
+        return self.walltime
+
+    def ended(self, run: ReservedRun, ending: str, times: tuple[int, int, int], now: int) -> None:
+        """Book a reservation that has ended, and what is saved now."""
+        course, request, origin = self._known_course(), self.request, self._origin
+        if ending == SAVED:
+            course.save(request.milestone)
+        elif ending in (EXPIRED, UNSAVED):
+            course.miss()
+        elif ending == OVER_MEMORY:
+            course.exceed(request.memory or 0.0)
+        self.reservations.append(
+            ReservationRecord(
+                self.job_id,
+                len(self.reservations) + 1,
+                self.submit + origin,
+                run.start + origin,
+                now + origin,
+                run.nodes,
+                self.walltime,
+                *times,
+                int(request.milestone),
+                int(course.saved),
+                ending,
+                request.memory,
+            )
+        )
+
+
+class ReservedRun(Run):
+    """One reservation of a stochastic job on its nodes."""
+
+    __slots__ = ("_ending",)
+
+    job: StochasticJob
+
+    def begin(self) -> None:
+        job = self.job
+        ending = self._ending = job.truth.ending(job.request, job.walltime)
+        self.end = self.start + ending.restart + ending.work + ending.checkpoint
+        self.expected_end = self.start + job.walltime
+
+    def loss(self, at: int) -> int:
+        # Only its end saves anything.
+        return self.nodes * (at - self.start)
+
+    def complete(self, usage: Usage) -> bool:
+        how = self._ending
+        times = (how.restart, how.work, how.checkpoint)
+        if how.ending in (COMPLETED, SAVED):
+            usage.setup += how.restart * self.nodes
+            usage.compute += how.work * self.nodes
+            usage.checkpoint += how.checkpoint * self.nodes
+        else:
+            usage.lose(self.job, sum(times) * self.nodes, self.end)
+        self.job.ended(self, how.ending, times, self.end)
+        return how.ending == COMPLETED
+
+    def stop(self, now: int, usage: Usage) -> None:
+        usage.lose(self.job, (now - self.start) * self.nodes, now)
+        self.job.ended(self, PREEMPTED, self._times(now), now)
+
+    def abandon(self, now: int, usage: Usage) -> None:
+        restart, work, checkpoint = times = self._times(now)
+        usage.setup += restart * self.nodes
+        usage.compute += work * self.nodes
+        usage.checkpoint += checkpoint * self.nodes
+        self.job.ended(self, CANCELLED, times, now)
+
+    def _times(self, now: int) -> tuple[int, int, int]:
+        """Restart, work and checkpoint up to now."""
+        how, elapsed = self._ending, now - self.start
+        restart = min(how.restart, elapsed)
+        work = min(how.work, elapsed - restart)
+        return restart, work, elapsed - restart - work

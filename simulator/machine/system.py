@@ -1,0 +1,350 @@
+"""The system: queue, runs and reservations of one machine, and every transition between them.
+
+It is what policies see (:class:`policies.port.SystemView`) and what their actions change. It keeps no clock: whoever
+drives it sets ``now`` and is told, through :class:`Timing`, when a run begins or ends at another time than before.
+Source: hybrid-workloads.md, sections 3 to 6.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from operator import attrgetter
+from typing import Protocol
+
+from policies.order import ORDERS
+from policies.port import Window
+from simulator.machine.cluster import Account, Cluster
+from simulator.machine.decisions import Decisions
+from simulator.machine.eventlog import EventLog
+from simulator.machine.fairshare import UsageLedger
+from simulator.machine.holders import Gathering, Lender, Loan, Reservation, Run
+from simulator.machine.jobstate import JobState
+from simulator.machine.kinds import begin_run
+from simulator.machine.releases import ExpectedReleases
+from simulator.machine.run import MalleableRun
+from simulator.machine.stochastic import StochasticJob
+from simulator.machine.usage import Usage
+from simulator.machine.waiting import Queue
+from simulator.options import Options
+from workloads.ground.units import to_ticks
+from workloads.table.job import JobType
+
+__all__ = ["System", "Timing"]
+
+
+class Timing(Protocol):
+    """Whoever drives the system."""
+
+    def began(self, run: Run) -> None:
+        """A run has begun; it will end at ``run.end``."""
+
+    def changed(self, run: Run) -> None:
+        """A run is over, or will end at another time."""
+
+    def vacated(self, job: JobState) -> None:
+        """A warned job has given up its nodes and is to be queued again in this instant."""
+
+
+class System:
+    """State and transitions.
+
+    Parameters
+    ----------
+    nodes
+        Size of the machine.
+    options
+        How it is operated.
+    log
+        Where events go.
+    timing
+        Who drives it.
+    decisions
+        Where the reasons go.
+    """
+
+    def __init__(
+        self, nodes: int, options: Options, log: EventLog, timing: Timing, decisions: Decisions | None = None
+    ) -> None:
+        self.now = 0
+        self.cluster = Cluster(nodes)
+        order = ORDERS[options.order]
+        self.waiting = Queue(order, options.order)
+        self.ledger = UsageLedger(order.half_life) if order.half_life is not None else None
+        self.runs: dict[int, Run] = {}
+        self.leaving: dict[int, Run] = {}
+        self.reservations: list[Reservation] = []
+        self.expected = ExpectedReleases()
+        self.releases = self.expected.entries
+        self._expect = self.expected.expect
+        self.windows: Sequence[Window] = ()
+        self.usage = Usage()
+        self.log = log
+        self.warning = to_ticks(options.warning)
+        self.decisions = decisions or Decisions()
+        self._timing = timing
+
+    # What policies see.
+
+    @property
+    def nodes(self) -> int:
+        return self.cluster.nodes
+
+    @property
+    def free(self) -> int:
+        return self.cluster.pool.nodes
+
+    @property
+    def queue(self) -> Sequence[JobState]:
+        return self.waiting.in_order(self)
+
+    @property
+    def on_demand_waits(self) -> bool:
+        return self.waiting.on_demand_waits
+
+    @property
+    def running(self) -> Collection[Run]:
+        return self.runs.values()
+
+    def group_usage(self, group: str | None) -> float:
+        return self.ledger.used(group, self.now) if self.ledger is not None else 0.0
+
+    # Transitions.
+
+    def submit(self, job: JobState, *, urgent: bool = False) -> None:
+        """A job enters the queue for the first time."""
+        self.waiting.add(job, self.now, urgent=urgent)
+
+    def requeue(self, job: JobState) -> None:
+        """A preempted job enters the queue again."""
+        self.log(self.now, "requeue", job.job_id, 0, 0)
+        self.waiting.add(job, self.now, urgent=job.type is JobType.ON_DEMAND)
+
+    def start(
+        self,
+        job: JobState,
+        sources: Iterable[tuple[Account, int]],
+        cause: str,
+        lenders: Mapping[Lender, int] | None = None,
+        run: Run | None = None,
+    ) -> Run:
+        """Start a job on nodes of these accounts; those of ``lenders`` are borrowed. ``run``: one that has begun."""
+        now = self.now
+        if job.waiting:
+            self.waiting.remove(job)
+        if run is None:
+            run = begin_run(job, now)
+        for account, count in sources:
+            self.cluster.move(account, run, count, now)
+        if lenders:
+            for lender, count in lenders.items():
+                run.lenders[lender] = count
+                lender.tenants[run] = count
+        run.begin()
+        job.runs += 1
+        if job.start is None:
+            job.start = run.start
+        self.runs[job.job_id] = run
+        if self.ledger is not None:
+            self.ledger.hold(job, run.nodes, now)
+        self._expect(run)
+        self.log(now, "start", job.job_id, 0, run.nodes, cause)
+        self._timing.began(run)
+        return run
+
+    def complete(self, run: Run) -> bool:
+        """A run reaches its end; its nodes are still to be given away. Returns whether its job is done."""
+        job = run.job
+        done = run.complete(self.usage)
+        self.leave(run)
+        if done:
+            job.end = self.now
+            self.log(self.now, "kill" if job.job.killed else "complete", job.job_id, run.nodes, 0)
+        else:
+            self.log(self.now, "expire", job.job_id, run.nodes, 0)
+        return done
+
+    def resubmit(self, job: StochasticJob) -> None:
+        """A reservation is over and its job is not: the next one enters the queue."""
+        job.again(self.now)
+        self.log(self.now, "submit", job.job_id, 0, 0, "next reservation")
+        self.waiting.add(job, self.now)
+
+    def preempt(
+        self,
+        run: Run,
+        cause: str,
+        claim: tuple[Gathering, int] | None = None,
+        beneficiary: Reservation | None = None,
+        failed: tuple[Account, int] | None = None,
+    ) -> None:
+        """Preempt a run: a malleable one gets its warning, others give up their nodes and are queued at once.
+
+        Parameters
+        ----------
+        run
+            A running job that is not under warning.
+        cause
+            Why.
+        claim
+            An arrived job and how many of the nodes it gets.
+        beneficiary
+            The reservation in whose plan this stands; it gets the nodes first.
+        failed
+            Nodes that have failed, and where they go. Nobody is warned then.
+        """
+        job, now = run.job, self.now
+        job.preemptions += 1
+        run.stop(now, self.usage)
+        run.plan = None
+        run.beneficiary = beneficiary
+        if isinstance(run, MalleableRun) and failed is None:
+            run.warned = True
+            run.end = now + self.warning
+            del self.runs[job.job_id]
+            self.leaving[job.job_id] = run
+            if beneficiary is not None:
+                beneficiary.coming[run] = None
+            if claim is not None:
+                self.promise(run, *claim)
+            else:
+                self._expect(run)
+            self.log(now, "warn", job.job_id, run.nodes, run.nodes, cause)
+        else:
+            self.log(now, "preempt", job.job_id, run.nodes, 0, cause)
+            if failed is not None:
+                self.cluster.move(run, *failed, now)
+            if claim is not None:
+                self.cluster.move(run, *claim, now)
+            self.leave(run)
+            self.give_away(run)
+            self.requeue(job)
+        self._timing.changed(run)
+
+    def promise(self, run: Run, gathering: Gathering, count: int) -> None:
+        """Promise nodes of a run under warning to an arrived job."""
+        run.claims.append((gathering, count))
+        gathering.awaited.append(run)
+        gathering.ready = max(gathering.ready, run.end)
+        self._expect(run)
+
+    def vacate(self, run: Run) -> list[Gathering]:
+        """A warning is over: the nodes are given up. Returns the arrived jobs that now have all of theirs."""
+        self.lose_to_warning(run)
+        self.log(self.now, "preempt", run.job_id, run.nodes, 0, "warning over")
+        complete = self.hand_over(run)
+        self._timing.vacated(run.job)
+        return complete
+
+    def end_warning(self, run: Run) -> None:
+        """A run under warning has no nodes any more, so that its warning is over before its time."""
+        self.vacate(run)
+        self._timing.changed(run)
+
+    def lose_to_warning(self, run: Run) -> None:
+        """Book the time that a run has been under warning."""
+        self.usage.lose_to_warning(run.job, run.nodes * (self.warning - run.end + self.now), self.now)
+
+    def hand_over(self, run: Run) -> list[Gathering]:
+        """A run under warning is over: its nodes go to whom they are promised. Returns who now has all of theirs."""
+        complete = []
+        for gathering, count in run.claims:
+            self.cluster.move(run, gathering, count, self.now)
+            gathering.awaited.remove(run)
+            if not gathering.awaited:
+                complete.append(gathering)
+        self.leave(run)
+        self.give_away(run)
+        return complete
+
+    def resize(self, run: MalleableRun, other: Account, change: int, cause: str) -> None:
+        """Give ``-change`` nodes of a run to another account, or take ``change`` from it."""
+        before = run.nodes
+        run.settle(self.now)
+        if change < 0:
+            self.cluster.move(run, other, -change, self.now)
+        else:
+            self.cluster.move(other, run, change, self.now)
+        run.resized(self.now)
+        if self.ledger is not None:
+            self.ledger.hold(run.job, run.nodes, self.now)
+        self._expect(run)
+        self.log(self.now, "shrink" if change < 0 else "expand", run.job_id, before, run.nodes, cause)
+        self._timing.changed(run)
+
+    def give_away(self, run: Run) -> None:
+        """The nodes of a run that is over: borrowed ones return, a planned victim's go to its reservation first."""
+        if run.lenders:
+            for lender, count in run.lenders.items():
+                del lender.tenants[run]
+                self.reserve(lender, run, count)
+        beneficiary = run.beneficiary
+        if beneficiary is not None:
+            beneficiary.coming.pop(run, None)
+            taken = min(run.nodes, beneficiary.missing)
+            if taken:
+                self.reserve(beneficiary, run, taken)
+                beneficiary.loans.append(Loan(run, taken, was_shrunk=False))
+                self.decisions.lent(self.now, run.job_id, beneficiary.job_id, taken)
+        self.release(run)
+
+    def release(self, source: Account) -> None:
+        """All nodes of an account go to open reservations, earliest notice first, then to the free pool."""
+        if self.reservations and not self.waiting.on_demand_waits:
+            for reservation in self.reservations:
+                if not source.nodes:
+                    return
+                self.reserve(reservation, source, min(source.nodes, reservation.missing))
+        self.cluster.move(source, self.cluster.pool, source.nodes, self.now)
+
+    def open(self, reservation: Reservation, count: int) -> None:
+        """Open a reservation with ``count`` free nodes."""
+        insort(self.reservations, reservation, key=attrgetter("age"))
+        self.reserve(reservation, self.cluster.pool, count)
+
+    def stop_collecting(self, reservation: Reservation) -> None:
+        """The reservation gets no more released nodes, and its plan ends."""
+        self.reservations.remove(reservation)
+        for run in reservation.planned:
+            if run.plan is reservation:
+                run.plan = None
+        reservation.planned.clear()
+
+    def close(self, reservation: Reservation) -> None:
+        """Idle nodes are released, tenants become ordinary jobs, nodes on their way are nobody's."""
+        if reservation in self.reservations:
+            self.stop_collecting(reservation)
+        reservation.open = False
+        self.dismiss_tenants(reservation)
+        for run in reservation.coming:
+            run.beneficiary = None
+        reservation.coming.clear()
+        self.release(reservation)
+
+    def dismiss_tenants(self, lender: Lender) -> None:
+        """Its tenants become ordinary jobs."""
+        for run in lender.tenants:
+            del run.lenders[lender]
+            self._expect(run)
+        lender.tenants.clear()
+
+    def reserve(self, lender: Lender, source: Account, count: int) -> None:
+        """Set nodes of an account aside."""
+        if count:
+            before = lender.nodes + lender.lent
+            self.cluster.move(source, lender, count, self.now)
+            self.log(self.now, "reserve", lender.job_id, before, lender.nodes + lender.lent)
+
+    def leave(self, run: Run) -> None:
+        """A run is over; its nodes are still to be given away."""
+        run.over = True
+        run.plan = None
+        del (self.leaving if run.warned else self.runs)[run.job_id]
+        self.expected.forget(run.release)
+        run.release = None
+        if self.ledger is not None:
+            self.ledger.hold(run.job, 0, self.now)
+
+    def is_preemptible(self, run: Run) -> bool:
+        """Whether a run goes on, may be preempted, and is not under warning."""
+        return not run.over and not run.warned and run.type is not JobType.ON_DEMAND

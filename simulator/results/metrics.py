@@ -1,0 +1,333 @@
+"""Metrics: what a result means in numbers.
+
+Source: hybrid-workloads.md, section 7; hybrid-workload-scheduling, section IV-D. No-shows are outside all of them.
+Cancelled jobs are counted apart, and so are jobs submitted before a replay with a starting state begins: how long these
+waited was decided before.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from simulator.results.integrals import integral
+from simulator.results.records import JobRecord, Records
+from simulator.results.reservations import summarize_stochastic
+from workloads.ground.errors import InputError, ParameterError
+from workloads.ground.units import COSTS, LARGEST_TIME, SECOND, to_ticks
+from workloads.table.job import JobType
+
+__all__ = [
+    "CANCELLATION_COLUMNS",
+    "JOB_COLUMNS",
+    "OUTAGE_COLUMNS",
+    "SUMMARY_COLUMNS",
+    "Window",
+    "job_rows",
+    "summarize",
+    "summarize_types",
+]
+
+_HOUR = 3600 * SECOND
+#: Runtimes below this count as this in the bounded slowdown.
+_BOUND = 10 * SECOND
+
+JOB_COLUMNS = (
+    "job_id",
+    "type",
+    "submit",
+    "start",
+    "end",
+    "nodes",
+    "turnaround",
+    "wait",
+    "instant",
+    "preemptions",
+    "shrinks",
+    "status",
+    "lost_node_seconds",
+)
+
+SUMMARY_COLUMNS = (
+    "mechanism",
+    "jobs",
+    "turnaround_h",
+    "turnaround_rigid_h",
+    "turnaround_malleable_h",
+    "turnaround_on_demand_h",
+    "wait_h",
+    "bounded_slowdown",
+    "instant_start_ratio",
+    "instant_start_ratio_strict",
+    "preemption_ratio_rigid",
+    "preemption_ratio_malleable",
+    "shrink_ratio",
+    "wait_median_h",
+    "wait_p95_h",
+    "wait_max_h",
+    "makespan_h",
+    "utilization",
+    "lost_node_hours",
+    "decision_ms_p99",
+    "decision_ms_max",
+    "engine_seconds",
+)
+#: Of a simulation that may withdraw jobs, beside the others: how many were, those of them that had started, and the
+#: node-hours of the runs that were ended.
+CANCELLATION_COLUMNS = ("cancelled_jobs", "cancelled_started", "cancelled_node_hours")
+#: Where there are outages: node-hours that were away, and the utilisation of what was there.
+OUTAGE_COLUMNS = ("down_node_hours", "utilization_available")
+
+
+class Window(NamedTuple):
+    """Which part of the trace is measured.
+
+    Attributes
+    ----------
+    warmup, cooldown
+        Jobs submitted less than ``warmup`` seconds after the first submit, or less than ``cooldown`` seconds before
+        the last, are left out; so are these times of the machine after the first submit and before the last completion.
+    """
+
+    warmup: float = 0.0
+    cooldown: float = 0.0
+
+    def bounds(self, submits: Sequence[int], begin: int | None = None) -> tuple[int, int]:
+        """Earliest and latest submit that are measured, in the ticks of ``submits``.
+
+        A replay with a starting state begins at ``begin``, one without at the first submit.
+
+        Raises
+        ------
+        InputError
+            If a duration is negative, or no submit is left between the two.
+        """
+        for name, value in self._asdict().items():
+            if not 0 <= value <= LARGEST_TIME:
+                raise ParameterError(name, f"a duration {COSTS}", value)
+        first = min(submits) if begin is None else begin
+        earliest, latest = first + to_ticks(self.warmup), max(submits) - to_ticks(self.cooldown)
+        if not any(earliest <= submit <= latest for submit in submits):
+            raise InputError(
+                f"no job is left between a warmup of {self.warmup:g} s and a cooldown of {self.cooldown:g} s"
+            )
+        return earliest, latest
+
+
+def _instant_ticks(result: Records, instant_tolerance: float | None) -> int:
+    """How late an on-demand job may start and still count as started instantly [ticks]; None: by the warning."""
+    if instant_tolerance is None:
+        instant_tolerance = result.options.warning
+    if not 0 <= instant_tolerance <= LARGEST_TIME:
+        raise ParameterError("instant_tolerance", f"a duration {COSTS}", instant_tolerance)
+    return to_ticks(instant_tolerance)
+
+
+def job_rows(result: Records, instant_tolerance: float | None = None) -> Iterator[dict[str, object]]:
+    """The rows of the result file (job-table.md): seconds and node-seconds; None where a value is not defined."""
+    tolerance = _instant_ticks(result, instant_tolerance)
+    for record in result.records:
+        submit, start, end = record.submit, record.start, record.end
+        came = submit is not None and start is not None and end is not None and record.status != "cancelled"
+        yield {
+            "job_id": record.job_id,
+            "type": record.type.value,
+            "submit": submit / SECOND if submit is not None else None,
+            "start": start / SECOND if start is not None else None,
+            "end": end / SECOND if end is not None else None,
+            "nodes": record.nodes,
+            "turnaround": (end - submit) / SECOND if came else None,  # type: ignore[operator]  # came: none is None
+            "wait": (start - submit) / SECOND if came else None,  # type: ignore[operator]  # likewise
+            "instant": int(start - submit <= tolerance)  # type: ignore[operator]  # likewise
+            if came and record.type is JobType.ON_DEMAND
+            else None,
+            "preemptions": record.preemptions,
+            "shrinks": record.shrinks,
+            "status": record.status,
+            "lost_node_seconds": record.lost / SECOND,
+        }
+
+
+class _Measured:
+    """Arrays over some jobs, all of which came; ticks."""
+
+    def __init__(self, records: Sequence[JobRecord]) -> None:
+        self.count = len(records)
+        submit = np.array([record.submit for record in records], dtype=np.int64)
+        start = np.array([record.start for record in records], dtype=np.int64)
+        end = np.array([record.end for record in records], dtype=np.int64)
+        runtime = np.array([record.runtime for record in records], dtype=np.int64)
+        self.turnaround = end - submit
+        self.wait = start - submit
+        self.slowdown = np.maximum(1.0, self.turnaround / np.maximum(runtime, _BOUND))
+        self.preempted = np.array([record.preemptions > 0 for record in records], dtype=bool)
+        self.shrunk = np.array([record.shrinks > 0 for record in records], dtype=bool)
+
+
+def _of(statistic: Callable[[np.ndarray], float], values: np.ndarray) -> float:
+    """A statistic, or NaN of nothing."""
+    return float(statistic(values)) if len(values) else math.nan
+
+
+def _ratio(flags: np.ndarray) -> float:
+    return _of(np.mean, flags)
+
+
+def _p95(values: np.ndarray) -> float:
+    return float(np.percentile(values, 95))
+
+
+def _chosen(result: Records, window: Window) -> list[JobRecord]:
+    """The records of the jobs that came, within the window."""
+    begin = result.begin
+    submits = [record.submit for record in result.records if record.submit is not None]
+    if not submits or (begin is not None and max(submits) < begin):
+        return []
+    earliest, latest = window.bounds(submits, begin)
+    return [record for record in result.records if record.submit is not None and earliest <= record.submit <= latest]
+
+
+def _cancelled(records: Sequence[JobRecord], withdrawn: int) -> dict[str, str | int | float]:
+    """The columns of :data:`CANCELLATION_COLUMNS`; node-hours are those of the whole simulation."""
+    gone = [record for record in records if record.status == "cancelled"]
+    started = sum(record.start is not None for record in gone)
+    return dict(zip(CANCELLATION_COLUMNS, (len(gone), started, withdrawn / _HOUR), strict=True))
+
+
+def _ended(records: Sequence[JobRecord]) -> list[JobRecord]:
+    """Those that nobody withdrew."""
+    return [record for record in records if record.status != "cancelled"]
+
+
+def _by_type(records: Sequence[JobRecord]) -> dict[JobType, _Measured]:
+    return {kind: _Measured([record for record in records if record.type is kind]) for kind in JobType}
+
+
+def summarize(
+    result: Records, *, instant_tolerance: float | None = None, window: Window | None = None
+) -> dict[str, str | int | float]:
+    """The summary of one simulation.
+
+    Parameters
+    ----------
+    result
+        Of :func:`simulator.simulation.simulate`.
+    instant_tolerance
+        How late an on-demand job may start and still count as started instantly [s]; None: the warning of the run.
+    window
+        What is measured; default everything.
+
+    Returns
+    -------
+    dict
+        The columns of :data:`SUMMARY_COLUMNS`, and where there are outages those of :data:`OUTAGE_COLUMNS`, where there
+        are stochastic jobs those of :data:`simulator.results.reservations.SUMMARY_COLUMNS`, and where jobs may be
+        withdrawn :data:`CANCELLATION_COLUMNS`; a mean or ratio over no jobs is NaN.
+    """
+    tolerance = _instant_ticks(result, instant_tolerance)
+    window = window if window is not None else Window()
+    chosen = _chosen(result, window)
+    records = _ended(chosen)
+    everyone, kinds = _Measured(records), _by_type(records)
+    utilization, lost, elapsed = _machine(result, window)
+    urgent = kinds[JobType.ON_DEMAND]
+    latencies = np.array(result.latencies) * 1e3
+    values = (
+        result.mechanism,
+        everyone.count,
+        _of(np.mean, everyone.turnaround) / _HOUR,
+        _of(np.mean, kinds[JobType.RIGID].turnaround) / _HOUR,
+        _of(np.mean, kinds[JobType.MALLEABLE].turnaround) / _HOUR,
+        _of(np.mean, urgent.turnaround) / _HOUR,
+        _of(np.mean, everyone.wait) / _HOUR,
+        _of(np.mean, everyone.slowdown),
+        _ratio(urgent.wait <= tolerance),
+        _ratio(urgent.wait <= 0),
+        _ratio(kinds[JobType.RIGID].preempted),
+        _ratio(kinds[JobType.MALLEABLE].preempted),
+        _ratio(kinds[JobType.MALLEABLE].shrunk),
+        _of(np.median, everyone.wait) / _HOUR,
+        _of(_p95, everyone.wait) / _HOUR,
+        _of(np.max, everyone.wait) / _HOUR,
+        elapsed / _HOUR,
+        utilization,
+        lost / _HOUR,
+        _of(lambda values: float(np.percentile(values, 99)), latencies),
+        _of(np.max, latencies),
+        result.engine_seconds,
+    )
+    summary: dict[str, str | int | float] = dict(zip(SUMMARY_COLUMNS, values, strict=True))
+    if result.outages:
+        summary.update(_availability(result, window, utilization))
+    if result.stochastic:
+        summary.update(summarize_stochastic(result, records))
+    if result.withdrawn is not None:
+        summary.update(_cancelled(chosen, result.withdrawn))
+    return summary
+
+
+def summarize_types(result: Records, *, window: Window | None = None) -> list[dict[str, str | int | float]]:
+    """The metrics of the jobs, for all of them and for each type: a row each; stochastic where there are any."""
+    records = _ended(_chosen(result, window if window is not None else Window()))
+    kinds = [kind for kind in JobType if kind is not JobType.STOCHASTIC or result.stochastic]
+    by_type = _by_type(records)
+    groups = {"all": _Measured(records), **{str(kind): by_type[kind] for kind in kinds}}
+    return [
+        {
+            "mechanism": result.mechanism,
+            "type": name,
+            "jobs": jobs.count,
+            "turnaround_h": _of(np.mean, jobs.turnaround) / _HOUR,
+            "wait_h": _of(np.mean, jobs.wait) / _HOUR,
+            "wait_median_h": _of(np.median, jobs.wait) / _HOUR,
+            "wait_p95_h": _of(_p95, jobs.wait) / _HOUR,
+            "wait_max_h": _of(np.max, jobs.wait) / _HOUR,
+            "bounded_slowdown": _of(np.mean, jobs.slowdown),
+            "preemption_ratio": _ratio(jobs.preempted),
+            "shrink_ratio": _ratio(jobs.shrunk),
+        }
+        for name, jobs in groups.items()
+    ]
+
+
+def _measured_time(result: Records, window: Window) -> tuple[int, int, int]:
+    """From when to when the machine is measured, and the time from the first submit to the last completion; ticks."""
+    ends = [record.end for record in result.records if record.end is not None]
+    first = result.opened
+    if not ends or first is None:
+        return 0, 0, 0
+    opens = first - result.origin + to_ticks(window.warmup)
+    closes = max(ends) - result.origin - to_ticks(window.cooldown)
+    return opens, closes, max(ends) - first
+
+
+def _availability(result: Records, window: Window, utilization: float) -> dict[str, float]:
+    """The columns of :data:`OUTAGE_COLUMNS`."""
+    opens, closes, _ = _measured_time(result, window)
+    if closes <= opens:
+        return dict.fromkeys(OUTAGE_COLUMNS, math.nan)
+    times = [*(time for time, _ in result.down), closes]
+    spans = np.diff(np.clip(np.array(times, dtype=np.int64), opens, closes))
+    down = integral(np.array([nodes for _, nodes in result.down], dtype=np.int64), spans)
+    total = result.nodes * (closes - opens)
+    return {
+        "down_node_hours": down / _HOUR,
+        "utilization_available": utilization * total / (total - down) if down < total else math.nan,
+    }
+
+
+def _machine(result: Records, window: Window) -> tuple[float, int, int]:
+    """Utilisation, node-ticks lost, and elapsed ticks; a loss counts when it is booked."""
+    opens, closes, elapsed = _measured_time(result, window)
+    if closes <= opens:
+        return math.nan, 0, elapsed
+    # The last sample is taken at the last completion.
+    times = np.array([sample[0] for sample in result.samples], dtype=np.int64)
+    busy = np.array([sample[1] for sample in result.samples[:-1]], dtype=np.int64)
+    spans = np.diff(np.clip(times, opens, closes))
+    occupied = integral(busy, spans)
+    lost = sum(node_ticks for time, node_ticks in result.losses if opens <= time <= closes)
+    return (occupied - lost) / (result.nodes * (closes - opens)), lost, elapsed

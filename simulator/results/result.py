@@ -1,0 +1,75 @@
+"""The result of a simulation: its records as tables, and its metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from simulator.machine.eventlog import Entry
+from simulator.results.metrics import Window, job_rows, summarize
+from simulator.results.records import Records
+from workloads.ground.units import SECOND
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Result"]
+
+
+@dataclass(frozen=True)
+class Result(Records):
+    """What a simulation has shown: :class:`~simulator.results.records.Records`, as tables for those who want tables."""
+
+    @cached_property
+    def jobs(self) -> pd.DataFrame:
+        """One row a job, as in the result file of job-table.md; seconds, nodes and node-seconds."""
+        import pandas as pd
+
+        return pd.DataFrame.from_records(list(job_rows(self)))
+
+    @cached_property
+    def events(self) -> pd.DataFrame:
+        """The event log: time [s], event, job_id, nodes before, nodes after, cause."""
+        import pandas as pd
+
+        frame = pd.DataFrame(list(self.entries), columns=list(Entry._fields))
+        frame["time"] = (frame["time"] + self.origin) / SECOND
+        return frame
+
+    def timeline(self) -> pd.DataFrame:
+        """The machine over time: a row for each instant at which something happened, valid until the next.
+
+        Returns
+        -------
+        pandas.DataFrame
+            time [s], busy, held and idle nodes, waiting jobs, and the nodes that they ask for; where nodes were down,
+            these, too.
+        """
+        import pandas as pd
+
+        frame = pd.DataFrame(list(self.samples), columns=["time", "busy", "held", "waiting_jobs", "waiting_nodes"])
+        frame["time"] = (frame["time"] + self.origin) / SECOND
+        frame.insert(3, "idle", self.nodes - frame["busy"] - frame["held"])
+        if self.accounting.down:
+            frame["down"] = self.down_at_samples()
+            frame["idle"] -= frame["down"]
+        return frame
+
+    def summary(
+        self, *, instant_tolerance: float | None = None, warmup: float = 0.0, cooldown: float = 0.0
+    ) -> Mapping[str, str | int | float]:
+        """The metrics of hybrid-workloads.md, section 7, as a pandas Series.
+
+        Parameters
+        ----------
+        instant_tolerance
+            How late an on-demand job may start and still count as started instantly [s]; None: the warning.
+        warmup, cooldown
+            Time after the first submit and before the last that is left out [s].
+        """
+        import pandas as pd
+
+        values = summarize(self, instant_tolerance=instant_tolerance, window=Window(warmup, cooldown))
+        return pd.Series(values, name=self.mechanism, dtype=object)  # type: ignore[return-value]  # it is a mapping

@@ -1,0 +1,161 @@
+"""Failures: which nodes one strikes, and what becomes of who has them.
+
+Nodes have no names. A failure tells a place in the machine, and its nodes stand there in a fixed order: free ones, idle
+reserved ones, those of arrived jobs that gather theirs, those of jobs by their ids, and those that are down. Each job
+is so hit with a probability that is proportional to its nodes, and what was drawn is the same under any mechanism.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from operator import attrgetter
+
+from simulator.machine.cluster import Account, Kind
+from simulator.machine.holders import Gathering, Lender, Run
+from simulator.machine.run import MalleableRun
+from simulator.machine.system import System
+from simulator.services.closures import Booking, Closure
+from workloads.ground.errors import InvariantError
+from workloads.table.job import JobType
+
+__all__ = ["gatherings_of", "strike"]
+
+
+def strike(system: System, closure: Closure, booked: Iterable[Booking]) -> tuple[int, list[Gathering]]:
+    """Let nodes fail.
+
+    Parameters
+    ----------
+    system
+        The machine.
+    closure
+        The failure; its account gets the nodes. Those that are down already do not fail again.
+    booked
+        The advance reservations that go on.
+
+    Returns
+    -------
+    int, list of Gathering
+        How many nodes have failed, and the arrived on-demand jobs that now miss some.
+    """
+    short: dict[Gathering, None] = {}
+    failed = 0
+    for holder, count in _hits(system, closure, booked):
+        if isinstance(holder, Run):
+            short.update(dict.fromkeys(_strike_run(system, closure, holder, count)))
+        else:
+            before = holder.nodes
+            system.cluster.move(holder, closure.account, count, system.now)
+            if isinstance(holder, Lender):
+                kept = holder.nodes + holder.lent
+                system.log(system.now, "reserve", holder.job_id, kept + before - holder.nodes, kept, closure.name)
+            elif isinstance(holder, Gathering):
+                short[holder] = None
+        failed += count
+    return failed, sorted(short, key=lambda gathering: gathering.job.rank)
+
+
+def gatherings_of(system: System) -> list[Gathering]:
+    """The arrived jobs that still gather their nodes, by job id."""
+    found = {gathering: None for run in system.leaving.values() for gathering, _ in run.claims}
+    return sorted(found, key=lambda gathering: gathering.job.rank)
+
+
+def _hits(system: System, closure: Closure, booked: Iterable[Booking]) -> list[tuple[Account, int]]:
+    """Who loses how many nodes; those that are down already stand last, and lose none."""
+    nodes = system.nodes
+    first = int((closure.outage.place or 0.0) * nodes)
+    last = first + closure.outage.nodes
+    hits: list[tuple[Account, int]] = []
+    at = 0
+    for account in _in_order(system, booked):
+        end = at + account.nodes
+        count = min(end, last) - max(at, first)
+        if count > 0:
+            hits.append((account, count))
+        # After the last node comes the first.
+        if at < last - nodes:
+            again = min(end, last - nodes) - at
+            if count > 0:
+                hits[-1] = account, count + again
+            else:
+                hits.append((account, again))
+        at = end
+        if at >= last:
+            return hits
+    down = system.cluster.totals[Kind.DOWN]
+    if at + down != nodes:
+        raise InvariantError(f"{closure.name} finds {at + down} of {nodes} nodes")
+    return hits
+
+
+def _in_order(system: System, booked: Iterable[Booking]) -> Iterator[Account]:
+    """All that have nodes which are not down. Most failures find theirs before the jobs have to be sorted."""
+    yield system.cluster.pool
+    yield from system.reservations
+    yield from booked
+    yield from gatherings_of(system)
+    yield from sorted([*system.runs.values(), *system.leaving.values()], key=attrgetter("job.rank"))
+
+
+def _strike_run(system: System, closure: Closure, run: Run, count: int) -> list[Gathering]:
+    """Nodes of a job fail; returns the on-demand jobs that now miss nodes."""
+    account, cause = closure.account, closure.name
+    if run.warned:
+        return _strike_leaving(system, run, count, account, cause)
+    _cut_loans(run, count - (run.nodes - run.borrowed))
+    if isinstance(run, MalleableRun) and run.nodes - count >= run.min_nodes:
+        run.job.shrinks += 1
+        system.resize(run, account, -count, cause)
+        return []
+    if run.type is not JobType.ON_DEMAND:
+        system.preempt(run, cause, failed=(account, count))
+        return []
+    # It keeps what it has, and is the first to get what it now misses.
+    gathering = Gathering(run.job, system.now)  # type: ignore[arg-type]  # on-demand jobs are of one size
+    system.preempt(run, cause, claim=(gathering, run.nodes - count), failed=(account, count))
+    return [gathering]
+
+
+def _strike_leaving(system: System, run: Run, count: int, account: Account, cause: str) -> list[Gathering]:
+    """Nodes of a job under warning fail: first those that it owes nobody, then borrowed ones, then promised ones."""
+    promised = run.promised()
+    _cut_loans(run, min(count - (run.nodes - run.borrowed - promised), run.borrowed))
+    short: list[Gathering] = []
+    cut = count - (run.nodes - promised)
+    claims: list[tuple[Gathering, int]] = []
+    for gathering, nodes in run.claims:
+        lost = max(0, min(cut, nodes))
+        cut -= lost
+        if lost:
+            short.append(gathering)
+        if nodes > lost:
+            claims.append((gathering, nodes - lost))
+        else:
+            gathering.awaited.remove(run)
+    run.claims = claims
+    before = run.nodes
+    system.cluster.move(run, account, count, system.now)
+    # Those that fail have been under warning until now.
+    warned = system.now - (run.end - system.warning)
+    system.usage.lose_to_warning(run.job, count * warned, system.now)
+    system.log(system.now, "shrink", run.job_id, before, run.nodes, cause)
+    if run.nodes:
+        system.expected.expect(run)
+    else:
+        # There is nothing left to give up: it need not wait for the end of its warning.
+        system.end_warning(run)
+    return short
+
+
+def _cut_loans(run: Run, count: int) -> None:
+    """Borrowed nodes fail: who lent them does not get them back."""
+    for lender in list(run.lenders):
+        if count <= 0:
+            break
+        lost = min(count, run.lenders[lender])
+        count -= lost
+        run.lenders[lender] -= lost
+        lender.tenants[run] -= lost
+        if not run.lenders[lender]:
+            del run.lenders[lender], lender.tenants[run]

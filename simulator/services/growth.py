@@ -1,0 +1,44 @@
+"""Growth: what is done with the nodes that an instant leaves free, where an expansion is asked for."""
+
+from __future__ import annotations
+
+from policies.backfilling import Backfilling
+from policies.expansion import EXPANSIONS
+from simulator.machine.run import MalleableRun
+from simulator.machine.system import System
+from simulator.services.answers import growth_problem, listed, refused
+
+__all__ = ["Growth"]
+
+
+class Growth:
+    """Expands running malleable jobs once the pass of an instant is over.
+
+    Parameters
+    ----------
+    name
+        The expansion.
+    rule
+        The backfilling rule, whose promises are to be kept. Of one that makes none nothing is known, and only an empty
+        queue lets anybody grow.
+    """
+
+    def __init__(self, name: str, rule: Backfilling) -> None:
+        self._expansion = EXPANSIONS[name]
+        self._name = f"expansion {name}"
+        self._promises = getattr(rule, "promises", None)
+
+    def __call__(self, system: System) -> None:
+        """Expand whom the expansion names."""
+        if not system.waiting.jobs:
+            promises = []
+        elif self._promises is not None:
+            promises = self._promises(system)
+        else:
+            return
+        for action in listed(self._name, self._expansion(system, promises)):
+            run = system.runs.get(getattr(action, "job_id", -1))
+            problem = growth_problem(action, run, system.free)
+            if problem or not isinstance(run, MalleableRun):
+                raise refused(self._name, action, problem)
+            system.resize(run, system.cluster.pool, action.nodes, "nobody else can use them")

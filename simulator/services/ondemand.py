@@ -1,0 +1,325 @@
+"""On-demand jobs: notice, plan, time-out, arrival, completion and withdrawal.
+
+Source: hybrid-workload-scheduling, section III-B; hybrid-workloads.md, sections 4 to 6. What is decided comes from the
+mechanism's strategies; what happens is done by the system.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from policies.lending import give_back
+from policies.mechanism import Mechanism
+from policies.port import Expand, Expect, Hold, Preempt, Shrink
+from simulator.machine.cluster import Account
+from simulator.machine.holders import Gathering, Loan, Reservation, Run
+from simulator.machine.jobstate import FixedJob
+from simulator.machine.run import MalleableRun
+from simulator.machine.system import System
+from simulator.services.answers import hold_problem, listed, plan_problem, refused, room_problem
+from workloads.ground.errors import InvariantError
+
+__all__ = ["OnDemandService", "Timers"]
+
+
+class Timers(Protocol):
+    """Who wakes the service when a plan or a time-out is due."""
+
+    def plan(self, at: int, run: Run, reservation: Reservation) -> None:
+        """Call :meth:`OnDemandService.carry_out` at that time."""
+
+    def time_out(self, reservation: Reservation) -> None:
+        """Call :meth:`OnDemandService.time_out` when the reservation has waited long enough."""
+
+
+class OnDemandService:
+    """Serves on-demand jobs by a mechanism.
+
+    Parameters
+    ----------
+    system
+        The machine.
+    mechanism
+        Notice and arrival strategy.
+    timers
+        Who wakes it.
+    """
+
+    def __init__(self, system: System, mechanism: Mechanism, timers: Timers) -> None:
+        self._system = system
+        self._on_notice = mechanism.on_notice
+        self._on_arrival = mechanism.on_arrival
+        # What they are called where they fail.
+        self._noticing, self._arriving = f"notice strategy {mechanism.notice}", f"arrival strategy {mechanism.arrival}"
+        self._timers = timers
+        self._reservations: dict[int, Reservation] = {}
+        self._loans: dict[int, list[Loan]] = {}
+        self._gatherings: dict[int, Gathering] = {}
+
+    def notice(self, job: FixedJob) -> bool:
+        """A notice comes; returns whether anything follows from it."""
+        system = self._system
+        actions = listed(self._noticing, self._on_notice(system, job))
+        held = [action for action in actions if isinstance(action, Hold)]
+        if not held:
+            if actions:
+                raise refused(
+                    self._noticing, actions[0], "a plan needs a reservation: a Hold must be among the answers"
+                )
+            return False
+        reservation = Reservation(job)
+        count = sum(action.nodes for action in held)
+        problem = hold_problem(count, system.free, reservation)
+        if problem:
+            raise refused(self._noticing, Hold(count), problem)
+        self._reservations[job.job_id] = reservation
+        system.log(system.now, "notice", job.job_id, 0, 0)
+        system.open(reservation, count)
+        for action in actions:
+            run = system.runs.get(getattr(action, "job_id", -1))
+            problem = plan_problem(action, run, system.now)
+            if problem:
+                raise refused(self._noticing, action, problem)
+            if run is not None and isinstance(action, Expect | Preempt):
+                run.plan = reservation
+                reservation.planned.append(run)
+                if isinstance(action, Preempt):
+                    self._timers.plan(system.now if action.at is None else action.at, run, reservation)
+        system.decisions.planned(system.now, job.job_id, actions, system.runs)
+        self._timers.time_out(reservation)
+        return True
+
+    def carry_out(self, run: Run, reservation: Reservation) -> bool:
+        """A planned preemption is due; void if its reservation or its run is gone, dropped if nothing is missing."""
+        if not reservation.open or run.plan is not reservation or not self._system.is_preemptible(run):
+            return False
+        missing = reservation.missing - reservation.on_their_way
+        if missing <= 0:
+            run.plan = None
+            self._system.decisions.dropped(self._system.now, run.job_id, reservation.job_id)
+            # Dropped is not void: reservation and run are there, so that a pass follows.
+            return True
+        self._system.preempt(run, f"planned for {reservation.job_id}", beneficiary=reservation)
+        return True
+
+    def time_out(self, reservation: Reservation) -> bool:
+        """The job did not come in time: it is later treated as one without notice."""
+        if not reservation.open:
+            return False
+        self._system.log(self._system.now, "time-out", reservation.job_id, reservation.nodes + reservation.lent, 0)
+        self._forget(reservation)
+        self._system.close(reservation)
+        return True
+
+    def arrive(self, job: FixedJob) -> None:
+        """An on-demand job arrives: it gets its nodes, or waits at the front of the queue."""
+        system = self._system
+        reservation = self._reservations.get(job.job_id)
+        own = 0
+        if reservation is not None:
+            own = reservation.nodes + reservation.lent + reservation.on_their_way
+            own += sum(tenant.unclaimed for tenant in reservation.tenants)
+        # First the sum, before anything moves; the strategy is only asked where it is needed.
+        lacking = job.nodes - system.free - own
+        room = self._on_arrival.room(system, job) if lacking > 0 else 0
+        if lacking > 0:
+            system.decisions.lacks(system.now, job.job_id, lacking, room)
+        if room < lacking:
+            system.log(system.now, "wait", job.job_id, 0, 0, "not enough nodes could be freed")
+            # It waits from here on, so that what its reservation releases becomes free.
+            system.submit(job, urgent=True)
+            if reservation is not None:
+                self._forget(reservation)
+                system.close(reservation)
+            return
+        gathering = Gathering(job, system.now)
+        coming: dict[Run, int] = {}
+        lenders: list[Run] = []
+        if reservation is not None:
+            lenders = list(reservation.coming)
+            coming = self._dismiss_tenants(reservation, gathering)
+            system.cluster.move(reservation, gathering, reservation.nodes, system.now)
+            del self._reservations[job.job_id]
+            self._loans[job.job_id] = reservation.loans
+            system.close(reservation)
+        missing = job.nodes - gathering.nodes
+        if missing > system.free:
+            for run in sorted(coming, key=lambda run: (run.end, run.job_id)):
+                promised = min(coming[run], missing)
+                if promised:
+                    system.promise(run, gathering, promised)
+                    missing -= promised
+                    # A victim of its plan lends what is really taken of it; a tenant is no lender.
+                    if run in lenders:
+                        self._lend(self._loans[job.job_id], job.job_id, Loan(run, promised, was_shrunk=False))
+        taken = min(missing, system.free)
+        system.cluster.move(system.cluster.pool, gathering, taken, system.now)
+        missing -= taken
+        if missing:
+            self._make_room(job, gathering, missing)
+        self._launch_or_wait(gathering)
+
+    def _launch_or_wait(self, gathering: Gathering) -> None:
+        system = self._system
+        if gathering.awaited:
+            self._gatherings[gathering.job.job_id] = gathering
+            system.expected.expect_gathering(gathering)
+            system.log(system.now, "gather", gathering.job.job_id, 0, gathering.nodes, "waits for nodes under warning")
+        else:
+            self.launch(gathering)
+
+    def launch(self, gathering: Gathering) -> None:
+        """An arrived job has all its nodes."""
+        system = self._system
+        if gathering.nodes != gathering.job.nodes:
+            raise InvariantError(
+                f"on-demand job {gathering.job.job_id} gathered {gathering.nodes} nodes, not {gathering.job.nodes}"
+            )
+        system.expected.forget(gathering.release)
+        self._gatherings.pop(gathering.job.job_id, None)
+        system.start(gathering.job, [(gathering, gathering.nodes)], "arrival")
+
+    def replace(self, gathering: Gathering) -> None:
+        """Nodes that an arrived job had, or was promised, have failed: find others, or let it wait with none."""
+        system, job = self._system, gathering.job
+        missing = job.nodes - gathering.nodes - gathering.promised
+        lacking = missing - system.free
+        if lacking > 0 and self._on_arrival.room(system, job) < lacking:
+            self.give_up(gathering, "not enough nodes could be freed")
+            return
+        system.expected.forget(gathering.release)
+        gathering.release = None
+        if job.waiting:
+            system.waiting.remove(job)
+        taken = min(missing, system.free)
+        system.cluster.move(system.cluster.pool, gathering, taken, system.now)
+        if missing > taken:
+            self._make_room(job, gathering, missing - taken)
+        self._launch_or_wait(gathering)
+
+    def give_up(self, gathering: Gathering, cause: str) -> None:
+        """An arrived job that gathers its nodes waits with none at the front of the queue."""
+        system, job = self._system, gathering.job
+        system.log(system.now, "wait", job.job_id, 0, 0, cause)
+        if not job.waiting:
+            system.submit(job, urgent=True)
+        self._disperse(gathering)
+        system.release(gathering)
+
+    def _disperse(self, gathering: Gathering) -> None:
+        """Nobody gathers any more: what was promised to it is free of that."""
+        expected = self._system.expected
+        self._gatherings.pop(gathering.job.job_id, None)
+        expected.forget(gathering.release)
+        for run in gathering.awaited:
+            run.claims = [claim for claim in run.claims if claim[0] is not gathering]
+            expected.expect(run)
+
+    def complete(self, run: Run) -> None:
+        """An on-demand job ends: its nodes go back to the lenders, in the order of lending."""
+        self._give_back(run, run.job_id)
+
+    def is_gathering(self, job_id: int) -> bool:
+        """Whether a job has arrived and waits for nodes under warning."""
+        return job_id in self._gatherings
+
+    def dissolve(self, job_id: int) -> None:
+        """An arrived job that does not run is withdrawn: what it has gathered goes back to the lenders."""
+        gathering = self._gatherings.get(job_id)
+        if gathering is None:
+            self._loans.pop(job_id, None)
+            return
+        self._disperse(gathering)
+        self._give_back(gathering, job_id)
+
+    def withdraw_notice(self, job_id: int) -> bool:
+        """A job that has given notice will not come, and says so; void if its reservation is gone."""
+        reservation = self._reservations.get(job_id)
+        if reservation is None:
+            return False
+        self._system.log(self._system.now, "withdraw", job_id, reservation.nodes + reservation.lent, 0)
+        self._forget(reservation)
+        self._system.close(reservation)
+        return True
+
+    def _give_back(self, account: Account, job_id: int) -> None:
+        """The nodes of an account go to those who lent them to the job; the rest is released."""
+        system = self._system
+        loans = self._loans.pop(job_id, [])
+        waiting = {job.job_id: job for loan in loans if (job := loan.preempted) is not None}
+        for action in give_back(system, loans, account.nodes) if loans else ():
+            if isinstance(action, Expand):
+                lender = system.runs[action.job_id]
+                back = action.nodes
+                if not isinstance(lender, MalleableRun):
+                    raise InvariantError(f"job {action.job_id} is not malleable and cannot expand")
+                system.resize(lender, account, action.nodes, f"returned by {job_id}")
+            else:
+                back = action.returned
+                sources = [(account, back), (system.cluster.pool, action.nodes - back)]
+                system.start(waiting[action.job_id], sources, f"returned by {job_id}")
+            if back:
+                system.decisions.returned(system.now, action.job_id, job_id, back)
+        system.release(account)
+
+    def _dismiss_tenants(self, reservation: Reservation, gathering: Gathering) -> dict[Run, int]:
+        """Preempt the tenants; returns the nodes under warning that are the arrived job's own.
+
+        What tenants give up and belongs to no other reservation is the job's own first: those of its reservation, and
+        those of lenders that are gone.
+        """
+        system = self._system
+        system.stop_collecting(reservation)
+        staying = [tenant for tenant in reservation.tenants if isinstance(tenant, MalleableRun)]
+        missing = reservation.missing + sum(reservation.tenants[tenant] for tenant in staying)
+        for tenant in sorted(reservation.tenants, key=lambda run: run.job_id):
+            cause = f"{reservation.job_id} arrived"
+            if isinstance(tenant, MalleableRun):
+                if not tenant.warned:
+                    system.preempt(tenant, cause)
+            else:
+                count = min(tenant.unclaimed, missing)
+                system.preempt(tenant, cause, claim=(gathering, count))
+                missing -= count
+        coming: dict[Run, int] = {tenant: reservation.tenants[tenant] + tenant.unclaimed for tenant in staying}
+        coming.update((run, run.nodes) for run in reservation.coming)
+        return coming
+
+    def _make_room(self, job: FixedJob, gathering: Gathering, missing: int) -> None:
+        """Let the arrival strategy find what is missing; those who give it up become lenders."""
+        system = self._system
+        loans = self._loans.setdefault(job.job_id, [])
+        cause = f"for {job.job_id}"
+        needed = missing
+        actions = listed(self._arriving, self._on_arrival.make_room(system, job, missing))
+        system.decisions.chosen(system.now, job.job_id, actions, system.runs)
+        for action in actions:
+            run = system.runs.get(getattr(action, "job_id", -1))
+            problem = room_problem(action, run, missing)
+            if run is None or problem:
+                raise refused(self._arriving, action, problem)
+            if isinstance(action, Shrink) and isinstance(run, MalleableRun):
+                run.job.shrinks += 1
+                self._lend(loans, job.job_id, Loan(run, action.nodes, was_shrunk=True))
+                system.resize(run, gathering, -action.nodes, cause)
+                missing -= action.nodes
+            else:
+                count = min(run.nodes - run.borrowed, missing)
+                # A tenant is no lender.
+                if not run.borrowed:
+                    self._lend(loans, job.job_id, Loan(run, count, was_shrunk=False))
+                system.preempt(run, cause, claim=(gathering, count))
+                missing -= count
+        if missing > 0:
+            raise InvariantError(
+                f"the {self._arriving} found {needed - missing} of the {needed} nodes that job {job.job_id} misses, "
+                f"but had said that there was room"
+            )
+
+    def _lend(self, loans: list[Loan], borrower: int, loan: Loan) -> None:
+        loans.append(loan)
+        self._system.decisions.lent(self._system.now, loan.job_id, borrower, loan.nodes)
+
+    def _forget(self, reservation: Reservation) -> None:
+        """No reservation any more; with it go the loans that were made for it."""
+        del self._reservations[reservation.job_id]

@@ -1,0 +1,206 @@
+"""Outages: what the begin and the end of a window, and a failure, lead to.
+
+A window takes free nodes, then idle reserved ones (latest notice first), then has running jobs preempted or waits for
+what they give up. What it does not find at once it takes from whatever becomes free while it lasts. Where a failure
+strikes is told by :mod:`simulator.services.failures`.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+
+from policies.port import TOLERANCE, Window
+from simulator.machine.cluster import Account, Kind
+from simulator.machine.holders import Gathering, Run
+from simulator.machine.system import System
+from simulator.services.closures import Booking, Closure, Closures
+from simulator.services.failures import gatherings_of, strike
+from simulator.services.ondemand import OnDemandService
+from workloads.table.job import JobType
+
+__all__ = ["OutageService"]
+
+
+class OutageService:
+    """Carries outages out.
+
+    Parameters
+    ----------
+    system
+        The machine.
+    on_demand
+        Who serves on-demand jobs; None under the baseline.
+    closures
+        The outages.
+
+    Attributes
+    ----------
+    closures
+        Likewise.
+    course
+        (time, nodes that are down) from each change on.
+    """
+
+    def __init__(self, system: System, on_demand: OnDemandService | None, closures: Closures) -> None:
+        self.closures = closures
+        self.course: list[tuple[int, int]] = []
+        self._system = system
+        self._on_demand = on_demand
+        self._announced: list[Closure] = []
+        # Windows that go on.
+        self._windows: list[Closure] = []
+        for closure in closures.windows:
+            if closure.announced <= closures.begin:
+                self._announced.append(closure)
+        self._tell()
+
+    def announce(self, closure: Closure) -> bool:
+        """A window becomes known; nothing can start because of that."""
+        self._system.log(self._system.now, "announce", -closure.number, 0, closure.outage.nodes, closure.name)
+        self._announced.append(closure)
+        self._tell()
+        return False
+
+    def begin(self, closure: Closure) -> bool:
+        """An outage begins; returns whether anything follows from it."""
+        if not closure.is_window:
+            self._strike(closure)
+            return bool(closure.wanted)
+        if closure in self._announced:
+            self._announced.remove(closure)
+        self._windows.append(closure)
+        closure.wanted = closure.outage.nodes
+        self._take(closure)
+        if closure.missing and closure.outage.running == "preempt":
+            self._make_way(closure)
+            self._take(closure)
+        self._tell()
+        return True
+
+    def end(self, closure: Closure) -> bool:
+        """An outage is over, and its nodes are there again."""
+        system, account = self._system, closure.account
+        if closure.is_window:
+            self._windows.remove(closure)
+        system.expected.forget(closure.release)
+        nodes = closure.nodes
+        if isinstance(account, Booking):
+            # Jobs that have not ended in time, which only the failure of one of their nodes can cause, go on.
+            system.dismiss_tenants(account)
+        system.log(system.now, "close" if account.kind == Kind.HELD else "up", -closure.number, nodes, 0, closure.name)
+        system.release(account)
+        self._tell()
+        return True
+
+    def collect(self) -> None:
+        """After an event: windows that still miss nodes take what has become free."""
+        for closure in self._windows:
+            # What ends in this instant needs no more.
+            if closure.missing and closure.end > self._system.now:
+                self._take(closure)
+                self._tell()
+
+    def start_booked(self) -> None:
+        """Start jobs in their advance reservations, in queue order, whoever fits and will end in time."""
+        system = self._system
+        for closure in self._windows:
+            booking = closure.account
+            if not isinstance(booking, Booking) or not booking.nodes:
+                continue
+            for job in list(system.queue):
+                size = min(job.nodes, booking.nodes)
+                if size < job.min_nodes or job.type is JobType.ON_DEMAND or not closure.outage.admits(job.job):
+                    continue
+                if system.now + job.limit(size) <= closure.end + TOLERANCE:
+                    system.start(job, [(booking, size)], f"in {closure.name}", {booking: size})
+
+    def _strike(self, closure: Closure) -> None:
+        """Nodes fail."""
+        system = self._system
+        booked = [other.account for other in self._windows if isinstance(other.account, Booking)]
+        closure.wanted, waiting = strike(system, closure, booked)
+        if closure.wanted:
+            self._log(closure, 0)
+            # Advance reservations may have lost nodes.
+            for other in self._windows:
+                self._expect(other)
+        for gathering in waiting:
+            if self._on_demand is not None:
+                self._on_demand.replace(gathering)
+        self._tell()
+
+    def _take(self, closure: Closure) -> None:
+        """Take free nodes, then idle reserved ones, as far as they are missing."""
+        system, before = self._system, closure.nodes
+        self._move(system.cluster.pool, closure)
+        for reservation in sorted(system.reservations, key=lambda item: (-item.notice, item.job_id)):
+            kept = reservation.nodes + reservation.lent
+            taken = self._move(reservation, closure)
+            if taken:
+                system.log(system.now, "reserve", reservation.job_id, kept, kept - taken, closure.name)
+        if closure.nodes != before:
+            self._log(closure, before)
+
+    def _move(self, source: Account, closure: Closure) -> int:
+        count = min(source.nodes, closure.missing)
+        self._system.cluster.move(source, closure.account, count, self._system.now)
+        return count
+
+    def _make_way(self, closure: Closure) -> None:
+        """Preempt running jobs in ascending preemption overhead; on-demand jobs last, those that gather before them."""
+        system = self._system
+        # Whose walltime ends just in time is over in a tick: its nodes come, and are taken then.
+        soon = system.now + TOLERANCE
+        missing = closure.missing - sum(_yields(run) for run in system.runs.values() if run.expected_end <= soon)
+        others = [run for run in system.runs.values() if run.expected_end > soon and _yields(run)]
+        victims = sorted(
+            ((run.loss(system.now), run.job_id) for run in others),
+            key=lambda victim: (system.runs[victim[1]].type is JobType.ON_DEMAND, *victim),
+        )
+        waiting = gatherings_of(system)
+        for _, job_id in victims:
+            run = system.runs[job_id]
+            if run.type is JobType.ON_DEMAND:
+                missing = self._dismiss(waiting, closure, missing)
+            if missing <= 0:
+                return
+            # A malleable job has its warning first: its nodes come, and are taken, when that is over.
+            missing -= _yields(run)
+            system.preempt(run, closure.name)
+        self._dismiss(waiting, closure, missing)
+
+    def _dismiss(self, waiting: list[Gathering], closure: Closure, missing: int) -> int:
+        """Let arrived jobs that gather their nodes wait without any; returns what is then still missing."""
+        while waiting and missing > 0 and self._on_demand is not None:
+            gathering = waiting.pop(0)
+            missing -= gathering.nodes + gathering.promised
+            self._on_demand.give_up(gathering, closure.name)
+        return missing
+
+    def _log(self, closure: Closure, before: int) -> None:
+        system = self._system
+        event = "reserve" if closure.account.kind == Kind.HELD else "down"
+        system.log(system.now, event, -closure.number, before, closure.nodes, closure.name)
+        self._expect(closure)
+
+    def _expect(self, closure: Closure) -> None:
+        """Enter, or enter anew, when its nodes are expected back."""
+        self._system.expected.forget(closure.release)
+        closure.release = (closure.end, -closure.number, closure.nodes)
+        insort(self._system.releases, closure.release)
+
+    def _tell(self) -> None:
+        """Show policies what they must leave alone, and note what is down."""
+        system = self._system
+        windows = [Window(item.start, item.end, item.outage.nodes) for item in self._announced]
+        windows += [Window(item.start, item.end, item.missing) for item in self._windows if item.missing]
+        system.windows = sorted(windows)
+        down = system.cluster.totals[Kind.DOWN]
+        if not self.course or self.course[-1][1] != down:
+            self.course.append((system.now, down))
+
+
+def _yields(run: Run) -> int:
+    """Nodes that come of a preemption for a window: those that belong to no advance reservation."""
+    booked = sum(count for lender, count in run.lenders.items() if isinstance(lender, Booking)) if run.lenders else 0
+    return run.nodes - booked

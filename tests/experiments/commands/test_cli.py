@@ -1,0 +1,345 @@
+"""The command line: what it writes, what it prints, and how it refuses."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from experiments import cli
+from experiments.cli import COMMANDS
+from simulator import simulate
+from simulator.results.metrics import JOB_COLUMNS, SUMMARY_COLUMNS
+from tests.places import GOLDEN
+from tests.support import untimed
+from workloads.table.columns import COLUMNS
+from workloads.table.jobtable import read_job_table
+
+#: Wall-clock times: the only columns that differ between two runs.
+TIMES = ("decision_ms_p99", "decision_ms_max", "engine_seconds")
+
+
+@pytest.fixture(scope="module")
+def year(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("traces") / "year.swf.gz"
+    assert cli.main(["generate", "-o", str(path), "--jobs", "600", "--seed", "3"]) == 0
+    return path
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "table.csv"
+    path.write_text((GOLDEN / "small.csv").read_text())
+    return path
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_generate_writes_the_same_bytes_and_as_many_jobs_as_asked(year: Path, tmp_path: Path) -> None:
+    again = tmp_path / "another-name.swf.gz"
+    assert cli.main(["generate", "-o", str(again), "--jobs", "600", "--seed", "3"]) == 0
+    assert again.read_bytes() == year.read_bytes()
+    assert cli.main(["generate", "-o", str(again), "--jobs", "600", "--seed", "4"]) == 0
+    assert again.read_bytes() != year.read_bytes()
+
+
+def test_prepare_writes_the_job_table(year: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "jobs.csv"
+    assert cli.main(["prepare", str(year), "-o", str(path), "--notice-mix", "W2", "--overheads", "added"]) == 0
+    with path.open() as file:
+        assert file.readline().strip() == ",".join(COLUMNS)
+    assert len(read_job_table(path).jobs) == 600
+    assert "600 jobs" in capsys.readouterr().out
+
+
+def test_run_writes_its_files(year: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    directory = tmp_path / "results"
+    words = ["run", str(year), "-o", str(directory), "--mechanism", "baseline,CUA&SPAA", "--events", "--plot"]
+    assert cli.main(words) == 0
+    assert sorted(path.name for path in directory.iterdir()) == sorted(
+        [
+            *("run.json", "summary.csv", "types.csv", "accounting.csv", "jobs.csv"),
+            *(
+                f"{kind}-{name}.csv"
+                for kind in ("jobs", "events", "timeline", "decisions")
+                for name in ("baseline", "CUA-SPAA")
+            ),
+            "machine.csv",
+            *(f"{name}.{kind}" for name in ("mechanisms", "machine", "accounting") for kind in ("png", "pdf")),
+        ]
+    )
+    summary = rows(directory / "summary.csv")
+    assert tuple(summary[0]) == SUMMARY_COLUMNS
+    assert [row["mechanism"] for row in summary] == ["baseline", "CUA-SPAA"]
+    jobs = rows(directory / "jobs-CUA-SPAA.csv")
+    assert tuple(jobs[0]) == JOB_COLUMNS
+    assert len(jobs) == 600
+    events = rows(directory / "events-CUA-SPAA.csv")
+    assert tuple(events[0]) == ("time", "event", "job_id", "before", "after", "cause")
+    told = json.loads((directory / "run.json").read_text())
+    assert told["nodes"] == 4392
+    assert told["preparation"]["seed"] == 0
+    assert len(told["input"]["sha256"]) == 64
+    out = capsys.readouterr().out
+    assert "CUA-SPAA" in out
+    assert f"results are in {directory}" in out
+
+
+def test_run_of_a_trace_is_prepare_and_run_of_the_table(year: Path, tmp_path: Path) -> None:
+    how = [
+        "--seed",
+        "5",
+        "--notice-mix",
+        "W4",
+        "--overheads",
+        "added",
+        "--node-mtbf",
+        "1y",
+        "--checkpoint-factor",
+        "0.5",
+    ]
+    assert cli.main(["run", str(year), "-o", str(tmp_path / "at-once"), *how]) == 0
+    assert cli.main(["prepare", str(year), "-o", str(tmp_path / "jobs.csv"), *how]) == 0
+    assert cli.main(["run", str(tmp_path / "jobs.csv"), "-o", str(tmp_path / "in-two"), "--nodes", "4392"]) == 0
+    assert (tmp_path / "at-once" / "jobs.csv").read_bytes() == (tmp_path / "jobs.csv").read_bytes()
+    for path in (tmp_path / "in-two").glob("jobs-*.csv"):
+        assert path.read_bytes() == (tmp_path / "at-once" / path.name).read_bytes()
+
+
+def test_a_trace_under_the_baseline_alone_is_replayed_as_it_is(year: Path, tmp_path: Path) -> None:
+    assert cli.main(["run", str(year), "-o", str(tmp_path), "--mechanism", "baseline"]) == 0
+    assert {row["type"] for row in rows(tmp_path / "jobs-baseline.csv")} == {"rigid"}
+    assert not (tmp_path / "jobs.csv").exists()
+    assert "preparation" not in json.loads((tmp_path / "run.json").read_text())
+
+
+def test_the_same_run_writes_the_same_bytes(year: Path, tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        words = ["run", str(year), "-o", str(tmp_path / name), "--mechanism", "baseline,CUP-SPAA", "--events", "--plot"]
+        assert cli.main(words) == 0
+    for path in (tmp_path / "first").iterdir():
+        other = tmp_path / "second" / path.name
+        if path.name == "summary.csv":
+            here, there = ([{**row, **dict.fromkeys(TIMES)} for row in rows(file)] for file in (path, other))
+            assert here == there
+        elif path.name == "run.json":  # has the digest of that file
+            assert untimed(path) == untimed(other)
+        else:
+            assert path.read_bytes() == other.read_bytes(), path.name
+
+
+@pytest.mark.parametrize("mechanism", ["baseline", "N-PAA", "CUA-SPAA", "CUP-SPAA"])
+def test_golden_results(table: Path, tmp_path: Path, mechanism: str) -> None:
+    """Written down once and read by a person: a change of the model shows as a diff."""
+    words = ["run", str(table), "-o", str(tmp_path), "--nodes", "16", "--mechanism", mechanism, "--events"]
+    assert cli.main(words) == 0
+    for kind in ("jobs", "events"):
+        name = f"{kind}-{mechanism}.csv"
+        assert (tmp_path / name).read_text() == (GOLDEN / name).read_text()
+
+
+def test_python_and_command_line_agree(table: Path, tmp_path: Path) -> None:
+    assert cli.main(["run", str(table), "-o", str(tmp_path), "--nodes", "16", "--mechanism", "CUP-PAA"]) == 0
+    result = simulate(read_job_table(table).jobs, nodes=16, mechanism="CUP&PAA")
+    written = rows(tmp_path / "summary.csv")[0]
+    for name, value in result.summary().items():
+        if name not in TIMES:
+            assert written[str(name)] == ("" if value != value else str(value)), name
+
+
+def test_warmup_and_cooldown(year: Path, tmp_path: Path) -> None:
+    words = ["run", str(year), "-o", str(tmp_path), "--mechanism", "N-PAA", "--warmup", "12h", "--cooldown", "1d"]
+    assert cli.main(words) == 0
+    assert 0 < int(rows(tmp_path / "summary.csv")[0]["jobs"]) < 600
+
+
+def test_info(year: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["info", str(year), "--plot", str(tmp_path / "trace")]) == 0
+    out = capsys.readouterr().out
+    assert "4,392 nodes" in out
+    assert "wait, FCFS/EASY" in out
+    assert (tmp_path / "trace.png").exists()
+    assert len(out.splitlines()) < 24, "one screen"
+
+
+@pytest.mark.parametrize(
+    ("nodes", "remark"),
+    [("144", "; by the header 144 nodes of 8 processors: --procs-per-node 8 counts nodes"), ("0", ""), ("143", "")],
+)
+def test_info_says_what_a_node_has(nodes: str, remark: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    job = "1 0 0 60 4 -1 -1 4 90 -1 1 1 1 1 1 1 -1 -1"
+    (tmp_path / "a.swf").write_text(f"; MaxProcs: 1,152\n; MaxNodes: {nodes}\n{job}\n")
+    assert cli.main(["info", str(tmp_path / "a.swf")]) == 0
+    assert f"1,152 processors{remark}\n" in capsys.readouterr().out
+
+
+def test_demo_is_two_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["demo", "-o", str(tmp_path), "--jobs", "200"]) == 0
+    out = capsys.readouterr().out
+    assert "$ holdfast generate" in out
+    assert "$ holdfast run" in out
+    assert len(rows(tmp_path / "summary.csv")) == 7
+    assert (tmp_path / "mechanisms.png").exists()
+
+
+def test_marginals(year: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["marginals", str(year), "-o", str(tmp_path)]) == 0
+    assert "runtime / request" in capsys.readouterr().out
+    assert {row["origin"] for row in rows(tmp_path / "marginals.csv")} == {"built in", "emerges", "differs"}
+
+
+def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([]) == 0
+    out = capsys.readouterr().out
+    assert all(command in out for command in COMMANDS)
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["--version"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.startswith("holdfast ")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_explains_itself(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main([command, "--help"])
+    assert ended.value.code == 0
+    assert "usage" in capsys.readouterr().out
+
+
+def edited(column: str, value: str) -> Callable[[str], str]:
+    """A job table with another value in its first row."""
+
+    def edit(text: str) -> str:
+        lines = text.splitlines()
+        cells = lines[1].split(",")
+        cells[COLUMNS.index(column)] = value
+        return "\n".join([lines[0], ",".join(cells), *lines[2:]]) + "\n"
+
+    return edit
+
+
+WRONG_TABLES = {
+    "negative size": (edited("nodes", "-4"), "nodes"),
+    "no size": (edited("nodes", ""), "nodes"),
+    "NaN": (edited("runtime", "nan"), "runtime"),
+    "infinite": (edited("walltime", "inf"), "walltime"),
+    "duplicate id": (edited("job_id", "2"), "job_id"),
+    "larger than the machine": (edited("nodes", "17"), "16"),
+    "unknown type": (edited("type", "ridgid"), "rigid"),
+    "runtime above walltime": (edited("runtime", "99999"), "walltime"),
+    "not a number": (edited("submit", "soon"), "submit"),
+    "no such row": (lambda text: text + "1,rigid\n", "table.csv:"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_TABLES)
+def test_wrong_job_tables(name: str, table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    edit, expected = WRONG_TABLES[name]
+    table.write_text(edit(table.read_text()))
+    directory = tmp_path / "results"
+    assert cli.main(["run", str(table), "-o", str(directory), "--nodes", "16"]) == 2
+    refused(capsys, expected)
+    assert not directory.exists()
+
+
+WRONG_WORDS = {
+    "missing file": (["run", "{tmp}/none.swf", "-o", "{tmp}/out"], "none.swf"),
+    "a directory": (["run", "{tmp}", "-o", "{tmp}/out"], "directory"),
+    "not a trace": (["run", "{tmp}/prose.txt", "-o", "{tmp}/out"], "prose.txt"),
+    "empty": (["run", "{tmp}/empty.txt", "-o", "{tmp}/out"], "empty.txt"),
+    "no machine": (["run", "{table}", "-o", "{tmp}/out"], "--nodes"),
+    "a machine of no nodes": (["run", "{table}", "-o", "{tmp}/out", "--nodes", "0"], "--nodes"),
+    "a machine of many nodes": (["run", "{table}", "-o", "{tmp}/out", "--nodes", "many"], "--nodes"),
+    "unknown mechanism": (["run", "{table}", "-o", "{tmp}/out", "--nodes", "16", "--mechanism", "CUA-SPA"], "CUA-SPAA"),
+    "unknown order": (["run", "{table}", "-o", "{tmp}/out", "--nodes", "16", "--order", "fcsf"], "fcfs"),
+    "unknown tenants": (["run", "{table}", "-o", "{tmp}/out", "--nodes", "16", "--tenants", "some"], "any, fits, none"),
+    "unknown passes": (["run", "{table}", "-o", "{tmp}/out", "--nodes", "16", "--passes", "never"], "instant or event"),
+    "unknown length": (["run", "{table}", "-o", "{tmp}/out", "--nodes", "16", "--backfill-length", "x"], "walltime"),
+    "unknown mix": (["run", "{year}", "-o", "{tmp}/out", "--notice-mix", "W6"], "W5"),
+    "unknown grouping": (["run", "{year}", "-o", "{tmp}/out", "--group-by", "colour"], "project"),
+    "unknown overheads": (["run", "{year}", "-o", "{tmp}/out", "--overheads", "outside"], "inside"),
+    "unknown format": (["run", "{year}", "-o", "{tmp}/out", "--format", "swff"], "swf"),
+    "no duration": (["run", "{year}", "-o", "{tmp}/out", "--warmup", "long"], "--warmup"),
+    "negative duration": (["run", "{year}", "-o", "{tmp}/out", "--cooldown=-5m"], "--cooldown"),
+    "all cooled down": (
+        ["run", "{year}", "-o", "{tmp}/out", "--warmup", "9y", "--mechanism", "N-PAA"],
+        "no job is left",
+    ),
+    "no seed": (["run", "{year}", "-o", "{tmp}/out", "--seed", "-1"], "--seed"),
+    "no factor": (["run", "{year}", "-o", "{tmp}/out", "--checkpoint-factor", "0"], "--checkpoint-factor"),
+    "no share": (["run", "{year}", "-o", "{tmp}/out", "--no-show-share", "2"], "--no-show-share"),
+    "unwritable directory": (["run", "{table}", "-o", "{tmp}/prose.txt/out", "--nodes", "16"], "prose.txt"),
+    "unwritable file": (["generate", "-o", "{tmp}/none/year.swf", "--jobs", "9"], "none"),
+    "no jobs": (["generate", "-o", "{tmp}/out", "--jobs", "0"], "--jobs"),
+    "prepare a table": (["prepare", "{table}", "-o", "{tmp}/out"], "job table"),
+    "info of a table": (["info", "{table}"], "job table"),
+    "nobody fits": (
+        ["info", "{year}", "--nodes", "5"],
+        "year.swf.gz: no job is left to simulate on 5 nodes (600 larger than the machine)",
+    ),
+    "nobody fits to be prepared": (["prepare", "{year}", "--nodes", "5", "-o", "{tmp}/out"], "larger than the machine"),
+    "nobody fits to run": (["run", "{year}", "--nodes", "5", "-o", "{tmp}/out"], "(600 larger than the machine)"),
+    "no row": (["run", "{tmp}/none.csv", "-o", "{tmp}/out", "--nodes", "5"], "none.csv: no job is left to simulate"),
+    "a huge machine": (["info", "{year}", "--nodes", "9" * 30], "at most 1,000,000,000, not"),
+    "a number without end": (["info", "{year}", "--nodes", "9" * 5000], "at most 1,000,000,000, not '999"),
+    "a late beginning": (
+        ["run", "{year}", "-o", "{tmp}/out", "--starting-state", "1e30"],
+        "at most 1,000,000,000,000 s",
+    ),
+    "unknown command": (["replay", "x"], "replay"),
+    "unknown option": (["run", "{table}", "-o", "{tmp}/out", "--node", "5"], "--node"),
+    "nothing to write to": (["run", "{table}"], "-o"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_WORDS)
+def test_wrong_words(name: str, year: Path, table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "prose.txt").write_text("To be, or not to be, that is the question:\n")
+    (tmp_path / "empty.txt").write_text("")
+    (tmp_path / "none.csv").write_text(",".join(COLUMNS) + "\n")
+    words, expected = WRONG_WORDS[name]
+    filled = [word.format(tmp=tmp_path, table=table, year=year) for word in words]
+    try:
+        status = cli.main(filled)
+    except SystemExit as ended:  # how argparse refuses
+        status = int(ended.code or 0)
+    assert status == 2
+    refused(capsys, expected)
+    assert not (tmp_path / "out").exists()
+
+
+def test_one_project_has_most_of_the_jobs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    line = "{0} {0} 5 60 4 -1 -1 4 90 -1 1 7 {1} -1 -1 -1 -1 -1\n"
+    log = tmp_path / "a.swf"
+    log.write_text("; MaxProcs: 8\n" + "".join(line.format(job, job // 4) for job in range(5)))
+    told = "types are drawn for each project: '0' has 80 % of the jobs, and none is on-demand; another seed"
+    assert cli.main(["prepare", str(log), "-o", str(tmp_path / "t.csv"), "--seed", "3"]) == 0
+    assert capsys.readouterr().err.startswith(f"holdfast prepare: {told}")
+    assert cli.main(["run", str(log), "-o", str(tmp_path / "o"), "--seed", "3", "--mechanism", "N-PAA"]) == 0
+    shown = capsys.readouterr()
+    assert f"holdfast run: {told}" in shown.err
+    assert "5 jobs on 8 processors" in shown.out
+    assert cli.main(["run", str(log), "-o", str(tmp_path / "o"), "--mechanism", "baseline"]) == 0
+    assert "drawn" not in capsys.readouterr().err
+    (tmp_path / "s.toml").write_text(
+        f'mechanisms = ["N-PAA", "CUA-PAA"]\n[workload]\ntraces = ["{log}"]\n[assignment]\nseeds = [3, 4]\n'
+    )
+    assert cli.main(["sweep", str(tmp_path / "s.toml"), "-o", str(tmp_path / "sweep"), "--workers", "1"]) == 0
+    error = capsys.readouterr().err
+    assert error.count("drawn") == 1
+    assert f"holdfast sweep: in 2 of 2 job tables (first {log}, seed 3) {told}" in error
+
+
+def refused(capsys: pytest.CaptureFixture[str], expected: str) -> None:
+    """One sentence on standard error that names what is wrong."""
+    error = capsys.readouterr().err
+    assert error.startswith("holdfast")
+    assert expected in error
+    assert len(error.strip().splitlines()) == 1
+    assert "Traceback" not in error

@@ -1,0 +1,122 @@
+"""holdfast explain: a directory tells what the result in memory tells, and refuses in one sentence."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from experiments.cli import main
+from experiments.recordings.archive import read_decisions, read_recording
+from experiments.stories.story import Stories
+from simulator import simulate
+from tests.places import GOLDEN
+from tests.support import resealed
+from workloads.table.jobtable import read_job_table
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("explained")
+    (place / "table.csv").write_text((GOLDEN / "small.csv").read_text())
+    words = ["run", str(place / "table.csv"), "-o", str(place / "out"), "--nodes", "20"]
+    assert main([*words, "--mechanism", "baseline,CUP-SPAA", "--events"]) == 0
+    return place / "out"
+
+
+def told(capsys: pytest.CaptureFixture[str], *words: object) -> str:
+    capsys.readouterr()
+    assert main(["explain", *map(str, words)]) == 0
+    return capsys.readouterr().out
+
+
+def refused(capsys: pytest.CaptureFixture[str], *words: object) -> str:
+    capsys.readouterr()
+    assert main(["explain", *map(str, words)]) == 2
+    shown = capsys.readouterr()
+    assert not shown.out
+    assert shown.err.count("\n") == 1
+    return shown.err.removeprefix("holdfast explain: ").rstrip()
+
+
+@pytest.mark.parametrize("mechanism", ["baseline", "CUP-SPAA"])
+def test_a_directory_tells_what_the_result_tells(
+    results: Path, mechanism: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    jobs = read_job_table(GOLDEN / "small.csv").jobs
+    result = simulate(jobs, 20, mechanism, decisions=True)
+    assert read_decisions(results, read_recording(results, mechanism)) == result.decisions
+    stories = Stories.of(result)
+    for job in jobs:
+        story = stories.story(job.job_id)
+        assert told(capsys, results, job.job_id, "--mechanism", mechanism) == f"{story}\n"
+        shown = told(capsys, results, job.job_id, "--mechanism", mechanism, "--json", "-")
+        assert json.loads(shown) == json.loads(json.dumps(story.as_json()))
+
+
+def test_several_jobs_and_all_names(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    both = told(capsys, results, 3, 7, "--mechanism", "CUP-SPAA")
+    assert both.startswith("Job 3 (rigid")
+    assert "\n\nJob 7 (rigid" in both
+    assert "10 (2 nodes)" in told(capsys, results, 7, "--mechanism", "CUP-SPAA", "--all")
+
+
+def test_the_facts_go_to_a_file(results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "facts.json"
+    assert told(capsys, results, 7, "--mechanism", "baseline", "--json", path).startswith("Job 7 (")
+    facts = json.loads(path.read_text())
+    assert (facts["job_id"], facts["submit"], facts["nodes"]) == (7, 1500.0, 16)
+    assert sum(part["seconds"] for part in facts["waits"][0]["parts"]) == facts["wait"]
+
+
+def test_the_worst_are_the_entrance(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = told(capsys, results, "--worst", 2, "--mechanism", "CUP-SPAA")
+    jobs = read_job_table(GOLDEN / "small.csv").jobs
+    table = simulate(jobs, 20, "CUP-SPAA").jobs.set_index("job_id")
+    lines = {block.splitlines()[0]: block.splitlines()[3:] for block in text.rstrip().split("\n\n")}
+    assert list(lines) == ["Longest waits:", "Largest bounded slowdowns:", "Most lost:"]
+    for title, column in (("Longest waits:", "wait"), ("Most lost:", "lost_node_seconds")):
+        expected = table.sort_values([column, "submit"], ascending=[False, True]).index[:2]
+        assert [int(line.split()[0]) for line in lines[title]] == list(expected)
+    assert all(len(line) <= 80 for line in text.splitlines())
+    shown = json.loads(told(capsys, results, "--worst", 1, "--mechanism", "CUP-SPAA", "--json", "-"))
+    assert [row["ranking"] for row in shown] == ["wait", "bounded_slowdown", "lost_node_seconds"]
+    assert shown[0]["wait"] == table["wait"].max()
+
+
+def test_refusals(results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "choose one with --mechanism" in refused(capsys, results, 7)
+    assert refused(capsys, results, 11, "--mechanism", "baseline") == (
+        "there is no job 11; the nearest ids are 8, 9, 10"
+    )
+    assert "JOB must be a whole number" in refused(capsys, results, "seven", "--mechanism", "baseline")
+    assert "--worst must be a whole number of at least 1" in refused(capsys, results, "--worst", 0)
+    assert "which job?" in refused(capsys, results)
+    assert "there is no run.json" in refused(capsys, tmp_path, 1)
+    words = ["run", str(GOLDEN / "small.csv"), "-o", str(tmp_path), "--nodes", "20", "--mechanism", "baseline"]
+    assert main(words) == 0
+    assert "which 'holdfast run --events' writes" in refused(capsys, tmp_path, 1)
+    assert "Longest waits:" in told(capsys, tmp_path, "--worst", 3)
+
+
+def test_a_directory_from_before_decisions_says_so(
+    results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for path in results.iterdir():
+        if path.is_file() and not path.name.startswith("decisions-"):
+            (tmp_path / path.name).write_bytes(path.read_bytes())
+    resealed(tmp_path)
+    text = told(capsys, tmp_path, 2, "--mechanism", "CUP-SPAA")
+    assert "What was promised, lent and weighed was not recorded" in text
+    assert "The plan takes" not in text
+
+
+def test_dates_come_from_the_header_of_the_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trace = str(tmp_path / "year.swf")
+    assert main(["generate", "-o", trace, "--jobs", "40", "--seed", "3"]) == 0
+    out = str(tmp_path / "out")
+    assert main(["run", trace, "-o", out, "--mechanism", "baseline", "--events"]) == 0
+    text = told(capsys, out, 1)
+    assert "Times are UTC." in text
+    assert "\n20" in text

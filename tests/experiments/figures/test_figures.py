@@ -1,0 +1,260 @@
+"""Figures: they show the data, name their units, need no display, and are the same bytes each time."""
+
+from __future__ import annotations
+
+import ast
+import math
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.patches import Rectangle, StepPatch
+
+import experiments.figures
+from experiments.figures.planning.waits import plot_trace
+from experiments.figures.recording.gantt import plot_gantt
+from experiments.figures.study.evaluation import plot_courses
+from experiments.figures.study.machine import plot_accounting, plot_machine
+from experiments.figures.study.mechanisms import METRICS, Metric, plot_mechanisms
+from experiments.figures.style import mechanism_color, save
+from experiments.recordings.windows import Window
+from experiments.timelines.steps import bin_averages, choose_bin, choose_unit
+from simulator import Result, simulate
+from simulator.results.metrics import SUMMARY_COLUMNS, summarize
+from workloads.ground.errors import InputError
+from workloads.logs.trace import Trace, TraceJob
+from workloads.table.job import Job, JobType
+
+RIGID, MALLEABLE, ON_DEMAND = JobType.RIGID, JobType.MALLEABLE, JobType.ON_DEMAND
+JOBS = [
+    Job(1, RIGID, 0, 6, 7200, 9000, setup=300, checkpoint_interval=1500, checkpoint_cost=60),
+    Job(2, MALLEABLE, 60, 6, 9000, 12000, min_nodes=2, setup=120),
+    Job(3, MALLEABLE, 120, 4, 5400, 6000, min_nodes=2, setup=120),
+    Job(4, RIGID, 900, 8, 3600, 4000, setup=200),
+    Job(5, ON_DEMAND, 4200, 10, 1800, 2400, notice=2700, estimated_arrival=4200),
+    Job(6, ON_DEMAND, 9000, 4, 1500, 2000),
+    Job(7, RIGID, 1800, 2, 1500, 1800),
+]
+
+
+@pytest.fixture(scope="module")
+def results() -> list[Result]:
+    return [simulate(JOBS, 16, name) for name in ("baseline", "CUA-SPAA", "CUP-PAA")]
+
+
+@pytest.fixture(scope="module")
+def long_result() -> Result:
+    """Some months with thousands of scheduling passes."""
+    rng = np.random.default_rng(3)
+    submits = np.sort(rng.uniform(1e9, 1e9 + 90 * 86400, 900)).tolist()
+    sizes, times = rng.integers(1, 9, 900).tolist(), rng.uniform(600, 86400, 900).tolist()
+    jobs = [
+        Job(row, RIGID, submit, nodes, time, time)
+        for row, (submit, nodes, time) in enumerate(zip(submits, sizes, times, strict=True))
+    ]
+    return simulate(jobs, 24, events=False)
+
+
+@pytest.fixture(scope="module")
+def trace() -> Trace:
+    jobs = tuple(TraceJob(job.job_id, float(job.submit or 0), job.nodes, job.runtime, job.walltime) for job in JOBS)
+    waited = tuple(TraceJob(9 + row, 5000.0 * row, 2, 600.0, 900.0, wait=60.0 * row) for row in range(5))
+    return Trace(jobs + waited, nodes=16)
+
+
+def labelled(axes: Axes, *, x: bool = True) -> None:
+    """Both axes have a label, and it ends in a unit."""
+    assert axes.get_ylabel(), "no label on the ordinate"
+    if x:
+        assert axes.get_xlabel().count("(") == 1, axes.get_xlabel()
+
+
+def steps(axes: Axes, number: int) -> tuple[np.ndarray, np.ndarray]:
+    """Values and edges of the drawn step function of that number."""
+    values, edges, _ = cast(StepPatch, axes.patches[number]).get_data()
+    return np.asarray(values), np.asarray(edges)
+
+
+def test_bars_are_the_summaries(results: list[Result]) -> None:
+    summaries = [summarize(result) for result in results]
+    figure = plot_mechanisms(summaries)
+    assert len(figure.axes) == len(METRICS) == 8
+    for axes, metric in zip(figure.axes, METRICS, strict=True):
+        bars = [cast(Rectangle, patch).get_width() for patch in axes.patches]
+        scale = 100 if metric.percent else 1
+        assert bars == pytest.approx([scale * float(row[metric.column]) for row in summaries])
+        assert axes.get_xlabel().endswith(("(h)", "(%)"))
+    names = [text.get_text() for text in figure.axes[0].get_yticklabels()]
+    assert names == ["baseline", "CUA&SPAA", "CUP&PAA"]
+
+
+def test_metrics_of_no_jobs_are_said_to_be_none(tmp_path: Path) -> None:
+    row: dict[str, Any] = dict.fromkeys(SUMMARY_COLUMNS, math.nan)
+    figure = plot_mechanisms([row | {"mechanism": "baseline"}, row | {"mechanism": "their-own"}])
+    assert "no such job" in {text.get_text() for text in figure.axes[3].texts}
+    assert figure.axes[7].texts[0].get_text() != "nan"
+    save(figure, tmp_path / "nothing")
+
+
+def test_colors_tell_mechanisms_apart() -> None:
+    names = ["baseline", "N-PAA", "N-SPAA", "CUA-PAA", "CUA-SPAA", "CUP-PAA", "CUP-SPAA"]
+    assert len({mechanism_color(name) for name in names}) == len(names)
+    assert mechanism_color("CUA&PAA") == mechanism_color("CUA-PAA")
+    assert mechanism_color("other", 0) != mechanism_color("other", 1)
+
+
+def test_machine_shows_all_busy_node_hours(long_result: Result) -> None:
+    figure = plot_machine(long_result)
+    assert [axes.get_ylabel() for axes in figure.axes] == ["Nodes (%)", "Jobs", "Nodes (%)"]
+    assert figure.axes[2].get_xlabel() == "Time since the first submit (d), averages over 6 hours"
+    busy, edges = steps(figure.axes[0], 0)
+    assert len(busy) < 400
+    assert edges[0] == 0
+    share = float(np.dot(busy, np.diff(edges)) / edges[-1] / 100)
+    accounting = long_result.accounting
+    assert share == pytest.approx(1 - (accounting.idle + accounting.held) / sum(accounting))
+
+
+def test_machine_shows_a_few_hours_as_they_are(results: list[Result]) -> None:
+    figure = plot_machine(results[1])
+    assert figure.axes[2].get_xlabel() == "Time since the first submit (h)"
+    busy, edges = steps(figure.axes[0], 0)
+    timeline = results[1].timeline()
+    assert edges.tolist() == pytest.approx((timeline["time"] / 3600).tolist())
+    assert busy.tolist() == pytest.approx((timeline["busy"] / 0.16).tolist()[:-1])
+
+
+def test_several_machines_share_their_scales(results: list[Result]) -> None:
+    figure = plot_machine(results)
+    assert len(figure.axes) == 6
+    for axes in figure.axes:
+        labelled(axes, x=False)
+    assert len({axes.get_ylim() for axes in figure.axes[1::2]}) == 1
+    assert figure.get_supxlabel() == "Time since the first submit (h)"
+
+
+def test_accounting_is_complete(results: list[Result]) -> None:
+    figure = plot_accounting(results)
+    left, right = figure.axes
+    labels = {axes.get_xlabel() for axes in (left, right)}
+    assert labels == {"Share of node-hours (%)"}
+    for row, result in enumerate(results):
+        widths = [cast(Rectangle, bars.patches[row]).get_width() for bars in left.containers]  # type: ignore[attr-defined]
+        assert sum(widths) == pytest.approx(100)
+        assert widths[0] == pytest.approx(100 * result.accounting.compute / sum(result.accounting))
+
+
+def test_gantt_shows_warnings_and_preemptions(results: list[Result]) -> None:
+    figure = plot_gantt(results[2], Window(end=10000))
+    labelled(figure.axes[0])
+    names = {text.get_text() for text in figure.legends[0].get_texts()}
+    assert names == {"rigid", "on-demand", "malleable", "under warning", "preempted here", "held"}
+    assert figure.axes[0].get_xlim()[1] == pytest.approx(10000 / 60)
+    with pytest.raises(InputError, match="no event log"):
+        plot_gantt(simulate(JOBS, 16, events=False))
+    with pytest.raises(InputError, match="window"):
+        plot_gantt(results[0], Window(1e6, 2e6))
+
+
+def test_trace_is_one_page(trace: Trace, results: list[Result]) -> None:
+    figure = plot_trace(trace, results[0])
+    assert len(figure.axes) == 6
+    for axes in figure.axes:
+        labelled(axes, x="Time" not in axes.get_xlabel())
+    names = [text.get_text() for text in figure.axes[4].get_legend().get_texts()]  # type: ignore[union-attr]
+    assert names == ["recorded", "simulated"]
+    recorded = figure.axes[4].lines[0]
+    # Waits of 0, 1, 2, 3, 4 minutes: three fifths are at most two.
+    at, share = np.asarray(recorded.get_xdata(), dtype=float), np.asarray(recorded.get_ydata(), dtype=float)
+    assert share[np.searchsorted(at, 2 / 60 + 1e-9, side="right") - 1] == pytest.approx(60)
+
+
+def test_a_trace_of_one_job_without_waits_can_be_drawn(tmp_path: Path) -> None:
+    figure = plot_trace(Trace((TraceJob(1, 5.0, 1, 60.0, 60.0),)))
+    assert figure.axes[4].texts[0].get_text() == "no waits recorded"
+    save(figure, tmp_path / "one")
+    with pytest.raises(InputError, match="no jobs"):
+        plot_trace(Trace(()))
+
+
+def test_nothing_to_draw_is_said() -> None:
+    for plot in (plot_mechanisms, plot_machine, plot_accounting):
+        with pytest.raises(InputError, match="there are no"):
+            plot([])
+
+
+def test_a_second_save_makes_the_same_bytes(results: list[Result], trace: Trace, tmp_path: Path) -> None:
+    def written(number: int) -> list[bytes]:
+        figures = [plot_gantt(results[2]), plot_trace(trace, results[0])]
+        # The first is saved twice: a figure is laid out only once.
+        paths = [save(figure, tmp_path / f"{number}-{row}") for row, figure in enumerate([figures[0], *figures])]
+        return [path.read_bytes() for pair in paths for path in pair]
+
+    # Two at a time, so that nothing shared can go unnoticed.
+    with ThreadPoolExecutor(2) as threads:
+        first, second = threads.map(written, (1, 2))
+    assert first == second
+    assert {path.suffix for path in tmp_path.iterdir()} == {".png", ".pdf"}
+    for content in first:
+        assert b"CreationDate" not in content
+        assert b"atplotlib" not in content
+    assert first[:2] == first[2:4]
+
+
+def test_matplotlib_is_imported_only_to_draw() -> None:
+    directory = Path(experiments.figures.__file__).parent
+    for path in sorted(directory.rglob("*.py")):
+        source = path.read_text(encoding="utf-8")
+        assert "import matplotlib.pyplot" not in source
+        for node in ast.parse(source).body:
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            assert not any(name.startswith(("matplotlib", "pandas")) for name in names), path
+
+
+def test_averages_keep_the_integral() -> None:
+    rng = np.random.default_rng(1)
+    times, values = np.sort(rng.uniform(0, 10, 50)), rng.uniform(0, 5, 50)
+    edges = np.linspace(0, 12, 7)
+    averages = bin_averages(times, values, edges)
+    area = float(np.dot(values, np.diff(np.append(times, 12.0))))
+    assert float(np.dot(averages, np.diff(edges))) == pytest.approx(area)
+    assert bin_averages([0.0], [3.0], np.array([0.0, 1.0, 5.0])).tolist() == [3.0, 3.0]
+
+
+@pytest.mark.parametrize(
+    ("span", "symbol", "width"),
+    [
+        (60, "s", 10),
+        (7200, "min", 60),
+        (86400, "h", 300),
+        (30 * 86400, "d", 6 * 3600),
+        (3e7, "d", 86400),
+        (3e9, "d", 26 * 604800),
+    ],
+)
+def test_units_and_bins_suit_the_span(span: float, symbol: str, width: float) -> None:
+    assert choose_unit(span).symbol == symbol
+    assert choose_bin(span, 10**6)[0] == width
+    assert choose_bin(span, 10) == (0.0, "")
+
+
+def test_whiskers_end_at_what_is_possible() -> None:
+    rows = [
+        {"line": "x", "mechanism": "CUA-PAA", "trace": trace, "at": at, "share": share, "wait_h": 20 * share}
+        for at, shares in ((1.0, (0.0, 0.1, 0.0)), (2.0, (1.0, 0.8, 1.0)))
+        for trace, share in enumerate(shares)
+    ]
+    metrics = [Metric("share", "Share", "Share (%)", percent=True), Metric("wait_h", "Wait", "Wait (h)")]
+    share, wait = plot_courses(rows, "at", "At", [("X", "x")], metrics).axes
+
+    def ends(axes: Axes) -> list[float]:
+        found = [bar.get_segments() for bar in axes.collections if isinstance(bar, LineCollection)]
+        return [float(end) for segments in found for segment in segments for end in segment[:, 1]]
+
+    assert (min(ends(share)), max(ends(share))) == (0.0, 100.0)
+    assert min(ends(wait)) == 0.0 and max(ends(wait)) > 20.0

@@ -1,0 +1,187 @@
+"""What ends a command leaves one whole result, and one sentence."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from experiments import cli
+from experiments.output.handover import handover, settle_all
+from experiments.output.locks import LOCK, writing
+from experiments.output.seals import arriving, open_sealed, seal
+from experiments.output.signals import Interrupted, held, listening
+from tests.kills import COMMANDS, kills
+from tests.places import ROOT
+from workloads.ground.errors import InputError
+
+START = "import sys\nfrom experiments.cli import main\nif __name__ == '__main__':\n sys.exit(main())"
+
+
+def write(directory: Path, names: str, text: str) -> None:
+    with handover(directory, "run.json") as new:
+        for name in names:
+            (new / f"{name}.csv").write_text(text)
+        seal(new, "run.json", {"text": text}, ["a.png"])
+
+
+def read(directory: Path) -> tuple[str, dict[str, str]]:
+    result = open_sealed(directory, "run.json")
+    paths = {name: result.find(name) for name in result.files or ()}
+    return result.told["text"], {name: path.read_text() for name, path in paths.items() if path is not None}
+
+
+OLD, NEW = ("old", {f"{name}.csv": "old" for name in "abc"}), ("new", {f"{name}.csv": "new" for name in "bcd"})
+
+
+class Killed(BaseException):
+    """Stands for the end of the process: nothing is cleaned up after it."""
+
+
+@pytest.mark.parametrize("step", range(12))
+def test_an_end_between_any_two_steps_leaves_the_old_or_the_new(
+    step: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, "abc", "old")
+    for name in ("a.png", "mine.txt"):
+        (tmp_path / name).write_text("drawn")
+    steps = iter(range(100))
+
+    def counted(name: str) -> None:
+        original = getattr(os, name)
+
+        def call(*arguments: object, **others: object) -> object:
+            # Files are renamed as they are written, too: only what happens in the directory itself counts.
+            if Path(str(arguments[0])).name != "run.json" and next(steps) >= step:
+                raise Killed
+            return original(*arguments, **others)
+
+        monkeypatch.setattr(os, name, call)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("shutil.rmtree", lambda *arguments, **others: None)
+        for name in ("rename", "replace", "unlink", "rmdir"):
+            counted(name)
+        try:
+            write(tmp_path, "bcd", "new")
+        except Killed:
+            ended = True
+        else:
+            ended = False
+        monkeypatch.undo()
+    assert read(tmp_path) in (OLD, NEW)
+    before = read(tmp_path)
+    with writing(tmp_path):
+        assert read(tmp_path) == before
+    kept = {path.name for path in tmp_path.iterdir()}
+    own = {"run.json", "mine.txt", *before[1]}
+    assert kept == (own | {"a.png"} if before == OLD else own)
+    assert ended == (step < 10) or before == NEW
+
+
+def test_a_second_writer_is_refused_and_a_lock_of_the_dead_is_none(tmp_path: Path) -> None:
+    code = "import sys, time; from pathlib import Path; from experiments.output.locks import writing\n"
+    code += f"with writing(Path({str(tmp_path)!r})): print('in', flush=True); time.sleep(600)"
+    other = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE)
+    assert other.stdout is not None
+    other.stdout.readline()
+    with pytest.raises(InputError, match="another command is at work in"), writing(tmp_path):
+        pass
+    (tmp_path / f".summary.csv.{'0' * 8}.part").write_text("half")
+    other.kill()
+    other.wait()
+    other.stdout.close()
+    with writing(tmp_path):
+        assert [path.name for path in tmp_path.iterdir()] == [LOCK]
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_interruption_waits_for_the_end_of_a_handover() -> None:
+    order = []
+    with pytest.raises(Interrupted) as stop, listening():
+        with held():
+            os.kill(os.getpid(), signal.SIGTERM)
+            order.append("whole")
+        order.append("never")
+    assert order == ["whole"]
+    assert stop.value.name == "SIGTERM"
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def test_a_result_that_waits_is_put_into_place_by_the_next_writer(tmp_path: Path) -> None:
+    (tmp_path / "x").mkdir()
+    write(tmp_path / "x", "bcd", "new")
+    write(tmp_path, "abc", "old")
+    (tmp_path / "x").rename(arriving(tmp_path, "run.json"))
+    assert read(tmp_path) == NEW
+    settle_all(tmp_path)
+    assert read(tmp_path) == NEW
+    assert {path.name for path in tmp_path.iterdir()} == {"run.json", "b.csv", "c.csv", "d.csv"}
+
+
+@pytest.mark.parametrize("end", [*("SIGINT", "SIGTERM"), pytest.param("SIGHUP", marks=pytest.mark.slow)])
+def test_a_signal_is_one_sentence(end: str, tmp_path: Path) -> None:
+    """All commands end in one place; here the one with workers of its own."""
+    (tmp_path / "grid.toml").write_text("mechanisms = 'all'\n[workload]\nseeds = '0:200'\njobs = 200\n")
+    words = [
+        sys.executable,
+        "-c",
+        START,
+        "sweep",
+        str(tmp_path / "grid.toml"),
+        "-o",
+        str(tmp_path / "out"),
+        "--workers",
+    ]
+    process = subprocess.Popen(
+        [*words, "2"], cwd=ROOT, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+    deadline = time.monotonic() + 300
+    while not list(tmp_path.glob("out/store/*.json")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    # As a terminal does: to all processes of the group.
+    os.killpg(process.pid, getattr(signal, end))
+    out, err = process.communicate(timeout=600)
+    told = [line for line in err.replace("\r", "\n").splitlines() if line.strip() and "run/s" not in line]
+    told = [line for line in told if "s/run" not in line and "?run" not in line]
+    assert process.returncode == 128 + getattr(signal, end)
+    assert len(told) == 1, err
+    assert told[0].startswith(f"holdfast sweep: ended by {end}: what is done is stored")
+    assert not out
+    result = open_sealed(tmp_path / "out", "sweep.json")
+    assert 0 < result.told["done"] <= len(list((tmp_path / "out" / "store").glob("*.json")))
+
+
+def test_what_an_interrupted_run_has_simulated_is_kept_unless_there_is_an_older_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from experiments.recordings import replay
+
+    simulate, calls = replay.simulate, iter(range(10))
+
+    def interrupted(*arguments: object, **options: object) -> object:
+        if next(calls) % 3 == 2:
+            raise Interrupted(signal.SIGHUP)
+        return simulate(*arguments, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(replay, "simulate", interrupted)
+    (tmp_path / "table.csv").write_text("job_id,type,submit,nodes,runtime,walltime\n1,rigid,0,1,60,60\n")
+    words = ["run", str(tmp_path / "table.csv"), "-o", str(tmp_path / "out"), "--nodes", "2"]
+    for told in ("the results of baseline, N-PAA are in", "holds what it held before"):
+        assert cli.main(words) == 128 + signal.SIGHUP
+        assert told in capsys.readouterr().err.splitlines()[-1]
+        assert open_sealed(tmp_path / "out", "run.json").told["mechanisms"] == ["baseline", "N-PAA"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", COMMANDS)
+def test_kills_leave_the_old_result_or_the_new(command: str, tmp_path: Path) -> None:
+    """``python -m tests.kills all 50`` is the same, longer."""
+    found = kills(command, 6, 0, tmp_path)
+    assert found.total() >= 6
+    assert not [kind for kind in found if "MIX" in kind], found

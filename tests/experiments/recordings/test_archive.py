@@ -1,0 +1,155 @@
+"""What a run has left in a directory is what it was in memory, and what is not that is refused in a sentence."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from experiments.cli import main
+from experiments.recordings.archive import read_recording
+from experiments.recordings.recording import Recording
+from experiments.recordings.runfile import read_run
+from policies.planning.planbook import Planner
+from simulator import simulate
+from tests.support import malleable, on_demand, resealed, rigid, stochastic
+from workloads.ground.errors import InputError
+from workloads.logs.swf import write_swf
+from workloads.logs.trace import Trace, TraceJob
+from workloads.table.job import Job
+from workloads.table.jobtable import read_job_table, write_job_table
+
+JOBS = [
+    rigid(1, 1000.5, 6, 7200, 9000, setup=300, interval=1500, cost=60),
+    malleable(2, 1060, 6, 9000, 12000, min_nodes=2, setup=120, user="ann", project="physics"),
+    malleable(3, 1120, 4, 5400, 6000.25, min_nodes=2, setup=120),
+    rigid(4, 1900, 8, 3600, 4000, setup=200, trace_runtime=3500, trace_walltime=3900),
+    on_demand(5, 5200, 10, 1800, 2400, notice=3700, estimated=5200),
+    on_demand(6, 10000, 4, 1500, 2000),
+    on_demand(7, None, 2, 100, notice=900, estimated=1500),
+    rigid(8, 2800, 2, 1500, killed=True),
+]
+
+
+def run(tmp_path: Path, jobs: list[Job], *words: str) -> Path:
+    write_job_table(jobs, tmp_path / "table.csv")
+    assert main(["run", str(tmp_path / "table.csv"), "-o", str(tmp_path / "out"), "--nodes", "16", *words]) == 0
+    return tmp_path / "out"
+
+
+@pytest.mark.parametrize("mechanism", ["baseline", "CUP-SPAA"])
+def test_a_directory_is_read_back_as_it_was_in_memory(tmp_path: Path, mechanism: str) -> None:
+    place = run(tmp_path, JOBS, "--mechanism", "all", "--events")
+    jobs = read_job_table(tmp_path / "table.csv").jobs
+    assert read_recording(place, mechanism) == Recording.of(simulate(jobs, 16, mechanism), jobs)
+    without = read_recording(place, mechanism, events=False)
+    assert without == Recording.of(simulate(jobs, 16, mechanism, events=False), jobs)
+
+
+def test_stochastic_jobs_come_with_their_reservations(tmp_path: Path) -> None:
+    jobs = [*JOBS, stochastic(9, 1100, 3, 4000.0, "masi", walltime=3000)]
+    place = run(tmp_path, jobs, "--mechanism", "CUA-PAA", "--events")
+    table = read_job_table(tmp_path / "table.csv").jobs
+    found = read_recording(place)
+    expected = Recording.of(simulate(table, 16, "CUA-PAA", planner=Planner()), table)
+    assert len(expected.reservations) > 1
+    assert found == expected
+
+
+def test_the_jobs_of_a_trace_are_kept_or_made_again(tmp_path: Path) -> None:
+    trace = Trace(tuple(TraceJob(number, 10.0 * number, 2, 30.0, 40.0) for number in range(1, 9)), nodes=4)
+    write_swf(trace, tmp_path / "trace.swf")
+    for words in (["--mechanism", "baseline"], ["--mechanism", "N-PAA"]):
+        out = tmp_path / "-".join(words[1:])
+        for events in ([], ["--events"]):
+            assert main(["run", str(tmp_path / "trace.swf"), "-o", str(out), *words, *events]) == 0
+            found = read_recording(out, events=bool(events))
+            assert [job.job_id for job in found.jobs] == list(range(1, 9))
+            assert found.nodes == 4
+        # With the event log, a directory needs nothing else.
+        (tmp_path / "trace.swf").rename(tmp_path / "elsewhere.swf")
+        assert read_recording(out) == found
+        (tmp_path / "elsewhere.swf").rename(tmp_path / "trace.swf")
+    out = tmp_path / "baseline"
+    for changed in ({"format": 3}, {"procs_per_node": [1]}):
+        resealed(out, input=read_run(out)["input"] | changed, job_table=None)
+        with pytest.raises(InputError, match="must say with format and procs_per_node how the trace was read"):
+            read_recording(out)
+
+
+def test_an_input_in_the_directory_stays_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    table = tmp_path / "out" / "jobs.csv"
+    table.write_text("job_id,type,submit,nodes,runtime,walltime\n1,rigid,0,1,60,60.000\n")
+    before = table.read_bytes()
+    words = ["--nodes", "2", "--mechanism", "baseline", "--events"]
+    assert main(["run", str(table), "-o", str(tmp_path / "out"), *words]) == 0
+    assert table.read_bytes() == before
+    assert read_recording(tmp_path / "out").records[0].end == 60_000_000
+
+
+def test_what_does_not_belong_together_is_refused(tmp_path: Path) -> None:
+    place = run(tmp_path, JOBS, "--mechanism", "baseline,N-PAA", "--events")
+
+    def refused(*, mechanism: str | None = "N-PAA", events: bool = True) -> str:
+        with pytest.raises(InputError) as caught:
+            read_recording(place, mechanism, events=events)
+        shutil.rmtree(place)
+        shutil.copytree(tmp_path / "kept", place)
+        return str(caught.value)
+
+    shutil.copytree(place, tmp_path / "kept")
+    assert "choose one with --mechanism" in refused(mechanism=None)
+    assert "not of CUP-PAA" in refused(mechanism="CUP&PAA")
+    (place / "events-N-PAA.csv").unlink()
+    assert "events-N-PAA.csv: is missing (run.json names its SHA-256)" in refused()
+    for name, sentence in (
+        ("events-N-PAA.csv", "has no events-N-PAA.csv, which 'holdfast run --events' writes"),
+        ("timeline-N-PAA.csv", "has no timeline-N-PAA.csv, which 'holdfast run --events' writes"),
+        ("jobs.csv", "has no jobs.csv, the job table that was simulated"),
+    ):
+        (place / name).unlink()
+        resealed(place)
+        assert sentence in refused()
+    shutil.copy(place / "events-baseline.csv", place / "events-N-PAA.csv")
+    resealed(place)
+    assert "is not the event log of jobs-N-PAA.csv" in refused()
+    write_job_table(JOBS[1:], place / "jobs.csv")
+    resealed(place)
+    assert "jobs-N-PAA.csv:2: job 1 is not among the jobs" in refused()
+    write_job_table(JOBS[::-1], place / "jobs.csv")
+    resealed(place)
+    assert "in the same order" in refused()
+    for key, value, sentence in (
+        ("nodes", None, "positive number of nodes"),
+        ("options", 3, "must name the options of the simulation by their names under 'options'"),
+        ("options", {"order": 3}, "order must be a name"),
+        ("epoch", "monday", "epoch must be a number of seconds since 1970, or null"),
+        ("mechanisms", [], "must name input and mechanisms"),
+    ):
+        resealed(place, **{key: value})
+        found = refused()
+        assert sentence in found
+        assert "run.json" in found
+    lines = (place / "events-N-PAA.csv").read_text().splitlines(keepends=True)
+    (place / "events-N-PAA.csv").write_text("".join([*lines[:3], "soon,start,1,0,6,\n", *lines[4:]]))
+    resealed(place)
+    assert "events-N-PAA.csv:4: time must be a finite number, not 'soon'" in refused()
+    (place / "run.json").unlink()
+    assert "there is no run.json" in refused()
+
+
+def test_a_recording_needs_the_jobs_that_were_simulated() -> None:
+    result = simulate(JOBS, 16)
+    with pytest.raises(InputError, match="in the same order"):
+        Recording.of(result, JOBS[1:])
+    silent = Recording.of(simulate(JOBS, 16, events=False), JOBS)
+    with pytest.raises(InputError, match="no event log"):
+        silent.with_events()
+    recording = Recording.of(result, JOBS)
+    assert recording.with_events() is recording
+    assert asdict(recording.job[2])["project"] == "physics"
+    assert recording.walltime(JOBS[3]) == 3900_000_000
+    assert Recording.of(simulate(JOBS, 16, "N-PAA"), JOBS).walltime(JOBS[3]) == 4000_000_000

@@ -1,0 +1,93 @@
+"""The pages of the documentation about experiments are what the experiments say."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from experiments import cli
+from experiments.output.seals import seal
+from experiments.study.experiment import all_experiments
+from experiments.study.publications import PUBLICATIONS, paper_of
+from experiments.study.report import pages
+from tests.places import ROOT
+from tests.shared_data import shared_file
+from workloads.ground.errors import InputError
+
+DOCS = ROOT / "docs" / "experiments"
+AGAIN = "write it again: python -m experiments.study.report.pages DIR, of a directory of reproduce (or an empty one)"
+
+
+@pytest.mark.parametrize("key", sorted({paper_of(name) for name in all_experiments()}))
+def test_each_paper_has_its_page(key: str) -> None:
+    text = (DOCS / f"{key}.md").read_text(encoding="utf-8")
+    own = [item for item in all_experiments().values() if paper_of(item.id) == key]
+    answers = pages.answers_of(text)
+    assert set(answers) <= {item.id for item in own}, AGAIN
+    assert text == pages.page(PUBLICATIONS[key], own, answers), AGAIN
+
+
+def test_the_contents_lead_to_all() -> None:
+    assert (DOCS / "README.md").read_text(encoding="utf-8") == pages.contents(all_experiments().values()), AGAIN
+
+
+def test_pictures_are_small_and_all_shown() -> None:
+    shown = {name for path in DOCS.glob("*.md") for name in re.findall(r"\]\(images/(.*?)\)", path.read_text())}
+    assert shown == {path.name for path in (DOCS / "images").iterdir()}
+    assert max(path.stat().st_size for path in (DOCS / "images").iterdir()) <= pages.MOST_BYTES
+
+
+def test_answers_are_the_verdicts_and_others_stay(tmp_path: Path) -> None:
+    measured, docs = tmp_path / "measured", tmp_path / "docs"
+    assert cli.main(["experiment", "checkpoint-fig4", "-o", str(measured)]) == 0
+    docs.mkdir()
+    (docs / "checkpoint.md").write_text("<!-- answer checkpoint-fig3 -->\n\nFORTY-TWO\n\n<!-- end -->")
+    pages.main([str(measured), str(docs)])
+    answers = pages.answers_of((docs / "checkpoint.md").read_text(encoding="utf-8"))
+    assert answers["checkpoint-fig3"] == "FORTY-TWO"
+    assert answers["checkpoint-fig4"].count("| **holds**") == 2
+    assert "Measured with the sizes of the paper, seed 0." in answers["checkpoint-fig4"]
+    assert [path.name for path in (docs / "images").iterdir()] == ["checkpoint-fig4.png"]
+    assert "Not measured yet" in answers["checkpoint-fig6"]
+
+
+def test_aggregates_of_data_are_published_with_their_digest_and_rows_are_not(tmp_path: Path) -> None:
+    rows = ["run,dataset,makespan_s"]
+    rows += [f"{run},{name},{base + 7 * run}" for name, base in (("OASIS", 4000), ("DRD", 7400)) for run in range(8)]
+    rows = [row.replace(",DRD", "0,DRD") for row in rows]
+    data, out, docs = tmp_path / "makespans.csv", tmp_path / "out", tmp_path / "docs"
+    data.write_text("\n".join(rows) + "\n")
+    assert cli.main(["experiment", "profiles-fig2", "-o", str(out), "--set", f"makespans={data}"]) == 0
+    (docs / "images").mkdir(parents=True)
+    (docs / "images" / "profiles-fig2.png").write_bytes(b"of generated data")
+    pages.main([str(out), str(docs)])
+    answer = pages.answers_of((docs / "profiles.md").read_text(encoding="utf-8"))["profiles-fig2"]
+    digest = json.loads((out / "profiles-fig2.json").read_text())["data"]["makespans"]
+    assert f"`slant/slant_makespan.csv`, SHA-256 `{digest}`" in answer
+    assert "Measured with the sizes of the paper" in answer
+    assert "**not comparable**" not in answer
+    # A picture of single runs is not drawn, and that of other data does not stay.
+    assert not list((docs / "images").iterdir())
+    (tmp_path / "shown.csv").write_text("66.7,67.5,8\n")
+    changed = (out / "profiles-fig2.json").read_text().replace(str(data), str(tmp_path / "shown.csv"))
+    (out / "profiles-fig2.json").write_text(changed)
+    with pytest.raises(InputError, match="was changed after it was written"):
+        pages.main([str(out), str(docs)])
+    told = json.loads(changed)
+    derived = told.pop("derived")
+    del told["files"], told["digest"]
+    (out / "profiles-fig2.json").unlink()
+    seal(out, "profiles-fig2.json", told, derived)
+    with pytest.raises(InputError, match="shows this row"):
+        pages.main([str(out), str(docs)])
+
+
+def test_no_page_has_a_row_of_the_measured_runs() -> None:
+    for name in ("slant_makespan.csv", "slant_drd_tasks.csv"):
+        rows = [set(line.split(",")) - {""} for line in shared_file("slant", name).read_text().splitlines()]
+        for path in DOCS.glob("*.md"):
+            shown = [set(re.findall(r"[\w.]+", line)) for line in path.read_text(encoding="utf-8").splitlines()]
+            assert not [row for row in rows if len(row) > 2 and any(row <= words for words in shown)]

@@ -1,0 +1,398 @@
+"""Sweeps in other processes: killed by force, on a Dask cluster, with workers that die."""
+
+from __future__ import annotations
+
+import csv
+import gc
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from experiments import cli
+from experiments.sweeps import clusters, make_sweep, run_sweep
+from experiments.sweeps.execution import Workforce, carry_out
+from experiments.sweeps.grid import GeneratedYear, RunConfiguration, expand
+from experiments.sweeps.simulations import Outcome
+from tests.experiments.sweeps.test_sweeps import contents
+from tests.places import ROOT
+from workloads.ground.errors import InputError
+
+SMALL: dict[str, Any] = {"workload": {"seeds": "0:4", "jobs": 400}, "mechanisms": "all"}
+RUNS = 28
+TOML = "[workload]\nseeds = '0:4'\njobs = 400\n"
+
+
+def until(condition: Callable[[], Any], seconds: float = 300) -> Any:
+    """What the condition says as soon as it says something; the limit only ends a test that hangs."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.02)
+    raise AssertionError("that did not happen in time")
+
+
+def children_of(process: int) -> list[int]:
+    """Processes that were started by that one, or by one of those."""
+    parents = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue  # it has ended meanwhile
+        parents[int(path.parent.name)] = int(fields[1])
+    found, fresh = [], {process}
+    while fresh:
+        fresh = {child for child, parent in parents.items() if parent in fresh}
+        found += fresh
+    return found
+
+
+def alive(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sweep as one process makes it, undisturbed."""
+    directory = tmp_path_factory.mktemp("whole")
+    assert run_sweep(make_sweep(**SMALL), directory, workers=1).complete().computed == RUNS
+    return directory
+
+
+# Killed by force.
+
+
+def started(directory: Path, *words: str, before: str = "") -> subprocess.Popen[str]:
+    """The command in a process of its own; its output comes to a file."""
+    (directory / "a.toml").write_text(TOML)
+    command = ["sweep", str(directory / "a.toml"), "-o", str(directory / "out"), *words]
+    code = f"import sys\nfrom experiments.cli import main\n{before}\nsys.exit(main({command!r}))"
+    variables = os.environ | {"PYTHONPATH": str(ROOT)}
+    with (directory / "told.txt").open("w") as told:
+        return subprocess.Popen(
+            [sys.executable, "-c", code], cwd=directory, env=variables, stdout=told, stderr=told, text=True
+        )
+
+
+def held_back(directory: Path, count: int) -> str:
+    """Code that lets a sweep store that many runs, and the others once the file "go" is there: never too early."""
+    return f"""
+import time
+from pathlib import Path
+from experiments.sweeps.store import Store
+write = Store.write
+
+def held_back(self, run, outcome):
+    while len([*self.directory.glob("*.json")]) >= {count} and not Path({str(directory / "go")!r}).exists():
+        time.sleep(0.02)
+    return write(self, run, outcome)
+
+Store.write = held_back
+"""
+
+
+def finished(process: subprocess.Popen[str], directory: Path) -> int:
+    """The exit status; what was told is shown where a test fails."""
+    status = process.wait(timeout=600)
+    print((directory / "told.txt").read_text())
+    return status
+
+
+def kill_and_resume(tmp_path: Path, whole: Path, kills: int, seed: int) -> None:
+    """Kill that many sweeps at random moments, and finish each."""
+    rng = np.random.default_rng(seed)
+    found: list[int] = []
+    for number in range(kills):
+        place = tmp_path / str(number)
+        place.mkdir()
+        out = place / "out"
+        process = started(place, "--workers", "2", before=held_back(place, RUNS - 1))
+        # A sweep as small as this one begins for most of its time: every other moment lies between first and last run.
+        if number % 2:
+            time.sleep(rng.uniform(0, 2))
+        else:
+            count = rng.integers(1, RUNS - 4)
+            until(lambda count=count, out=out: len([*out.glob("store/*.json")]) >= count)
+            time.sleep(rng.uniform(0, 0.05))
+        workers = children_of(process.pid)
+        process.kill()
+        process.wait()
+        check_nothing_is_broken(out)
+        # Nobody told the workers, and still they do not stay.
+        until(lambda workers=workers: not any(map(alive, workers)))
+        stored = {path: path.stat().st_mtime_ns for path in (out / "store").glob("*.json")}
+        result = run_sweep(make_sweep(**SMALL), out, workers=1).complete()
+        assert (result.stored, result.computed) == (len(stored), RUNS - len(stored))
+        assert all(path.stat().st_mtime_ns == when for path, when in stored.items())
+        assert contents(out) == contents(whole)
+        assert not [*out.rglob("*.part")]
+        found.append(len(stored))
+    assert any(0 < count < RUNS for count in found), f"no sweep was killed half-way: {found}"
+
+
+def check_nothing_is_broken(out: Path) -> None:
+    for path in (out / "store").glob("*.json"):
+        assert json.loads(path.read_text())["measured"]
+    if (out / "summary.csv").exists():
+        text = (out / "summary.csv").read_text()
+        assert text.endswith("\n")
+        widths = {len(row) for row in csv.reader(text.splitlines())}
+        assert len(widths) == 1
+
+
+def test_a_sweep_that_is_killed_loses_nothing_that_was_done(tmp_path: Path, whole: Path) -> None:
+    kill_and_resume(tmp_path, whole, kills=3, seed=3)
+
+
+@pytest.mark.slow
+def test_twenty_sweeps_that_are_killed_at_random_moments(tmp_path: Path, whole: Path) -> None:
+    kill_and_resume(tmp_path, whole, kills=20, seed=20)
+
+
+# Workers that die.
+
+
+def deadly(run: RunConfiguration) -> Outcome:
+    """A run that takes a while; that of seed 3 takes its worker with it."""
+    time.sleep(0.02)
+    assert isinstance(run.workload, GeneratedYear)
+    if run.workload.seed == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return Outcome(run.key, {"process": os.getpid()}, {})
+
+
+def slow(run: RunConfiguration) -> Outcome:
+    time.sleep(0.1)
+    return Outcome(run.key, {"process": os.getpid()}, {})
+
+
+def some_runs(count: int) -> list[RunConfiguration]:
+    return expand(make_sweep(workload={"seeds": f"0:{count}"}, mechanisms="baseline"))
+
+
+def test_a_run_that_kills_its_worker_has_failed_and_the_others_go_on() -> None:
+    runs = some_runs(12)
+    with Workforce(workers=2).assembled() as pool:
+        outcomes = {outcome.key: outcome for outcome in carry_out(deadly, runs, pool)}
+    assert len(outcomes) == 12
+    assert [run.workload.label for run in runs if outcomes[run.key].error] == ["seed 3"]
+    assert "its worker died, perhaps for want of memory" in outcomes[runs[3].key].error
+
+
+def test_one_worker_is_the_calling_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "joblib", None)  # whatever imports it now fails
+    with Workforce(workers=1).assembled() as pool:
+        assert list(pool.map(lambda item: (item, os.getpid()), [3, 4])) == [(3, os.getpid()), (4, os.getpid())]
+
+
+def test_a_worker_that_is_killed_costs_nothing_but_time() -> None:
+    runs = some_runs(10)
+    with Workforce(workers=2).assembled() as pool:
+        outcomes = []
+        for outcome in carry_out(slow, runs, pool):
+            outcomes.append(outcome)
+            if len(outcomes) == 3:
+                os.kill(outcome.measured["process"], signal.SIGKILL)
+    assert {outcome.key for outcome in outcomes} == {run.key for run in runs}
+    assert not [outcome.error for outcome in outcomes if outcome.error]
+
+
+def test_an_interruption_between_two_outcomes_leaves_no_warning_of_joblib() -> None:
+    with Workforce(workers=2).assembled() as pool, warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        outcomes = carry_out(slow, some_runs(20), pool)
+        next(outcomes)
+        del outcomes  # as where an exception goes through the caller
+    assert not told
+
+
+# Dask.
+
+
+@contextmanager
+def dask_processes(
+    directory: Path, workers: int, **environment: str
+) -> Iterator[tuple[str, subprocess.Popen[bytes], list[subprocess.Popen[bytes]]]]:
+    """A scheduler and workers, each a process of its own as on a cluster; its address, itself, and the workers."""
+    file = directory / "scheduler.json"
+    variables = os.environ | {"PYTHONPATH": str(ROOT)} | environment
+    processes: list[subprocess.Popen[bytes]] = []
+
+    def start(module: str, *words: str) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", f"distributed.cli.{module}", "--no-dashboard", *words]
+        with (directory / f"{len(processes)}.log").open("w") as log:
+            process = subprocess.Popen(command, cwd=directory, env=variables, stdout=log, stderr=log)
+        processes.append(process)
+        return process
+
+    try:
+        scheduler = start("dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(file))
+        address = until(lambda: file.exists() and file.stat().st_size and json.loads(file.read_text())["address"])
+        crew = [start("dask_worker", address, "--nthreads", "1", "--no-nanny") for _ in range(workers)]
+        yield address, scheduler, crew
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+def test_a_sweep_on_a_dask_cluster_one_of_whose_workers_is_killed(tmp_path: Path, whole: Path) -> None:
+    out = tmp_path / "out"
+    with dask_processes(tmp_path, 2) as (address, _, workers):
+        third = held_back(tmp_path, RUNS // 3)
+        sweep = started(tmp_path, "--backend", "dask", "--scheduler", address, before=third)
+        until(lambda: len([*(out / "store").glob("*.json")]) == RUNS // 3)
+        workers[0].kill()
+        workers[0].wait()
+        (tmp_path / "go").touch()
+        assert finished(sweep, tmp_path) == 0
+        assert workers[1].poll() is None
+    assert contents(out) == contents(whole)
+    assert not (out / "failures.json").exists()
+
+
+def test_a_run_that_kills_dask_workers_has_failed_and_the_others_go_on(tmp_path: Path) -> None:
+    runs = some_runs(8)
+    # Given up at the first death, and tried once more alone: two workers die, the third does the rest.
+    with dask_processes(tmp_path, 3, DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="0") as (address, _, workers):
+        with Workforce(backend="dask", scheduler=address).assembled() as pool:
+            outcomes = {outcome.key: outcome for outcome in carry_out(deadly, runs, pool)}
+        assert sorted(worker.poll() is None for worker in workers) == [False, False, True]
+    assert [run.workload.label for run in runs if outcomes[run.key].error] == ["seed 3"]
+    assert "its worker died" in outcomes[runs[3].key].error
+    # In this process nothing was done.
+    assert os.getpid() not in {outcome.measured.get("process") for outcome in outcomes.values()}
+
+
+def test_a_sweep_without_workers_says_so_and_how_to_go_on(tmp_path: Path) -> None:
+    out, told = tmp_path / "out", tmp_path / "told.txt"
+    with dask_processes(tmp_path, 1) as (address, _, workers):
+        soon = "from experiments.sweeps import clusters\nclusters.LOOK_EVERY, clusters.PATIENCE = 0.1, 1.0\n"
+        soon += held_back(tmp_path, 1)
+        sweep = started(tmp_path, "--backend", "dask", "--scheduler", address, before=soon)
+        until(lambda: len([*out.glob("store/*.json")]) >= 1)
+        workers[0].kill()
+        workers[0].wait()
+        (tmp_path / "go").touch()
+        until(lambda: "the cluster has had no worker for 1 s: the sweep waits for one" in told.read_text())
+        sweep.send_signal(signal.SIGTERM)
+        assert finished(sweep, tmp_path) == 128 + signal.SIGTERM
+    assert "holdfast sweep: ended by SIGTERM: what is done is stored" in told.read_text().splitlines()[-1]
+    assert "Traceback" not in told.read_text()
+
+
+def test_a_scheduler_that_dies_is_one_sentence(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with dask_processes(tmp_path, 1) as (address, scheduler, _):
+        sweep = started(tmp_path, "--backend", "dask", "--scheduler", address, before=held_back(tmp_path, 3))
+        until(lambda: len([*out.glob("store/*.json")]) == 3)
+        scheduler.kill()
+        scheduler.wait()
+        (tmp_path / "go").touch()
+        assert finished(sweep, tmp_path) == 2
+    # Before it stands what Dask logs.
+    last = (tmp_path / "told.txt").read_text().splitlines()[-1]
+    assert last.startswith("holdfast sweep: the scheduler is gone; what was done is stored")
+    with (out / "summary.csv").open() as file:
+        assert len([*csv.DictReader(file)]) == len([*out.glob("store/*.json")])
+
+
+def test_a_scheduler_that_does_not_answer_is_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import dask
+    import distributed  # noqa: F401  # its defaults must stand before some of them are set for a while
+
+    path = tmp_path / "a.toml"
+    path.write_text(TOML)
+    words = ["sweep", str(path), "-o", str(tmp_path / "out"), "--backend", "dask", "--scheduler", "tcp://127.0.0.1:9"]
+    with dask.config.set({"distributed.comm.timeouts.connect": "200ms"}):
+        assert cli.main(words) == 2
+    told = capsys.readouterr().err
+    assert "holdfast sweep: the scheduler tcp://127.0.0.1:9 does not answer: " in told
+    assert "Traceback" not in told
+
+
+def test_without_dask_it_is_said_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(InputError, match=r"needs what 'pip install holdfast\[cluster\]' installs"):
+        run_sweep(make_sweep(**SMALL), tmp_path, backend="dask", scheduler="tcp://127.0.0.1:9")
+
+
+# Clusters that are started: dask-jobqueue's own stand-in for a batch system runs the job scripts on this machine.
+
+
+def test_a_cluster_is_started_by_its_name_with_its_own_options(tmp_path: Path, whole: Path) -> None:
+    stand_in = (
+        "from experiments.sweeps.clusters import CLUSTERS\nCLUSTERS['slurm'] = 'dask_jobqueue.local', 'LocalCluster'"
+    )
+    options = tmp_path / "options.toml"
+    options.write_text("cores = 1\nprocesses = 1\nmemory = '1GB'\n")
+    words = ["--backend", "dask", "--workers", "2", "--cluster", "slurm", "--cluster-options", str(options)]
+    assert finished(started(tmp_path, *words, before=stand_in), tmp_path) == 0
+    assert contents(tmp_path / "out") == contents(whole)
+
+
+@pytest.mark.parametrize(
+    ("name", "line"), [("slurm", "#SBATCH -p night"), ("pbs", "#PBS -q night"), ("lsf", "#BSUB -q night")]
+)
+def test_the_options_reach_the_job_script(name: str, line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    import dask_jobqueue
+
+    seen: list[Any] = []
+
+    class Client:
+        """Stands for the client, so that no worker is waited for."""
+
+        loop = None
+
+        def __init__(self, cluster: Any, **options: Any) -> None:
+            seen.append(cluster.job_script())
+
+        def __enter__(self) -> Client:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            pass
+
+        def ncores(self) -> dict[str, int]:
+            return {"a": 1}
+
+    kind = getattr(dask_jobqueue, clusters.CLUSTERS[name][1])
+    scaled: list[int] = []
+    monkeypatch.setattr(kind, "scale", lambda self, count: scaled.append(count))
+    monkeypatch.setattr("distributed.Client", Client)
+    options = {"cores": 1, "memory": "2GB", "queue": "night"}
+    with clusters.dask_client(None, name, 3, options) as (client, count):
+        assert (type(client), count) == (Client, 3)
+    assert scaled[0] == 3
+    assert line in seen[0]
+
+
+@pytest.mark.parametrize("options", [{"cores": 1}, {"core": 1, "memory": "1GB"}])
+# What dask-jobqueue leaves behind in its constructor is not ours to close.
+@pytest.mark.filterwarnings("ignore:unclosed cluster:ResourceWarning")
+def test_options_that_a_cluster_does_not_know_are_one_sentence(options: dict[str, Any]) -> None:
+    sentence = "the cluster slurm cannot be started with these options: "
+    with (
+        pytest.raises(InputError, match=sentence),
+        Workforce(backend="dask", cluster="slurm", cluster_options=options).assembled(),
+    ):
+        pass
+    gc.collect()

@@ -1,0 +1,108 @@
+"""Words of the command line and names of files that are meant badly: one sentence each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from experiments import cli
+from workloads.ground.documents import parse_json, parse_toml, read_json
+from workloads.ground.errors import InputError, UnknownNameError, sentence_of, shown
+
+LONG = "x" * 300
+PLAN = "plan exponential --mean 1h --n 4"
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("plan exponential --mean=--", "holdfast plan: --mean must have a value other than '--'"),
+        (f"{PLAN} --json=--", "--json must have a value other than '--'"),
+        ("run a.swf -o out --nodes=--", "--nodes must have a value other than '--'"),
+        (f"run {LONG} -o out", "File name too long"),
+        (f"info {LONG * 5}", "xxx...xxx"),
+        (f"explain {LONG} 1", "File name too long"),
+        (f"plot {LONG}", "File name too long"),
+        (f"fit-costs {LONG}", "File name too long"),
+        (f"{PLAN} --json {LONG}", "File name too long"),
+        (f"{PLAN} --plot {LONG}", "File name too long"),
+        (f"sweep a.toml -o {LONG} --dry-run", "File name too long"),
+        ("sweep nul.toml -o out --dry-run", "is no name of a file: embedded null byte"),
+        ("info a\x1b[31m", r"a\x1b[31m: no such file"),
+        ("info a\u2028b", r"a\u2028b: no such file"),
+        (f"info a.swf {'y' * 5000}", "unrecognized arguments: yyy"),
+        ("generate -o x.swf --jobs 1000000000", "--jobs must be a whole number of at most 1,000,000, not '1000000000'"),
+        ("policies --scenarios 1000000000", "--scenarios must be a whole number of at most 100,000, not"),
+        ("plot . nothing", "known are beyond-front"),
+    ],
+)
+def test_is_refused_in_one_sentence(
+    line: str, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.toml").write_text("[workload]\nseeds = 0\n")
+    Path("nul.toml").write_text('[workload]\ntraces = "a\\u0000b"\n')
+    try:
+        status = cli.main(line.split(" "))
+    except SystemExit as error:
+        status = int(str(error.code))
+    told = capsys.readouterr().err
+    assert (status, told.count("\n")) == (2, 1)
+    assert sentence in told
+    assert len(told) < 1500
+    assert sorted(path.name for path in Path().iterdir()) == ["a.toml", "nul.toml"]
+
+
+def test_names_in_figures_are_plain_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    runs = Path("$\\frac{$ \N{PILE OF POO}" + "x" * 200 + ".txt")
+    runs.write_text("10\n20\n30\n")
+    assert cli.main(["plan", "--runs", str(runs), "--n", "4", "--fit", "discrete", "--plot", "p"]) == 0
+    assert Path("p.png").stat().st_size > 1000
+
+
+def test_documents_say_file_line_and_depth(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text('{"a": 1,\n "b": }')
+    with pytest.raises(InputError, match=r"a\.json:2: is no JSON from column 7 on"):
+        read_json(path)
+    for text in ("[" * 40 + "]" * 40, "[" * 100_000):
+        with pytest.raises(InputError, match="is nested more than 32 levels deep"):
+            parse_json(text)
+    with pytest.raises(InputError, match="more than 4,300 digits"):
+        parse_json("9" * 5000)
+    with pytest.raises(InputError, match=r"line 2 is not TOML: .* in column 7"):
+        parse_toml("a = 1\nb = 2 3")
+    with pytest.raises(InputError, match="is nested more than 32 levels deep"):
+        parse_toml(f"{'a.' * 2000}b = 1")
+    assert parse_json("[" * 32 + "]" * 32) is not None
+
+
+def test_values_and_failures_are_told_without_python() -> None:
+    deep: list[object] = []
+    for _ in range(3000):
+        deep = [deep]
+    assert shown(deep) == "[[[...]]]"
+    assert shown(10**5000) == "a number of about 5,000 digits"
+    assert len(shown({"a": "x" * 10_000})) == 60
+    assert len(str(UnknownNameError("key", "k" * 9999, [f"name-{n}" for n in range(500)]))) < 600
+    assert sentence_of(MemoryError()) == "the memory of this machine is not enough"
+    assert sentence_of(FileNotFoundError(2, "No such file", "a b")) == "a b: No such file"
+    assert sentence_of(KeyError("x\ny")) == "a defect of Holdfast or of a plug-in: 'x\\ny'"
+
+
+def test_a_directory_that_tells_no_story_is_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(_: object) -> None:
+        raise KeyError("a\nb")
+
+    monkeypatch.setattr("experiments.commands.explain.main", fail)
+    assert cli.main(["explain", "r", "1"]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith("holdfast explain: r: holds what no run has written")
+    assert told.count("\n") == 1
+    monkeypatch.setattr("experiments.commands.plan.main", fail)
+    with pytest.raises(KeyError):  # elsewhere it is a defect, and its traceback is wanted
+        cli.main(["plan", "exponential"])

@@ -1,0 +1,84 @@
+"""Confidence intervals: against printed tables, scipy, and how often they hold the truth."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from experiments.statistics import Interval, geometric_ratio, interval, paired, ratio
+from workloads.ground.errors import ParameterError
+
+
+def test_the_quantiles_are_those_of_printed_tables() -> None:
+    # Student's t, two-sided: any table of a statistics book.
+    for n, level, quantile in ((2, 0.95, 12.706), (10, 0.95, 2.262), (20, 0.95, 2.093), (6, 0.99, 4.032)):
+        values = np.arange(n, dtype=float)
+        found = interval(values, level)
+        assert found.mean == values.mean()
+        assert found.high - found.mean == pytest.approx(found.mean - found.low)
+        assert (found.high - found.mean) * math.sqrt(n) / values.std(ddof=1) == pytest.approx(quantile, abs=6e-4)
+
+
+def test_a_paired_difference_is_the_t_test_of_scipy() -> None:
+    rng = np.random.default_rng(1)
+    hardness = rng.normal(100.0, 30.0, 15)
+    a, b = hardness + rng.normal(2.0, 1.0, 15), hardness + rng.normal(0.0, 1.0, 15)
+    expected = stats.ttest_rel(a, b).confidence_interval(0.95)
+    found = paired(a, b)
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
+    assert found.positive
+    assert paired(b, a).negative
+    # Taken apart, the difference drowns in what makes instances hard.
+    assert interval(b).low < interval(a).low < interval(b).high
+    assert ratio(1.1 * b, b).text(".3f") == "0.100 [0.100, 0.100]"
+
+
+def test_a_geometric_mean_treats_twice_and_half_alike() -> None:
+    b = np.array([1.0, 10.0, 100.0, 3.0])
+    found = geometric_ratio(b * [2.0, 0.5, 8.0, 0.5], b)
+    assert found.mean == pytest.approx(math.sqrt(2.0) - 1.0)
+    back = geometric_ratio(b, b * [2.0, 0.5, 8.0, 0.5])
+    # The other way round it is the same interval.
+    assert (1 + found.low) * (1 + back.high) == pytest.approx(1.0)
+    expected = stats.ttest_1samp(np.log([2.0, 0.5, 8.0, 0.5]), 0.0).confidence_interval(0.95)
+    assert (math.log1p(found.low), math.log1p(found.high)) == pytest.approx((expected.low, expected.high))
+    with pytest.raises(ParameterError, match="positive numbers"):
+        geometric_ratio([1.0, 0.0], [1.0, 1.0])
+
+
+def test_intervals_hold_the_mean_as_often_as_they_say() -> None:
+    rng = np.random.default_rng(2)
+    found = [interval(rng.normal(3.0, 2.0, 5), 0.9) for _ in range(2000)]
+    held = sum(item.low <= 3.0 <= item.high for item in found)
+    assert abs(held - 1800) < 4 * math.sqrt(2000 * 0.9 * 0.1)
+
+
+def test_signs() -> None:
+    assert Interval(1.0, 0.5, 1.5).decided
+    assert not Interval(1.0, -0.5, 2.5).decided
+    assert not Interval(1.0, 0.0, 2.0).positive
+    same = interval([0.1] * 7)
+    assert same == Interval(0.1, 0.1, 0.1)
+    none = paired([0.3, 0.4], [0.3, 0.4])
+    assert none.decided
+    assert not none.positive
+    assert not none.negative
+
+
+@pytest.mark.parametrize("values", [[], [1.0], [1.0, math.nan], [1.0, math.inf], [[1.0, 2.0]]])
+def test_wrong_values_are_refused(values: list[float]) -> None:
+    with pytest.raises(ParameterError, match="two or more finite numbers"):
+        interval(values)
+
+
+def test_wrong_pairs_and_levels_are_refused() -> None:
+    with pytest.raises(ParameterError, match="one for each of the 2 values"):
+        paired([1.0, 2.0], [1.0])
+    with pytest.raises(ParameterError, match="without a 0"):
+        ratio([1.0, 2.0], [1.0, 0.0])
+    for level in (0.0, 1.0, 95.0, math.nan):
+        with pytest.raises(ParameterError, match=r"within \(0, 1\)"):
+            interval([1.0, 2.0], level)

@@ -1,0 +1,114 @@
+"""Tables: what stands in a terminal and in a CSV file, to the letter."""
+
+from __future__ import annotations
+
+import csv
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from experiments.tables import COMPARISON, Column, comparison, render, write_csv
+from experiments.traces.description import left_out
+from simulator.results.metrics import SUMMARY_COLUMNS
+from workloads.ground.errors import OutputError
+from workloads.logs.trace import Trace, TraceJob
+from workloads.table.job import JobType
+
+
+def summary(mechanism: str, **changes: float) -> dict[str, Any]:
+    """A row of a summary table with recognisable numbers."""
+    values = dict.fromkeys(SUMMARY_COLUMNS, 0.125) | {"jobs": 7, "lost_node_hours": 123456.0, "turnaround_h": 15.64}
+    return values | changes | {"mechanism": mechanism}
+
+
+def test_comparison_is_aligned_and_fits_a_terminal() -> None:
+    text = comparison([summary("baseline", turnaround_malleable_h=math.nan), summary("CUA-SPAA", turnaround_h=1022.04)])
+    assert text.splitlines() == [
+        "           ----------- turnaround -----------  -- instant --  -- preempted ---",
+        "mechanism      all  rigid  malleable  on-dem.  start  strict  rigid  malleable"
+        "  shrunk  util.   lost  decision  engine",
+        "                 h      h          h        h      %       %      %          %"
+        "       %      %    kNh    ms p99       s",
+        "---------  -------  -----  ---------  -------  -----  ------  -----  ---------"
+        "  ------  -----  -----  --------  ------",
+        "baseline      15.6    0.1          -      0.1   12.5    12.5   12.5       12.5"
+        "    12.5   12.5  123.5      0.12     0.1",
+        "CUA-SPAA   1,022.0    0.1        0.1      0.1   12.5    12.5   12.5       12.5"
+        "    12.5   12.5  123.5      0.12     0.1",
+    ]
+    assert max(map(len, text.splitlines())) <= 120
+
+
+def test_comparison_shows_columns_that_a_summary_has() -> None:
+    assert {column.key for column in COMPARISON} <= set(SUMMARY_COLUMNS)
+
+
+def test_numbers_have_sensible_digits() -> None:
+    values = [0, 12345, 0.0, 0.012345, 3.0, 12345.6, math.nan, math.inf, None, np.float64(2.5), np.int64(1000)]
+    rows = [{"value": value} for value in values]
+    cells = [line.strip() for line in render(rows, ["value"]).splitlines()[2:]]
+    assert cells == ["0", "12,345", "0", "0.0123", "3.00", "12,346", "-", "inf", "-", "2.50", "1,000"]
+
+
+def test_texts_stand_left_and_numbers_right() -> None:
+    rows: list[dict[str, Any]] = [{"type": JobType.RIGID, "n": 1}, {"type": JobType.ON_DEMAND, "n": 10}, {"n": 100}]
+    assert render(rows, ["type", Column("n", "count")]).splitlines() == [
+        "type       count",
+        "---------  -----",
+        "rigid          1",
+        "on-demand     10",
+        "-            100",
+    ]
+
+
+def test_a_table_without_rows_has_a_head() -> None:
+    assert render([], ["a", "b"]) == "a  b\n-  -"
+
+
+def test_a_wide_group_widens_its_last_column() -> None:
+    columns = [Column("a", group="a long group"), Column("b", group="a long group"), Column("c")]
+    assert render([{"a": 1, "b": 2, "c": 3}], columns).splitlines() == [
+        "a long group",
+        "a          b  c",
+        "-  ---------  -",
+        "1          2  3",
+    ]
+
+
+def test_left_out_counts_by_reason() -> None:
+    jobs = (TraceJob(1, 0.0, 1, 60.0, 60.0), TraceJob(2, 0.0, 1, 60.0, 60.0))
+    trace = Trace(jobs, nodes=4392, excluded={"no runtime": 1000, "no size": 2}, remarks={"unsorted": 3, "twice": 0})
+    assert left_out(trace) == "2 jobs on 4,392 nodes; left out: 1,002 (1,000 no runtime, 2 no size)\nnoted: 3 unsorted"
+    assert left_out(Trace(jobs)) == "2 jobs"
+
+
+def test_csv_is_exact_and_the_same_twice(tmp_path: Path) -> None:
+    rows = [
+        {"id": 1, "x": 0.1, "type": JobType.ON_DEMAND, "flag": True, "unused": "x"},
+        {"id": np.int64(2), "x": math.nan, "type": 'a "b", c', "flag": None},
+        {"id": 3, "x": np.float64(1) / 3, "type": "\u00e9", "flag": np.bool_(False)},
+        {"id": 4, "x": 1e22, "type": "", "flag": -math.inf},
+    ]
+    columns = ("id", "type", "x", "flag")
+    for name in ("one.csv", "two.csv"):
+        write_csv(tmp_path / name, iter(rows), columns)
+    golden = (
+        'id,type,x,flag\n1,on-demand,0.1,1\n2,"a ""b"", c",,\n3,\u00e9,0.3333333333333333,0\n4,,1e+22,-inf\n'
+    ).encode()
+    assert (tmp_path / "one.csv").read_bytes() == (tmp_path / "two.csv").read_bytes() == golden
+    with (tmp_path / "one.csv").open(encoding="utf-8", newline="") as file:
+        assert float(list(csv.DictReader(file))[2]["x"]) == 1 / 3
+
+
+def test_csv_that_fails_leaves_what_was_there(tmp_path: Path) -> None:
+    target = tmp_path / "table.csv"
+    write_csv(target, [{"a": 1}], ["a"])
+    with pytest.raises(KeyError):
+        write_csv(target, [{"a": 2}, {"b": 3}], ["a"])
+    assert target.read_text() == "a\n1\n"
+    assert list(tmp_path.iterdir()) == [target]
+    with pytest.raises(OutputError, match="not a directory"):
+        write_csv(tmp_path / "missing" / "table.csv", [], ["a"])

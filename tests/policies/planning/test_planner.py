@@ -1,0 +1,504 @@
+"""The planner against the definition of the cost, every plan there is, and the published recursion."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from policies.planning import kernel
+from policies.planning.costs import CostModel, Table
+from policies.planning.optimal import cheapest
+from policies.planning.periodic import periodic_costs
+from policies.planning.plan import ReservationPlan
+from policies.planning.strategies import STRATEGIES, all_checkpoint, no_checkpoint, optimal, plans
+from tests.places import ROOT
+from tests.reference.planning import Prices, best, best_plans, simulate, theorem_2
+from workloads.ground.errors import InputError, ParameterError, UnknownNameError
+from workloads.ground.streams import stream
+from workloads.laws import (
+    TABLE_1,
+    DiscreteLaw,
+    Law,
+    bounded,
+    discretise,
+    exponential,
+    from_scipy,
+    lognormal,
+    lognormal_of,
+    pareto,
+    truncate,
+    uniform,
+    weibull,
+)
+from workloads.laws.atoms import atoms_of
+from workloads.laws.mixture import mixture
+from workloads.laws.shifted import shifted
+
+WHICH = {"best": optimal, "all": all_checkpoint, "none": no_checkpoint}
+
+
+@st.composite
+def problems(draw: st.DrawFn, most: int) -> tuple[DiscreteLaw, CostModel, Prices]:
+    """A discrete law with gaps, ties and empty cells, and costs that may vary with the milestone."""
+    n = draw(st.integers(1, most))
+    gaps = draw(st.lists(st.integers(1, 4), min_size=n, max_size=n))
+    weights = draw(st.lists(st.sampled_from([0, 0, 1, 1, 2, 7]), min_size=n - 1, max_size=n - 1))
+    weights.append(draw(st.integers(1, 3)))
+    unit = draw(st.sampled_from([1.0, 0.5, 0.3, 1000 / 7]))
+    values = unit * np.cumsum(gaps)
+    law = DiscreteLaw(values, np.array(weights) / sum(weights))
+    prices = [draw(st.sampled_from(several)) for several in ([1.0, 0.3, 2.0], [0.0, 1.0, 0.7], [0.0, 0.5, 3.0])]
+    times = st.sampled_from([0.0, 0.1, 0.5, 1.0, 2.5])
+    durations = []
+    for _ in range(2):
+        if draw(st.booleans()):
+            durations.append(Table(values, unit * np.array(draw(st.lists(times, min_size=n, max_size=n)))))
+        else:
+            durations.append(unit * draw(times))
+    costs = CostModel(*prices, *durations)
+    at = [costs.checkpoint_at(values).tolist(), costs.restart_at(values).tolist()]
+    return law, costs, Prices(*prices, *at)
+
+
+@pytest.mark.parametrize("which", WHICH)
+@given(problem=problems(most=6))
+@settings(max_examples=80, deadline=None)
+def test_no_plan_at_all_is_cheaper(which: str, problem: tuple[DiscreteLaw, CostModel, Prices]) -> None:
+    law, costs, prices = problem
+    found = cheapest(law.values, law.probabilities, costs, which)
+    assert found.cost == pytest.approx(best(law.values, law.probabilities, prices, which), rel=1e-12)
+    assert WHICH[which](law, costs).expected_cost(law) == pytest.approx(found.cost, rel=1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("which", WHICH)
+@given(problem=problems(most=7))
+@settings(max_examples=400, deadline=None)
+def test_no_plan_at_all_is_cheaper_often(which: str, problem: tuple[DiscreteLaw, CostModel, Prices]) -> None:
+    law, costs, prices = problem
+    found = cheapest(law.values, law.probabilities, costs, which)
+    assert found.cost == pytest.approx(best(law.values, law.probabilities, prices, which), rel=1e-12)
+
+
+def _random_problem(rng: np.random.Generator, n: int) -> tuple[DiscreteLaw, CostModel, Prices]:
+    values = np.cumsum(rng.random(n) + 0.01)
+    weights = rng.random(n) ** rng.choice([1, 4]) * (rng.random(n) < 0.8) * np.exp(-rng.choice([0, 0.3]) * np.arange(n))
+    weights[-1] += 1e-9
+    law = DiscreteLaw(values, weights / weights.sum())
+    prices = rng.choice([0.5, 1.0]), rng.choice([0.0, 1.0, 0.3]), rng.choice([0.0, 0.4])
+    durations = [
+        Table(values, 2 * rng.random(n)) if rng.random() < 0.5 else rng.choice([0.0, 0.1, 1.0]) for _ in range(2)
+    ]
+    costs = CostModel(*prices, *durations)
+    return law, costs, Prices(*prices, costs.checkpoint_at(values).tolist(), costs.restart_at(values).tolist())
+
+
+@pytest.mark.parametrize("compiled", [False, True], ids=["plain", "compiled"])
+def test_equals_the_published_recursion(compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel, "COMPILE_FROM", 0 if compiled else 10**18)
+    rng = stream(1, "planner")
+    for n in (1, 2, 9, 23, 40, 60, 60):
+        law, costs, prices = _random_problem(rng, n)
+        for which, strategy in WHICH.items():
+            expected = theorem_2(law.values, law.probabilities, prices, which)
+            assert cheapest(law.values, law.probabilities, costs, which).cost == pytest.approx(expected, rel=1e-12)
+            assert strategy(law, costs).expected_cost(law) == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_oracles_agree() -> None:
+    rng = stream(2, "planner")
+    for n in (1, 2, 4, 6):
+        law, _, prices = _random_problem(rng, n)
+        for which in WHICH:
+            expected = best(law.values, law.probabilities, prices, which)
+            assert theorem_2(law.values, law.probabilities, prices, which) == pytest.approx(expected, rel=1e-12)
+
+
+@given(
+    weights=st.lists(st.integers(0, 3), min_size=1, max_size=5),
+    gaps=st.lists(st.integers(1, 3), min_size=6, max_size=6),
+    overheads=st.tuples(*[st.integers(0, 2)] * 3),
+    which=st.sampled_from(list(WHICH)),
+)
+@settings(max_examples=150, deadline=None)
+def test_of_equal_plans_the_one_with_the_largest_milestones(
+    weights: list[int], gaps: list[int], overheads: tuple[int, int, int], which: str
+) -> None:
+    # Sums of integers and of sixteenths are exact, so that ties are ties.
+    weights = [*weights, 16 - sum(weights)]
+    values = np.cumsum(gaps[: len(weights)]).astype(float)
+    gamma, checkpoint, restart = map(float, overheads)
+    costs = CostModel(1, 0, gamma, checkpoint, restart)
+    law = DiscreteLaw(values, np.array(weights) / 16)
+    prices = Prices(1, 0, gamma, [checkpoint] * len(values), [restart] * len(values))
+    _, equal = best_plans(values, law.probabilities, prices, which)
+    found = cheapest(law.values, law.probabilities, costs, which)
+    assert found.milestones.tolist() == max(values[list(at)].tolist() for at, _ in equal)
+
+
+def test_empty_cells_make_no_reservations() -> None:
+    values = np.arange(1.0, 201.0)
+    probabilities = np.where(values <= 3, 1 / 3, 0.0)
+    for which in WHICH:
+        found = cheapest(values, probabilities, CostModel(checkpoint=0.01, restart=0.01), which)
+        assert found.milestones[-1] == 200
+        assert set(found.milestones) <= {1.0, 2.0, 3.0, 200.0}
+
+
+def test_plain_compiled_and_without_numba_are_equal(monkeypatch: pytest.MonkeyPatch) -> None:
+    law = discretise(bounded(exponential(1.0)), 150, "cubic")
+    wave = Table(law.values, 0.1 + 0.05 * np.sin(7 * law.values))
+    variants = [CostModel(1, 0.5, 0.1, 0.1, 0.2), CostModel(1, 0, 0, wave, 0.1), CostModel(1, 1, 0, wave, wave)]
+
+    def found() -> list[object]:
+        all_found = [cheapest(law.values, law.probabilities, costs, which) for costs in variants for which in WHICH]
+        return [(one.cost, one.milestones.tolist(), one.checkpointed.tolist()) for one in all_found]
+
+    monkeypatch.setattr(kernel, "COMPILE_FROM", 10**18)
+    plain = found()
+    monkeypatch.setattr(kernel, "COMPILE_FROM", 0)
+    compiled = found()
+    assert compiled == plain
+    kernel._compiled.cache_clear()
+    monkeypatch.setitem(sys.modules, "numba", None)
+    try:
+        assert kernel._compiled(kernel.sweep) is None
+        assert found() == plain
+    finally:
+        kernel._compiled.cache_clear()
+
+
+def test_a_default_plan_loads_no_heavy_library() -> None:
+    code = (
+        "import sys; from policies.planning.strategies import *; from policies.planning.costs import CostModel\n"
+        "from workloads.laws import TABLE_1\n"
+        "optimal(TABLE_1['weibull'], CostModel(checkpoint=0.1, restart=0.1))\n"
+        "print(*{'numba', 'scipy.stats', 'pandas', 'matplotlib'} & set(sys.modules))"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True).stdout
+    assert not shown.split()
+
+
+# -- plans --
+
+
+@st.composite
+def any_plans(draw: st.DrawFn) -> ReservationPlan:
+    _, costs, _ = draw(problems(most=4))
+    ends = np.cumsum(draw(st.lists(st.integers(1, 40), min_size=1, max_size=5))) / 8
+    flags = draw(st.lists(st.booleans(), min_size=len(ends), max_size=len(ends)))
+    memory = draw(st.none() | st.just(np.arange(len(ends)) + 0.5))
+    return ReservationPlan(ends, flags, costs, "any", memory, draw(st.sampled_from([1.25, 1.5, 3.0])))
+
+
+def _runs(plan: ReservationPlan, runtimes: np.ndarray) -> np.ndarray:
+    plan = plan.extended(runtimes.max())
+    costs = plan.costs
+    writing, reading = costs.checkpoint_at(plan.milestones), costs.restart_at(plan.milestones)
+    return simulate(plan.length, plan.checkpointed, writing, reading, (costs.alpha, costs.beta, costs.gamma), runtimes)
+
+
+@given(plan=any_plans(), problem=problems(most=6))
+@settings(max_examples=100, deadline=None)
+def test_theorem_1_is_the_mean_of_what_jobs_pay(
+    plan: ReservationPlan, problem: tuple[DiscreteLaw, CostModel, Prices]
+) -> None:
+    # The factor keeps runtimes off the milestones, where the rounding of a length decides.
+    law = DiscreteLaw(0.99731 * problem[0].values, problem[0].probabilities)
+    paid = _runs(plan, law.values)  # also of jobs beyond the last milestone
+    assert plan.cost_of(law.values) == pytest.approx(paid, rel=1e-11)
+    assert plan.expected_cost(law) == pytest.approx(paid @ law.probabilities, rel=1e-11)
+    counted = plan.reservations_of(law.values)
+    assert plan.expected_reservations(law) == pytest.approx(counted @ law.probabilities, rel=1e-12)
+    spending = plan.cost_distribution(law)
+    assert spending.mean() == pytest.approx(paid @ law.probabilities, rel=1e-11)
+    # Between the costs of two runtimes, and beyond both ends.
+    costs, first = np.unique(plan.cost_of(law.values), return_index=True)
+    inner = (costs[:-1] + costs[1:]) / 2
+    assert spending.cdf(inner) == pytest.approx([law.probabilities[:k].sum() for k in first[1:]], abs=1e-9)
+    assert spending.sf(np.array([costs[0] / 2, costs[-1] * 2])).tolist() == [1.0, 0.0]
+    assert np.all(np.isin(spending.ppf([0.01, 0.5, 0.99]), plan.cost_of(law.values)))
+
+
+def test_equation_6_over_a_continuous_law() -> None:
+    law = uniform(1.0, 20.0)
+    plan = ReservationPlan([3, 7, 12, 18], [1, 0, 1, 0], CostModel(1, 0.5, 0.2, 0.4, 0.3))
+    # For a uniform law the cost is linear between milestones (27 is the extension): midpoints integrate it exactly.
+    ends = np.array([1, 3, 7, 12, 18, 20.0])
+    exact = plan.cost_of((ends[1:] + ends[:-1]) / 2) @ np.diff(ends) / 19
+    assert plan.expected_cost(law) == pytest.approx(exact, rel=1e-12)
+    assert plan.cost_distribution(law).upper == plan.cost_of(20.0)
+
+
+def test_an_expectation_over_an_infinite_support() -> None:
+    law = exponential(1.0)
+    plan = ReservationPlan([1.0], True, CostModel(1, 1, 0.5, 0.1, 0.2))
+    paid = _runs(plan, law.isf((np.arange(400_000) + 0.5) / 400_000))
+    assert plan.expected_cost(law) == pytest.approx(paid.mean(), rel=1e-4)
+    assert np.isfinite(plan.expected_cost(pareto(1.0, 1.2)))
+    with pytest.raises(InputError, match="too heavy"):
+        plan.expected_cost(pareto(1.0, 0.9))
+
+
+@given(plan=any_plans())
+@settings(max_examples=50, deadline=None)
+def test_json_round_trip(plan: ReservationPlan) -> None:
+    law = uniform(0.5, 30.0)
+    again = ReservationPlan.from_json(plan.to_json(law))
+    assert again == plan
+    assert np.array_equal(again.length, plan.length)
+    inside = np.linspace(0.0, plan.milestones[-1], 50)
+    assert np.array_equal(again.cost_of(inside), plan.cost_of(inside))
+    if not (plan.costs.checkpoint_varies or plan.costs.restart_varies):
+        assert again.costs == plan.costs
+        assert again.expected_cost(law) == plan.expected_cost(law)
+    assert plan.rows(law)[0]["probability"] == 1.0
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"reservations": [], "costs": {}, "strategy": ""}'])
+def test_what_is_no_plan(text: str) -> None:
+    with pytest.raises(InputError):
+        ReservationPlan.from_json(text)
+
+
+def test_beyond_the_last_milestone() -> None:
+    costs = CostModel(checkpoint=1.0, restart=2.0)
+    kept = ReservationPlan([10.0], True, costs).extended(20.0)
+    assert kept.milestones.tolist() == [10, 15, 22.5]
+    assert kept.length.tolist() == [11, 8, 10.5]
+    lost = ReservationPlan([10.0], False, costs)
+    assert lost.extended(20.0).length.tolist() == [10, 15, 22.5]
+    assert lost.cost_of([10, 10.5, 15.1]).tolist() == [10, 25, 47.5]
+    assert lost.extended(10.0) is lost
+
+
+def test_the_introduction_of_the_paper() -> None:
+    law = truncate(lognormal(2.7084, 0.7321), 0.0, 80.0)
+    costs = CostModel(checkpoint=7, restart=7)
+    printed = {  # the last one is the erratum: the paper says 43.92
+        80.0: ([80], [0]),
+        47.2: ([20, 80], [0, 0]),
+        41.54: ([20, 40, 80], [1, 0, 0]),
+        42.32: ([20, 40, 80], [1, 1, 0]),
+    }
+    for cost, (milestones, flags) in printed.items():
+        assert round(ReservationPlan(milestones, flags, costs).expected_cost(law), 2) == cost
+    best_known = optimal(law, costs, n=2000)
+    assert round(best_known.expected_cost(law), 3) == 38.698
+    assert best_known.normalised_cost(law) == pytest.approx(38.698 / law.mean(), rel=1e-4)
+
+
+# -- strategies --
+
+
+def test_periodic_plans_are_the_best_of_their_kind() -> None:
+    law = bounded(TABLE_1["gamma"])
+    costs = CostModel(1, 0.4, 0.05, 0.1, 0.2)
+    for name in ("all-ckpt-periodic", "no-ckpt-periodic"):
+        strategy = STRATEGIES[name]
+        each = [strategy(law, costs, tau=tau).expected_cost(law) for tau in range(1, 61)]
+        found = strategy(law, costs, most=60)
+        assert len(found) == 1 + int(np.argmin(each))
+        assert found.expected_cost(law) == min(each)
+        plan = strategy(law, costs, tau=4)
+        assert plan.milestones == pytest.approx(law.upper * np.arange(1, 5) / 4)
+        assert plan.checkpointed.tolist() == ([True] * 3 + [False] if name.startswith("all") else [False] * 4)
+
+
+def test_periodic_costs_vary_with_the_milestone() -> None:
+    law = uniform(1.0, 20.0)
+    costs = CostModel(1, 1, 0.1, lambda t: 0.1 + 0.02 * t, lambda t: 0.3 - 0.01 * t)
+    found = periodic_costs(law, costs, [1, 3, 8], checkpointed=True)
+    each = [STRATEGIES["all-ckpt-periodic"](law, costs, tau=tau).expected_cost(law) for tau in (1, 3, 8)]
+    assert found == pytest.approx(each, rel=1e-13)
+
+
+def test_rules_of_thumb() -> None:
+    runs = [9.0, 4.0, 2.0, 2.0, 3.0, 5.0, 4.0, 6.0]
+    costs = CostModel(checkpoint=0.5, restart=0.25)
+    found = plans(runs, costs, ["maximum", "masi", "neuro", "neuro-avg"])
+    assert {name: plan.milestones.tolist() for name, plan in found.items()} == {
+        "maximum": [9.0],
+        "masi": [4.0, 6.0],  # the mean of the last five, then half as much again
+        "neuro": [9.0],
+        "neuro-avg": [4.375, 6.5625, 9.84375],
+    }
+    assert [bool(plan.checkpointed.all()) for plan in found.values()] == [False, False, True, True]
+    assert STRATEGIES["neuro"](runs, costs, k=3).extended(9.0).length.tolist() == [6.5, 3.75]
+    assert STRATEGIES["masi"](runs, costs, k=10, factor=2.0).milestones.tolist() == [4.375, 8.75, 17.5]
+    law = uniform(2.0, 12.0)  # a law stands for all runs that there could be
+    assert STRATEGIES["maximum"](law, costs).milestones.tolist() == [12.0]
+    assert STRATEGIES["neuro-avg"](law, costs).milestones.tolist() == [7.0, 10.5, 15.75]
+
+
+def test_runs_are_a_discrete_law() -> None:
+    costs = CostModel(checkpoint=0.1, restart=0.1)
+    runs = [1.0, 1.0, 2.0, 9.0]
+    law = DiscreteLaw([1.0, 2.0, 9.0], [0.5, 0.25, 0.25])
+    for name in ("optimal", "all-ckpt", "no-ckpt", "all-ckpt-periodic", "no-ckpt-periodic"):
+        assert STRATEGIES[name](runs, costs) == STRATEGIES[name](law, costs)
+        assert len(STRATEGIES[name]([3.0], costs)) == 1
+
+
+def test_the_optimal_plan_costs_least() -> None:
+    costs = CostModel(1, 0.2, 0.1, 0.3, 0.2)
+    for law in (bounded(TABLE_1["weibull"]), TABLE_1["uniform"]):
+        cost = {name: plan.expected_cost(law) for name, plan in plans(law, costs, STRATEGIES, n=300).items()}
+        assert min(cost.values()) == pytest.approx(cost["optimal"], rel=2e-3)
+        assert cost["all-ckpt"] <= cost["all-ckpt-periodic"] * 1.002
+        assert cost["no-ckpt"] <= cost["no-ckpt-periodic"] * 1.002
+
+
+def test_algorithm_1_chooses_the_grid() -> None:
+    law, costs = uniform(1.0, 20.0), CostModel(checkpoint=0.1, restart=0.1)
+    coarse = optimal(law, costs, epsilon=1.0)
+    assert coarse == optimal(law, costs, n=570, grid="equal-time")
+    assert optimal(law, CostModel(checkpoint=lambda t: 0.1 + 0 * t, restart=0.1), epsilon=1.0).costs.checkpoint_varies
+    with pytest.raises(ParameterError, match="explicit n"):
+        optimal(law, CostModel(restart=0.1), epsilon=1.0)
+
+
+WRONG: dict[str, Callable[[], object]] = {
+    "alpha": lambda: CostModel(alpha=0.0),
+    "beta": lambda: CostModel(beta=-1.0),
+    "gamma": lambda: CostModel(gamma=float("nan")),
+    "checkpoint": lambda: CostModel(checkpoint=-0.1),
+    "restart": lambda: CostModel(restart="soon"),
+    "checkpoint must be a function": lambda: CostModel(checkpoint=lambda t: -t).checkpoint_at([1.0]),
+    "restart must be a function": lambda: CostModel(restart=lambda t: t[:1]).restart_at([1.0, 2.0]),
+    "milestones": lambda: ReservationPlan([2.0, 2.0], True),
+    "milestones must be one or more": lambda: ReservationPlan([], True),
+    "checkpointed": lambda: ReservationPlan([1.0, 2.0], [True]),
+    "memory": lambda: ReservationPlan([1.0, 2.0], True, memory=[1.0]),
+    "extension": lambda: ReservationPlan([1.0], True, extension=1.0),
+    "runtimes": lambda: ReservationPlan([1.0], True).cost_of([-1.0]),
+    "runs": lambda: optimal([], CostModel()),
+    "runs must be a law": lambda: optimal(["a"], CostModel()),
+    "runs must be a law, or one or more past runtimes": lambda: STRATEGIES["masi"]([1.0, float("nan")], CostModel()),
+    "k": lambda: STRATEGIES["masi"]([1.0], CostModel(), k=0),
+    "factor": lambda: STRATEGIES["neuro"]([1.0], CostModel(), factor=1.0),
+    "tau": lambda: STRATEGIES["all-ckpt-periodic"]([1.0, 2.0], CostModel(), tau=0),
+    "epsilon": lambda: optimal(uniform(1.0, 2.0), CostModel(), epsilon=0.1, n=5),
+    "values": lambda: cheapest([2.0, 1.0], [0.5, 0.5], CostModel()),
+    "probabilities": lambda: cheapest([1.0, 2.0], [0.5, 0.4], CostModel()),
+    "parameters": lambda: plans([1.0], CostModel(), ["masi"], gird="cubic"),
+}
+
+
+@pytest.mark.parametrize("parameter", WRONG)
+def test_wrong_input_is_named(parameter: str) -> None:
+    with pytest.raises(ParameterError, match=f"^{parameter}"):
+        WRONG[parameter]()
+
+
+def test_an_unknown_strategy() -> None:
+    with pytest.raises(UnknownNameError, match="did you mean optimal"):
+        plans([1.0], CostModel(), ["optimum"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["weibull", "truncated-normal", "bounded-pareto"])
+@pytest.mark.parametrize("strategy", list(STRATEGIES))
+def test_a_million_jobs_pay_what_is_expected(strategy: str, name: str) -> None:
+    law = bounded(TABLE_1[name])
+    rng = stream(3, "planner", strategy, name)
+    costs = CostModel(1, 0.5, 0.1, 0.1, 0.2)
+    from_runs = strategy in {"maximum", "masi", "neuro", "neuro-avg"} or strategy.startswith("mem-")
+    plan = STRATEGIES[strategy](law.sample(rng, 50) if from_runs else law, costs)
+    paid = _runs(plan, law.sample(rng, 1_000_000))
+    error = paid.std() / 1000
+    assert abs(paid.mean() - plan.expected_cost(law)) <= 3 * error
+
+
+# -- grids that grow, atoms, and bounds ------------------------------------------------------------------------
+
+
+def test_a_grid_that_is_used_up_grows_until_the_cost_settles() -> None:
+    costs = CostModel(checkpoint=0.1, restart=0.1)
+    law = bounded(pareto(1.0, 1.1))
+    plan, cut = all_checkpoint(law, costs), all_checkpoint(law, costs, n=500)
+    assert len(cut) > 450
+    assert cut.growth is None
+    assert plan.growth is not None
+    assert (plan.growth.first, plan.growth.settled) == (500, True)
+    assert f"grew to {plan.growth.cells:,}" in plan.growth.told()
+    # Converged: many more cells, of which the default says nothing.
+    best = all_checkpoint(law, costs, n=32_000).expected_cost(law)
+    assert cut.expected_cost(law) > 1.02 * best
+    assert plan.expected_cost(law) < 1.001 * best
+    assert ReservationPlan.from_json(plan.to_json()) == plan
+    # A usual law leaves cells over; where neither a reservation nor a checkpoint costs anything none is ever enough.
+    for other, prices in ((exponential(1.0), costs), (uniform(1.0, 2.0), CostModel())):
+        assert optimal(other, prices).growth is None
+        assert optimal(other, prices) == optimal(other, prices, n=500)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("law", [pareto(1.0, 1.1), pareto(1.0, 1.05), lognormal(0.0, 3.0), weibull(1.0, 0.2)])
+def test_heavy_tails_are_within_a_thousandth_of_converged(law: Law) -> None:
+    costs = CostModel(checkpoint=0.1, restart=0.1)
+    cut = bounded(law)
+    assert optimal(cut, costs).expected_cost(cut) < 1.001 * optimal(cut, costs, n=16_000).expected_cost(cut)
+
+
+class Undeclared:
+    """A mixed law of a stranger, which says nothing of its atoms."""
+
+    name, lower, upper = "mixed", 1.0, 21.0
+
+    def __init__(self) -> None:
+        self.law = mixture([uniform(1.0, 21.0), DiscreteLaw([5.03], [1.0])])
+        self.cdf, self.sf, self.ppf, self.isf = self.law.cdf, self.law.sf, self.law.ppf, self.law.isf
+        self.mean, self.sample = self.law.mean, self.law.sample
+
+
+@pytest.mark.parametrize("grid", ["cubic", "equal-time", "equal-probability"])
+def test_atoms_are_on_every_grid(grid: str) -> None:
+    mixed = mixture([uniform(1.0, 21.0), DiscreteLaw([3.0, 7.77, 21.0], [0.5, 0.25, 0.25])], [0.4, 0.6])
+    for law, atoms in (
+        (mixed, [3.0, 7.77, 21.0]),
+        (truncate(mixed, upper=9.0), [3.0, 7.77]),
+        (shifted(mixed, 2.0), [5.0, 9.77, 23.0]),
+        (Undeclared(), [5.03]),
+        (from_scipy(stats.randint(1, 4)), [1.0, 2.0, 3.0]),
+    ):
+        np.testing.assert_allclose(atoms_of(law), atoms, rtol=1e-12)
+        cut = discretise(law, 13, grid)
+        for atom in atoms:
+            near = cut.values[np.argmin(np.abs(cut.values - atom))]
+            assert atom <= near <= atom * (1 + 1e-12)
+            assert cut.sf(near) == pytest.approx(float(law.sf(near)), abs=1e-12)
+    assert not atoms_of(from_scipy(stats.expon())).size
+
+
+def test_a_support_without_a_width_is_one_runtime() -> None:
+    for law in (uniform(1.0, np.nextafter(1.0, 2.0)), uniform(5e-324, 1e-323)):
+        assert len(discretise(law, 500)) <= 2
+        assert optimal(law, CostModel()).milestones[-1] == law.upper
+
+
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        (lambda: optimal(exponential(1.0), CostModel(), n=10**8), "n must be a whole number of cells from 1 to 20,000"),
+        (lambda: no_checkpoint(exponential(1.0), CostModel(), n=10**8), "n must be a whole number .* to 200,000"),
+        (lambda: optimal(uniform(1.0, 9.0), CostModel(gamma=1.0), epsilon=1e-9), "epsilon must be at least 0.0012"),
+        (lambda: optimal(np.arange(1.0, 60_002.0), CostModel()), "different runtimes must be at most 50,000"),
+        (lambda: STRATEGIES["masi"]([1.0, 9.0], CostModel(), factor=1.0 + 1e-9), "extension must be large enough"),
+        (
+            lambda: STRATEGIES["no-ckpt-periodic"](uniform(1.0, 9.0), CostModel(), tau=10**30),
+            "tau must be .* <= 200,000",
+        ),
+        (lambda: lognormal_of(1e-300, 1e300), "std must be within a factor of 1e"),
+    ],
+)
+def test_what_is_too_much_is_said(make: Callable[[], object], told: str) -> None:
+    with pytest.raises(ParameterError, match=told):
+        make()

@@ -1,0 +1,367 @@
+"""Queue orders: formulas by hand, a brute-force sort, and a plain EASY beside the simulator's."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from policies.order import ORDERS, Order
+from policies.orders.fairshare import FairShare, group_of
+from simulator import simulate
+from simulator.machine.fairshare import UsageLedger
+from simulator.machine.jobstate import FixedJob
+from simulator.machine.waiting import Queue
+from tests.reference.easy import load_swf, replay_easy, replay_easy_naive
+from tests.shared_data import trace_file
+from tests.strategies import random_job_table
+from tests.support import rigid
+from workloads.ground.errors import InputError, InvariantError, ParameterError
+from workloads.ground.units import SECOND
+from workloads.table.job import Job, JobType
+
+HOUR = 3600.0
+WEEK = 7 * 24 * HOUR
+
+
+def waiting(job_id: int = 1, nodes: int = 1, walltime: float = HOUR, submit: float = 0, **others: Any) -> Any:
+    """A job in the queue; seconds."""
+    return SimpleNamespace(
+        job_id=job_id, nodes=nodes, walltime=round(walltime * SECOND), submit=round(submit * SECOND),
+        **{"user": "", "project": "", **others},
+    )  # fmt: skip
+
+
+def view(now: float, nodes: int = 4360, used: Mapping[str | None, float] | None = None) -> Any:
+    known = used or {}
+    return SimpleNamespace(
+        now=round(now * SECOND), nodes=nodes, group_usage=lambda group: known.get(group, 0.0) * SECOND
+    )
+
+
+def key(name: str, job: Any, now: float, **others: Any) -> Any:
+    order = ORDERS[name]
+    seen = view(now, **others)
+    return order.at(seen)(job) if order.at is not None else order.key(job, seen.now)
+
+
+class TestFormulas:
+    """Worked by hand: 512 nodes for 2 h, submitted after 1,000 s, now after 4,600 s: it has waited an hour."""
+
+    JOB = waiting(nodes=512, walltime=2 * HOUR, submit=1000)
+
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [
+            ("wfp3", -0.125 * 512),
+            ("wfp3 exponent=1", -0.5 * 512),
+            ("unicep", -0.5 / 9),
+            ("f1", 3.857332496431268 * 512 + 870 * 3),
+            ("f2", 84.8528137423857 * 512 + 25600 * 3),
+            ("f3", 7200 * 512 + 6860000 * 3),
+            ("f4", 7200 * 22.627416997969522 + 530000 * 3),
+            # Two hours count as six: 1e5 x 3600^2 / 21600^3 x 512 / 4096.
+            ("alcf", -1e5 / 777600 * 0.125),
+            ("alcf fifo_factor=1800", -1e5 / 777600 * 0.125 - 2),
+            ("alcf backfill_factor=36", -1e5 / 777600 * 0.125 - 50),
+            ("alcf backfill_factor=360", -1e5 / 777600 * 0.125 - 10),
+            ("alcf shortest=3600 wfp_factor=1", -(3600**2) / 7200**3 * 0.125),
+        ],
+    )
+    def test_values(self, name: str, value: float) -> None:
+        assert key(name, self.JOB, 4600, nodes=4096) == pytest.approx(value, rel=1e-12)
+
+    def test_what_would_not_be_defined_is(self) -> None:
+        now = 0.0
+        for name in ORDERS:
+            for job in (waiting(walltime=0), waiting(nodes=1, walltime=HOUR), waiting(walltime=1e-6)):
+                found = key(name, job, now)
+                for number in found if isinstance(found, tuple) else (found,):
+                    assert math.isfinite(number), name
+        # Below a second everything counts as a second, one node as two, and the first instant as the first second.
+        assert key("wfp3", waiting(walltime=0), 2) == -8
+        assert key("unicep", waiting(nodes=1), HOUR) == key("unicep", waiting(nodes=2), HOUR) == -1
+        assert key("f1", waiting(walltime=0, submit=0), 0) == 0
+        assert key("f4", waiting(nodes=4, walltime=9, submit=0.5), 5) == 18
+
+    def test_older_smaller_shorter(self) -> None:
+        small, large = waiting(nodes=2, walltime=10), waiting(nodes=8, walltime=3)
+        for name, first in (
+            ("sjf", large), ("ljf", small), ("smallest", small), ("largest", large), ("saf", small), ("laf", large),
+            ("wfp3", large), ("unicep", large), ("f3", small),
+        ):  # fmt: skip
+            assert min((small, large), key=lambda job: key(name, job, 60)) is first, name
+        older = waiting(submit=1)
+        younger = waiting(submit=2)
+        for name in ("fcfs", "sjf", "ljf", "saf", "laf", "smallest", "largest", "fairshare"):
+            assert key(name, older, 60) < key(name, younger, 60), name
+
+    @pytest.mark.parametrize(
+        "name",
+        ["wfp3 exponent=0", "wfp3 exponent=nan", "alcf shortest=9e9", "alcf wfp_factor=-1", "alcf fifo_factor=-1",
+         "fairshare half_life=0", "fairshare patience=-1", "fairshare half_life=inf"],
+    )  # fmt: skip
+    def test_illegal_parameters(self, name: str) -> None:
+        with pytest.raises(ParameterError, match=name.split()[1].partition("=")[0] if "9e9" not in name else "longest"):
+            _ = ORDERS[name]
+
+
+class TestFairShare:
+    def test_the_least_usage_first(self) -> None:
+        used = {"a": 30.0, "b": 10.0, None: 40.0}
+        greedy, modest, new = (waiting(project=name, submit=submit) for name, submit in (("a", 1), ("b", 2), ("c", 3)))
+        keys = [key("fairshare", job, 60, used=used) for job in (greedy, modest, new)]
+        assert keys == [(0.75, SECOND), (0.25, 2 * SECOND), (0.0, 3 * SECOND)]
+
+    def test_patience_makes_up_for_usage(self) -> None:
+        # Waiting 30 s of 40 s makes up for three quarters.
+        job = waiting(project="a", submit=30)
+        assert key("fairshare patience=40", job, 60, used={"a": 30.0, None: 40.0}) == (0.0, 30 * SECOND)
+
+    def test_the_user_where_there_is_no_project(self) -> None:
+        assert group_of(waiting(user="ann")) == "ann"
+        assert group_of(waiting(user="ann", project="p")) == "p"
+        used = {"ann": 1.0, "p": 0.5, None: 2.0}
+        assert key("fairshare", waiting(user="ann"), 9, used=used) == (0.5, 0)
+        assert key("fairshare", waiting(user="ann", project="p"), 9, used=used) == (0.25, 0)
+
+    def test_the_ledger_halves_and_adds(self) -> None:
+        ledger = UsageLedger(100.0)
+        state = FixedJob(rigid(1, 0, 4, 50, project="p"), JobType.RIGID, 0, 0, 0, baseline=True)
+        ledger.hold(state, 4, 0)
+        # 4 nodes for 50 s, the integral of 4 x 2^(-t/100): 400 / ln 2 x (1 - 2^(-1/2)).
+        at_end = 400 / math.log(2) * (1 - 0.5**0.5)
+        ledger.hold(state, 0, 50 * SECOND)
+        assert ledger.used("p", 50 * SECOND) / SECOND == pytest.approx(at_end, rel=1e-12)
+        assert ledger.used("p", 150 * SECOND) == pytest.approx(ledger.used(None, 50 * SECOND) / 2, rel=1e-12)
+        assert ledger.used("q", 150 * SECOND) == 0
+
+    def test_the_ledger_is_the_same_however_often_it_is_looked_at(self) -> None:
+        once, often = UsageLedger(1000.0), UsageLedger(1000.0)
+        job = FixedJob(rigid(1, 0, 4, 50, project="p"), JobType.RIGID, 0, 0, 0, baseline=True)
+        for ledger in (once, often):
+            ledger.hold(job, 4, 0)
+        for at in range(0, 5000, 7):
+            often.hold(job, 4, at * SECOND)
+        assert often.used("p", 5000 * SECOND) == pytest.approx(once.used("p", 5000 * SECOND), rel=1e-12)
+        # With a very long half-life it is the plain area.
+        plain = UsageLedger(1e12)
+        plain.hold(job, 4, 0)
+        assert plain.used("p", 10 * SECOND) == pytest.approx(40 * SECOND, rel=1e-9)
+
+    def test_usage_under_a_mechanism_is_what_the_event_log_tells(self) -> None:
+        """Starts, shrinks, warnings and preemptions: every change of a job's nodes counts, and nothing else."""
+        seen: list[tuple[int, float]] = []
+
+        class Probe:
+            half_life = 500.0
+
+            def at(self, view: Any) -> Callable[[Any], int]:
+                seen.append((view.now, view.group_usage(None)))
+                return lambda job: int(job.submit)
+
+        ORDERS.add("probe", Probe)
+        try:
+            told = Counter[str]()
+            for seed, mechanism in itertools.product(range(60), ("N-SPAA", "CUP-SPAA")):
+                table = random_job_table(seed)
+                seen.clear()
+                result = simulate(table.jobs, table.nodes, mechanism, order="probe")
+                told.update(entry.event for entry in result.entries)
+                changes = [(entry.time, entry.after - entry.before) for entry in result.entries
+                           if entry.event in ("start", "complete", "kill", "preempt", "shrink", "expand")]  # fmt: skip
+                for now, used in seen:
+                    expected = _usage_of(changes, now, 500.0)
+                    assert used == pytest.approx(expected, rel=1e-9, abs=1), seed
+            assert min(told[name] for name in ("shrink", "expand", "warn", "preempt")) > 5
+        finally:
+            ORDERS.forget("probe")
+
+
+def _usage_of(changes: list[tuple[int, int]], now: int, half_life: float) -> float:
+    """Each change by n nodes at s adds n times the integral of 2^(-(now - t) / h) from s to now."""
+    tau = half_life * SECOND / math.log(2)
+    return sum(n * tau * (1 - 2 ** (-(now - s) / (half_life * SECOND))) for s, n in changes if s <= now)
+
+
+# Differential: every order under EASY beside the plain reference.
+
+#: The formulas once more, from numpy arrays in seconds.
+PLAIN: dict[str, Callable[[Mapping[str, Any], int, float], Any]] = {
+    "fcfs": lambda t, j, now: t["submit"][j],
+    "sjf": lambda t, j, now: (t["walltime"][j], t["submit"][j]),
+    "ljf": lambda t, j, now: (-t["walltime"][j], t["submit"][j]),
+    "smallest": lambda t, j, now: (t["nodes"][j], t["submit"][j]),
+    "largest": lambda t, j, now: (-t["nodes"][j], t["submit"][j]),
+    "saf": lambda t, j, now: (t["nodes"][j] * t["walltime"][j], t["submit"][j]),
+    "laf": lambda t, j, now: (-t["nodes"][j] * t["walltime"][j], t["submit"][j]),
+    "wfp3": lambda t, j, now: -(((now - t["submit"][j]) / t["walltime"][j]) ** 3.0) * t["nodes"][j],
+    "unicep": lambda t, j, now: (
+        -(now - t["submit"][j]) / (math.log2(max(t["nodes"][j], 2)) * t["walltime"][j])
+    ),
+    "f1": lambda t, j, now: np.log10(t["walltime"][j]) * t["nodes"][j] + 870 * np.log10(max(t["submit"][j], 1)),
+    "f2": lambda t, j, now: np.sqrt(t["walltime"][j]) * t["nodes"][j] + 25600 * np.log10(max(t["submit"][j], 1)),
+    "f3": lambda t, j, now: t["walltime"][j] * t["nodes"][j] + 6860000 * np.log10(max(t["submit"][j], 1)),
+    "f4": lambda t, j, now: t["walltime"][j] * np.sqrt(t["nodes"][j]) + 530000 * np.log10(max(t["submit"][j], 1)),
+    "alcf": lambda t, j, now: -(
+        1e5 / t["machine"] * t["nodes"][j] * (now - t["submit"][j]) ** 2 / min(max(t["walltime"][j], 21600), 43200) ** 3
+    ),
+}  # fmt: skip
+
+
+def _fair(t: Mapping[str, Any], job: int, now: float, start: Mapping[int, float]) -> Any:
+    tau = WEEK / math.log(2)
+
+    def used(chosen: Callable[[int], bool]) -> float:
+        return sum(
+            t["nodes"][i] * tau * (2 ** (-(now - min(now, start[i] + t["runtime"][i])) / WEEK)
+                                   - 2 ** (-(now - start[i]) / WEEK))
+            for i in start if chosen(i)
+        )  # fmt: skip
+
+    return round(used(lambda i: t["group"][i] == t["group"][job]) / (used(lambda i: True) or 1), 12), t["submit"][job]
+
+
+def _table(seed: int) -> dict[str, Any]:
+    """Powers of two in seconds, so that both sides compute with the same numbers wherever keys tie."""
+    rng = np.random.default_rng(seed)
+    machine = int(rng.integers(2, 33))
+    count = int(rng.integers(2, 40))
+    runtime = 2.0 ** rng.integers(0, 12, count) * rng.integers(1, 4, count)
+    return {
+        "machine": machine,
+        "submit": [float(x) for x in np.sort(rng.integers(0, 4000, count)) // 16 * 16.0],
+        "nodes": [int(x) for x in rng.integers(1, machine + 1, count)],
+        "runtime": [float(x) for x in runtime],
+        "walltime": [float(x) for x in runtime * 2.0 ** rng.integers(0, 4, count)],
+        "group": [f"p{x}" for x in rng.integers(0, 4, count)],
+    }
+
+
+def _jobs(t: Mapping[str, Any]) -> list[Job]:
+    columns = zip(t["submit"], t["nodes"], t["runtime"], t["walltime"], t["group"], strict=True)
+    return [
+        Job(i + 1, JobType.RIGID, submit, nodes, runtime, walltime, project=group)
+        for i, (submit, nodes, runtime, walltime, group) in enumerate(columns)
+    ]
+
+
+def _starts(t: Mapping[str, Any], order: str, origin: float = 0.0) -> list[float]:
+    result = simulate(_jobs(t), t["machine"], order=order, events=False)
+    return [record.start / SECOND - origin for record in result.records if record.start is not None]
+
+
+def test_every_built_in_order_is_in_the_plain_reference() -> None:
+    assert {*PLAIN, "fairshare"} == {item.name for item in ORDERS.known() if item.origin == "built in"}
+
+
+@pytest.mark.parametrize("name", [*PLAIN, "fairshare"])
+def test_easy_with_every_order_is_the_plain_reference(name: str) -> None:
+    moved = 0
+    for seed in range(60):
+        t = _table(seed)
+        first = t["submit"][0]
+        t["submit"] = [submit - first for submit in t["submit"]]
+
+        def priority(job: int, now: float, start: Mapping[int, float], t: Mapping[str, Any] = t) -> Any:
+            return _fair(t, job, now, start) if name == "fairshare" else PLAIN[name](t, job, now)
+
+        columns = (t["submit"], t["nodes"], t["walltime"], t["runtime"], t["machine"])
+        expected = replay_easy_naive(*columns, priority=priority)
+        assert _starts(t, name) == expected, seed
+        moved += expected != replay_easy_naive(*columns)
+    assert name == "fcfs" or moved > 20
+
+
+@pytest.mark.parametrize("name", list(PLAIN))
+def test_every_order_on_a_piece_of_a_real_trace(name: str) -> None:
+    path = trace_file("theta_2022.swf.gz")
+    trace = load_swf(path, 4360)
+    piece = slice(0, 1500)
+    t: dict[str, Any] = {
+        "machine": 4360, "nodes": trace.nodes[piece], "walltime": trace.walltime[piece],
+        "runtime": trace.runtime[piece], "submit": [s - trace.submit[0] for s in trace.submit[piece]],
+        "group": [""] * 1500,
+    }  # fmt: skip
+    columns = (t["submit"], t["nodes"], t["walltime"], t["runtime"], t["machine"])
+    assert _starts(t, name) == replay_easy(*columns, priority=lambda job, now: PLAIN[name](t, job, now))
+
+
+# The queue.
+
+
+def _state(row: int, submit: float, nodes: int, walltime: float) -> FixedJob:
+    return FixedJob(rigid(row + 1, submit, nodes, walltime), JobType.RIGID, row, row, 0, baseline=True)
+
+
+@pytest.mark.parametrize("name", list(PLAIN))
+def test_the_queue_is_sorted_as_a_plain_sort_would(name: str) -> None:
+    order = ORDERS[name]
+    rng = np.random.default_rng(3)
+    queue, jobs = Queue(order, name), []
+    for row in range(80):
+        state = _state(row, row * 10, int(rng.integers(1, 5)), float(rng.integers(1, 5) * 100))
+        queue.add(state, row * 10 * SECOND)
+        jobs.append(state)
+        if row % 3 == 2:
+            gone = jobs.pop(int(rng.integers(len(jobs))))
+            queue.remove(gone)
+        seen = view(row * 10)
+
+        def of(job: Any, seen: Any = seen) -> Any:
+            return (order.at(seen)(job) if order.at is not None else order.key(job, seen.now), job.row)
+
+        assert [job.job_id for job in queue.in_order(seen)] == [job.job_id for job in sorted(jobs, key=of)]
+
+
+def test_keys_are_made_once_for_an_instant() -> None:
+    calls: list[int] = []
+
+    def counted(job: Any, now: int) -> int:
+        calls.append(job.job_id)
+        return -int(job.submit)
+
+    queue = Queue(Order(counted))
+    first, second = _state(0, 0, 1, 10), _state(1, 5, 1, 10)
+    queue.add(first, 0)
+    queue.add(second, 0)
+    assert [job.job_id for job in queue.in_order(view(9))] == [2, 1]
+    assert [job.job_id for job in queue.in_order(view(9))] == [2, 1]
+    assert len(calls) == 2
+    queue.remove(second)
+    assert [job.job_id for job in queue.in_order(view(9))] == [1]
+    queue.add(_state(2, 9, 1, 10), 9 * SECOND)
+    assert [job.job_id for job in queue.in_order(view(9))] == [3, 1]
+
+
+def test_an_order_that_fails_is_one_sentence_with_its_name() -> None:
+    def mixed(job: Any, now: int) -> Any:
+        return "one" if job.job_id == 1 else 2
+
+    def broken(job: Any, now: int) -> Any:
+        return job.priority
+
+    jobs = [rigid(number, 0, 2, 10) for number in (1, 2, 3)]
+    nan = ((lambda job, now: float("nan") if job.job_id == 2 else 0.0), "(a key is NaN|the key of job 2 is nan)")
+    for plugin, words in ((mixed, "not supported between"), (broken, "no attribute 'priority'"), nan):
+        for static in (False, True):
+            ORDERS.add("bad", Order(plugin, static=static))
+            try:
+                with pytest.raises(InvariantError, match=f"the order bad cannot sort the queue: .*{words}"):
+                    simulate(jobs, 2, order="bad")
+            finally:
+                ORDERS.forget("bad")
+
+
+def test_an_order_that_needs_the_machine_says_so() -> None:
+    order = ORDERS["alcf"]
+    assert order.at is not None
+    with pytest.raises(InputError, match=r"made by at\(view\)"):
+        order.key(waiting(), 0)
+    assert ORDERS["fairshare half_life=60"].half_life == 60 == FairShare(60).half_life

@@ -1,0 +1,48 @@
+"""Ten million nodes for ten years: more node-microseconds than 64 bits hold, and every sum is exact."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from experiments.recordings.recording import Recording
+from experiments.timelines.phases import use_of_time
+from experiments.timelines.waiting import levels, stays
+from simulator import simulate
+from simulator.results.integrals import integral
+from simulator.results.reservations import work_utilization
+from tests.support import malleable, rigid
+from workloads.ground.units import SECOND
+from workloads.outages.outage import Outage, OutageKind
+
+NODES, YEARS = 10_000_000, 10 * 365 * 86400
+
+
+def test_the_largest_machine() -> None:
+    jobs = [rigid(1, 0, 8_999_999, YEARS), rigid(2, 0, 9_000_001, 3600)]
+    away = Outage(OutageKind.MAINTENANCE, 0, YEARS, 999_999)
+    result = simulate(jobs, NODES, outages=[away])
+    elapsed = YEARS + 3600
+    summary = result.summary()
+    busy, down = 8_999_999 * YEARS + 9_000_001 * 3600, 999_999 * YEARS
+    assert summary["utilization"] == pytest.approx(busy / (NODES * elapsed), rel=1e-15)
+    assert summary["down_node_hours"] == pytest.approx(down / 3600, rel=1e-15)
+    assert summary["utilization_available"] == pytest.approx(busy / (NODES * elapsed - down), rel=1e-15)
+    assert result.accounting.compute == busy * SECOND > 2**63
+    assert use_of_time(result).node_ticks() == result.accounting._asdict()
+    times, _, nodes, work = levels(stays(Recording.of(result, jobs)))
+    assert (times[-1], nodes[0], work[0]) == (YEARS * SECOND, 9_000_001, 9_000_001 * 3600 * SECOND)
+
+
+def test_sums_that_fit_into_64_bits_and_others() -> None:
+    for level in (1, 2**40):
+        levels = np.array([3 * level, 0, 5 * level])
+        assert integral(levels, np.array([2**30, 7, 2**29])) == (3 * 2**30 + 5 * 2**29) * level
+    assert integral(np.array([], np.int64), np.array([], np.int64)) == 0
+
+
+def test_the_setup_of_a_malleable_job_counts_at_its_size() -> None:
+    # Job 2 runs on the one node that is left: 80 s of setup, and 4 x 20 node-seconds of work.
+    result = simulate([rigid(1, 0, 3, 1000), malleable(2, 0, 4, 100, 500, min_nodes=1, setup=80)], 4, "N-PAA")
+    assert work_utilization(result) == pytest.approx((3 * 1000 + 80 + 80) / (4 * 1000))
+    assert work_utilization(result) == pytest.approx(result.summary()["utilization"])

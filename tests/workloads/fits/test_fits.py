@@ -1,0 +1,458 @@
+"""Laws from data: known laws come back, bad fits are refused with a reason, and the choice uses the samples alone."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from experiments.papers.incomplete.estimators import Setting, measure_losses
+from workloads import laws
+from workloads.fits import (
+    METHODS,
+    USUAL,
+    Fit,
+    Samples,
+    choose,
+    fit_all,
+    fit_discrete,
+    fit_interpolated,
+    fit_kernel,
+    fit_polynomial,
+    fit_usual,
+    fits_of,
+    selection,
+    usual,
+)
+from workloads.fits.fit import checked, quiet
+from workloads.ground.errors import ParameterError, UnknownNameError
+from workloads.laws import Array, Law
+
+SMOOTH = [fit_polynomial, fit_interpolated, fit_kernel]
+
+
+def drawn(law: Any, n: int, seed: int = 1) -> Array:
+    """Samples at evenly spread levels, jittered: as many samples tell more of the law than independent ones."""
+    rng = np.random.default_rng(seed)
+    return np.asarray(law.ppf((np.arange(n) + rng.random(n)) / n))
+
+
+# -- usual distributions ---------------------------------------------------------------------------------------
+
+#: Standardised members of the families; location and scale are added so that all of it lies above 0.
+MEMBERS: dict[str, Any] = {
+    "beta": stats.beta(2.0, 3.0, 5.0, 10.0),
+    "cosine": stats.cosine(20.0, 3.0),
+    "dgamma": stats.dgamma(2.0, 20.0, 1.0),
+    "dweibull": stats.dweibull(2.0, 20.0, 4.0),
+    "exponnorm": stats.exponnorm(2.0, 20.0, 1.0),
+    "exponweib": stats.exponweib(2.0, 1.5, 0.0, 5.0),
+    "exponpow": stats.exponpow(1.5, 2.0, 5.0),
+    "genpareto": stats.genpareto(0.2, 2.0, 5.0),
+    "gamma": stats.gamma(3.0, 2.0, 2.0),
+    "halfnorm": stats.halfnorm(3.0, 5.0),
+    "invgauss": stats.invgauss(0.5, 2.0, 9.0),
+    "invweibull": stats.invweibull(3.0, 1.0, 4.0),
+    "laplace": stats.laplace(40.0, 2.0),
+    "loggamma": stats.loggamma(2.0, 30.0, 3.0),
+    "lognorm": stats.lognorm(0.8, 0.0, 15.0),
+    "lomax": stats.lomax(3.0, 2.0, 8.0),
+    "maxwell": stats.maxwell(1.0, 4.0),
+    "norm": stats.norm(20.0, 3.0),
+    "pareto": stats.pareto(3.0, 0.0, 2.0),
+    "pearson3": stats.pearson3(1.0, 20.0, 4.0),
+    "rayleigh": stats.rayleigh(1.0, 4.0),
+    "rice": stats.rice(2.0, 1.0, 4.0),
+    "truncexpon": stats.truncexpon(3.0, 1.0, 4.0),
+    "truncnorm": stats.truncnorm(-2.0, 1.0, 10.0, 3.0),
+    "uniform": stats.uniform(2.0, 9.0),
+    "weibull": stats.weibull_min(1.5, 1.0, 6.0),
+}
+
+
+def test_the_27_of_the_paper() -> None:
+    assert len(USUAL) == 27
+    assert set(USUAL) == set(MEMBERS) | {"alpha"}
+
+
+@pytest.mark.parametrize(
+    ("name", "estimator"),
+    [*((name, "likelihood") for name in sorted(MEMBERS)), ("truncnorm", "least-squares"), ("lomax", "least-squares")],
+)
+def test_a_family_finds_its_own_law(name: str, estimator: str) -> None:
+    law = MEMBERS[name]
+    samples = Samples.of(drawn(law, 300))
+    (fit,) = fit_usual(samples, [name], estimator)
+    assert fit.reason_refused is None
+    levels = np.linspace(0.02, 0.98, 49)
+    # Likelihood looks at the tails, least squares at the CDF.
+    assert np.max(np.abs(fit.good().cdf(law.ppf(levels)) - levels)) < (0.02 if estimator == "likelihood" else 0.01)
+    assert fit.error < (2e-4 if estimator == "likelihood" else 1e-5)
+    assert fit.error == pytest.approx(np.mean((fit.good().cdf(samples.values) - (np.arange(300) + 0.5) / 300) ** 2))
+    if estimator == "likelihood":
+        runs, dist = samples.values, law.dist
+        with quiet():
+            points = (fit.parameters.values(), dist.fit(runs))
+            likelihoods = [float(np.sum(dist.logpdf(runs, *point))) for point in points]
+        # Hardly less likely than what scipy finds from its own start.
+        assert likelihoods[0] >= likelihoods[1] - 0.5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("size", "most"), [(110, 0.009), (510, 0.001)])
+def test_plans_from_usual_distributions_lose_little(size: int, most: float) -> None:
+    # Expected cost of plans from samples of the normal law (8, 2) on [0, 20], over that of the best plan.
+    setting = Setting(sizes=(size,), repetitions=40, chosen_repetitions=0)
+    losses = [row["loss"] for row in measure_losses(("normal",), setting, 0, ("usual",))]
+    assert len(losses) == 40
+    assert np.mean(losses) <= most
+
+
+def test_alpha_has_no_mean_unless_a_limit_is_known() -> None:
+    runs = drawn(stats.alpha(3.0, 0.0, 20.0), 100)
+    (open_end,) = fit_usual(Samples.of(runs), ["alpha"])
+    assert open_end.reason_refused == "its mean is infinite"
+    with pytest.raises(ParameterError, match="one that is not refused"):
+        open_end.good()
+    (limited,) = fit_usual(Samples.of(runs, upper=float(runs[-1]) + 1.0), ["alpha"])
+    assert limited.reason_refused is None
+    assert limited.good().upper == runs[-1] + 1.0
+    assert math.isfinite(limited.good().mean())
+
+
+def test_parameters_are_those_of_scipy() -> None:
+    (fit,) = fit_usual(Samples.of(drawn(stats.norm(50.0, 3.0), 200)), ["norm"])
+    assert fit.parameters["loc"] == pytest.approx(50.0, abs=0.1)
+    assert fit.parameters["scale"] == pytest.approx(3.0, abs=0.1)
+
+
+@lru_cache
+def all_usual() -> list[Fit]:
+    return fit_usual(Samples.of(drawn(stats.lognorm(0.8, 0.0, 15.0), 100)))
+
+
+def test_good_fits_come_first_and_the_best_one_is_near() -> None:
+    fits = all_usual()
+    refused = [fit.reason_refused is not None for fit in fits]
+    assert refused == sorted(refused)
+    errors = [fit.error for fit in fits if fit.reason_refused is None]
+    assert errors == sorted(errors)
+    assert len(fits) == 27
+    assert "lognorm" in [fit.name for fit in fits[:8]]
+
+
+def test_a_law_whose_density_disagrees_with_its_cdf_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stats.rice, "pdf", lambda x, *args, **kwargs: 0.5 * stats.norm.pdf(x))
+    (fit,) = fit_usual(Samples.of(drawn(MEMBERS["rice"], 100)), ["rice"])
+    assert fit.reason_refused == "its CDF does not agree with its PDF"
+
+
+def test_unknown_names() -> None:
+    with pytest.raises(UnknownNameError, match="did you mean weibull"):
+        fit_usual(Samples.of([1.0, 2.0]), ["weibul"])
+    with pytest.raises(UnknownNameError, match="unknown estimator 'moments': known are likelihood, least-squares"):
+        fit_usual(Samples.of([1.0, 2.0]), ["weibull"], "moments")
+    with pytest.raises(UnknownNameError, match="did you mean polynomial"):
+        fits_of("polynom", [1.0, 2.0])
+
+
+# -- polynomials, interpolated and kernel CDFs -----------------------------------------------------------------
+
+
+def test_a_polynomial_law_is_found_exactly() -> None:
+    n = 50
+    levels = (np.arange(n) + 0.5) / n
+    # F(x) = (x / 10)^2 on [0, 10]: its quantiles at the middles of the steps.
+    fit = fit_polynomial(Samples.of(10.0 * np.sqrt(levels), upper=10.0), degree=3)
+    law = fit.good()
+    x = np.linspace(law.lower, 10.0, 20)
+    # The lower end is estimated, and that is all that is.
+    assert np.max(np.abs(law.cdf(x) - (x / 10.0) ** 2)) < 0.01
+    assert fit.error < 1e-5
+    assert law.mean() == pytest.approx(20.0 / 3.0, rel=0.01)
+
+
+def test_more_degrees_never_fit_worse() -> None:
+    samples = Samples.of(drawn(stats.gamma(4.0, 0.0, 2.0), 40))
+    errors = [fit_polynomial(samples, degree).error for degree in (1, 2, 3, 5, 7, 10, 15)]
+    assert all(more <= less + 1e-8 for less, more in pairwise(errors))
+    assert errors[-1] < errors[0] / 10
+    for wrong in (0, 31, 2.5, True):
+        with pytest.raises(ParameterError, match="degree must be"):
+            fit_polynomial(samples, wrong)  # type: ignore[arg-type]
+
+
+def test_the_interpolation_runs_through_the_samples() -> None:
+    fit = fit_interpolated(Samples.of([1.0, 2.0, 2.0, 5.0]))
+    law = fit.good()
+    assert fit.error < 1e-25
+    np.testing.assert_allclose(law.cdf([1.0, 2.0, 5.0]), [0.125, 0.5, 0.875], rtol=1e-12)
+    assert (law.lower, law.upper) == (0.0, 5.0 + 4.0 / 3.0)
+
+
+def test_the_kernel_law_is_a_mixture() -> None:
+    law = fit_kernel(Samples.of([2.0, 8.0])).good()
+    width = law.bandwidth  # type: ignore[attr-defined]
+    peers = [stats.lognorm(width, scale=scale) for scale in (2.0, 8.0)]
+    x = np.array([0.5, 2.0, 4.0, 9.0, 50.0])
+    np.testing.assert_allclose(law.sf(x), np.mean([peer.sf(x) for peer in peers], axis=0), rtol=1e-10)
+    assert law.mean() == pytest.approx(np.mean([peer.mean() for peer in peers]))
+    np.testing.assert_allclose(law.sf(law.isf([1e-7, 0.2, 0.9])), [1e-7, 0.2, 0.9], rtol=1e-6)
+
+
+runs = st.lists(st.one_of(st.floats(0.01, 1e4), st.integers(1, 5).map(float)), min_size=5, max_size=40)
+
+
+@settings(max_examples=30, deadline=None)
+@given(runs, st.booleans())
+def test_smooth_laws_are_laws(values: list[float], limited: bool) -> None:
+    samples = Samples.of(values, upper=2.0 * max(values) if limited else None)
+    for method in SMOOTH:
+        fit = method(samples)
+        if samples.spread == 0.0:
+            assert fit.reason_refused == "all samples are equal"
+            continue
+        if fit.reason_refused is not None:
+            continue
+        law = fit.good()
+        cut = laws.bounded(law)
+        x = np.linspace(cut.lower, cut.upper, 301)
+        heights = law.cdf(x)
+        assert np.all(np.diff(heights) >= -1e-12)
+        assert 0.0 <= heights[0] <= 1e-9
+        np.testing.assert_allclose(heights + law.sf(x), 1.0, atol=1e-9)
+        assert cut.upper >= max(values)
+        assert laws.discretise(law, 30).upper >= max(values)
+        assert math.isfinite(law.mean())
+        levels = np.array([0.0, 0.05, 0.5, 0.95, 1.0])
+        assert np.all(np.diff(law.ppf(levels)) >= 0.0)
+
+
+@settings(max_examples=8, deadline=None)
+@given(runs)
+def test_usual_laws_are_laws(values: list[float]) -> None:
+    samples = Samples.of(values)
+    for fit in fit_usual(samples, ["gamma", "truncnorm", "uniform", "lomax"]):
+        if fit.reason_refused is None:
+            cut = laws.bounded(fit.good())
+            assert cut.upper >= max(values)
+            assert np.all(np.diff(fit.good().cdf(np.linspace(0.0, cut.upper, 201))) >= -1e-9)
+            assert np.isfinite(fit.error)
+        else:
+            assert fit.reason_refused
+
+
+@pytest.mark.parametrize("method", [name for name in METHODS if name != "usual-least-squares"])
+def test_a_known_limit_is_where_every_law_ends(method: str) -> None:
+    report = fits_of(method, drawn(stats.uniform(2.0, 5.0), 30), upper=12.0)
+    good = [candidate.fit.good() for candidate in report.candidates if candidate.fit.reason_refused is None]
+    assert good
+    for law in good:
+        assert law.upper == 12.0
+        assert laws.discretise(law, 20).upper == 12.0
+        assert law.sf(12.0) == 0.0
+
+
+@pytest.mark.parametrize("method", [name for name in METHODS if name != "usual-least-squares"])
+def test_means_are_those_of_the_samples_roughly(method: str) -> None:
+    values = drawn(stats.gamma(4.0, 0.0, 2.0), 60)
+    assert fits_of(method, values).chosen.good().mean() == pytest.approx(8.0, rel=0.03)
+
+
+# -- what is refused -------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Shaped(laws.ContinuousLaw):
+    """A law on [0, 10] with any heights at 0, 5 and 10, legal or not."""
+
+    heights: tuple[float, float, float]
+    name: str = "shaped"
+    lower: float = 0.0
+    upper: float = 10.0
+
+    def _cdf(self, x: Array) -> Array:
+        return np.interp(x, [0.0, 5.0, 10.0], self.heights)
+
+    def _sf(self, x: Array) -> Array:
+        return 1.0 - self._cdf(x)
+
+    def _ppf(self, q: Array) -> Array:
+        return np.interp(q, self.heights, [0.0, 5.0, 10.0])
+
+    def _isf(self, q: Array) -> Array:
+        return self._ppf(1.0 - q)
+
+
+@pytest.mark.parametrize(
+    ("law", "reason"),
+    [
+        (None, "no parameters fit"),
+        (laws.pareto(1.0, 1.0), "its mean is infinite"),
+        (laws.uniform(0.0, 5.0), "it ends at 5, before the largest sample, 9"),
+        # Infinite, but cut at Q(1 - 1e-7): no plan from it reaches the sample.
+        (laws.truncate(laws.normal(3.0, 0.1), lower=0.0), "before the largest sample"),
+        (Shaped((0.0, math.nan, 1.0)), "its CDF is not a number"),
+        (Shaped((0.0, 1.2, 1.0)), "its CDF falls"),
+        (Shaped((0.0, 0.5, 1.0)), None),
+    ],
+)
+def test_why_a_law_is_refused(law: Law | None, reason: str | None) -> None:
+    fit = checked(Fit("candidate", law, 0.0), Samples.of([1.0, 2.0, 9.0]))
+    if reason is None:
+        assert fit.reason_refused is None
+        assert fit.good() is law
+    else:
+        assert reason in str(fit.reason_refused)
+
+
+def test_equal_samples_leave_the_discrete_law() -> None:
+    report = fits_of("usual", [3.0] * 6)
+    assert report.chosen.name == "discrete"
+    assert report.chosen.good().values.tolist() == [3.0]  # type: ignore[attr-defined]
+    assert {row["reason"] for row in report.rows()[1:]} == {"all samples are equal"}
+
+
+def test_too_few_samples_for_so_many_parameters() -> None:
+    (fit,) = fit_usual(Samples.of([1.0, 2.0, 3.0]), ["truncnorm"])
+    assert fit.reason_refused == "3 distinct samples are too few for 4 parameters"
+
+
+@pytest.mark.parametrize(
+    ("values", "upper", "message"),
+    [
+        ([], None, "at least one runtime"),
+        ([1.0, math.inf], None, "samples, value 2, must be a finite runtime"),
+        ([1.0, 5.0], 4.0, "upper must be at least the largest sample, 5"),
+        ([1.0, 5.0], math.nan, "upper must be"),
+    ],
+)
+def test_wrong_samples(values: list[float], upper: float | None, message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        Samples.of(values, upper)
+
+
+# -- few samples, and the choice -------------------------------------------------------------------------------
+
+
+@dataclass
+class Stairs:
+    """A planner of its own: reservations at the quantiles 1/2, 7/8 and the end of a law, each paid in full."""
+
+    law: Law
+    costs: float
+
+    def cost_of(self, runtimes: Any) -> Array:
+        ends = laws.bounded(self.law).ppf([0.5, 0.875, 1.0])
+        ends = np.concatenate((ends, ends[-1] * 1.5 ** np.arange(1, 60)))
+        return self.costs * np.cumsum(ends)[np.searchsorted(ends, runtimes)]
+
+
+@pytest.fixture
+def few_families(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The choice is the same among 27 families, and takes longer."""
+    monkeypatch.setattr(selection, "METHODS", {**METHODS, "usual": lambda samples: fit_usual(samples, FEW)})
+
+
+FEW = ("alpha", "gamma", "norm", "uniform", "weibull")
+
+
+def chosen(values: Any, **options: Any) -> Any:
+    return choose(values, 1.0, Stairs, rng=np.random.default_rng(7), **options)
+
+
+@pytest.mark.usefixtures("few_families")
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 10])
+def test_few_samples_give_a_usable_law(size: int) -> None:
+    values = np.random.default_rng(size).normal(8.0, 2.0, size)
+    report = chosen(values)
+    cut = laws.bounded(report.chosen.good())
+    assert values.max() <= cut.upper < 100.0
+    assert 4.0 < cut.mean() < 14.0
+    assert report.candidates[0].fit is report.chosen
+    if size > 1:
+        costs = [candidate.cost for candidate in report.candidates if candidate.cost is not None]
+        assert costs == sorted(costs)
+        assert len(costs) >= 3 or size < 5
+    else:
+        assert report.chosen.name == "discrete"
+
+
+@pytest.mark.usefixtures("few_families")
+def test_the_choice_reports_everything() -> None:
+    report = chosen(drawn(stats.gamma(4.0, 0.0, 2.0), 20), finalists=2)
+    rows = report.rows()
+    assert len(rows) == len(FEW) + 4
+    assert sum(bool(row["chosen"]) for row in rows) == 1
+    assert sum(row["cost"] is not None and row["method"] == "usual" for row in rows) <= 2
+    assert [row["name"] for row in rows if row["reason"] == "its mean is infinite"] == ["alpha"]
+    assert all(row["reason"] is None for row in rows if row["cost"] is not None)
+
+
+@pytest.mark.usefixtures("few_families")
+def test_the_cost_is_the_mean_over_runs_not_seen() -> None:
+    values = [2.0, 3.0, 5.0, 9.0]
+    report = chosen(values, folds=4)
+    (discrete,) = [candidate for candidate in report.candidates if candidate.fit.name == "discrete"]
+    by_hand = [
+        Stairs(laws.from_samples([v for v in values if v != left]), 1.0).cost_of([left]).item() for left in values
+    ]
+    assert discrete.cost == pytest.approx(np.mean(by_hand))
+
+
+@pytest.mark.usefixtures("few_families")
+def test_the_choice_depends_on_samples_and_seed_alone() -> None:
+    values = np.random.default_rng(3).gamma(4.0, 2.0, 12)
+    first, again = chosen(values), chosen(values[::-1])
+    assert first.rows() == again.rows()
+
+
+@pytest.mark.usefixtures("few_families")
+def test_a_planner_that_refuses_is_no_candidate() -> None:
+    def planner(law: Law, costs: float) -> Stairs:
+        if law.name != "discrete":
+            raise ParameterError("law", "discrete", law.name)
+        return Stairs(law, costs)
+
+    report = choose([2.0, 3.0, 5.0, 9.0, 4.0], 1.0, planner, rng=np.random.default_rng(1))
+    assert report.chosen.name == "discrete"
+    assert any("no plan: law must be discrete" in str(row["reason"]) for row in report.rows())
+
+
+@pytest.mark.parametrize("wrong", [{"folds": 1}, {"folds": 2.5}, {"finalists": 0}])
+def test_wrong_options_of_the_choice(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ParameterError, match=f"{next(iter(wrong))} must be"):
+        chosen([1.0, 2.0], **wrong)
+
+
+def test_warnings_are_silenced_only_within() -> None:
+    before = list(warnings.filters)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        fit_all(Samples.of([1.0, 1.0, 2.0, 3.0, 4.0, 1e6]))
+        assert np.geterr()["divide"] == "warn"
+    assert not seen
+    assert warnings.filters == before
+
+
+def test_many_samples_are_no_burden() -> None:
+    values = drawn(stats.lognorm(0.5, 0.0, 20.0), 20_000)
+    samples = Samples.of(values)
+    for fit in (fit_discrete(samples), *(method(samples) for method in SMOOTH), *fit_usual(samples, ["lognorm"])):
+        assert fit.reason_refused is None
+        # One polynomial of degree 10 cannot follow a long tail; the others can.
+        assert fit.error < (1e-2 if fit.method == "polynomial" else 1e-4)
+
+
+def test_the_families_are_read_only() -> None:
+    with pytest.raises(TypeError):
+        usual.USUAL["mine"] = usual.Family("norm")  # type: ignore[index]

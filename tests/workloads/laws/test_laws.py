@@ -1,0 +1,332 @@
+"""Laws of runtimes, against scipy.stats, which the laws themselves never import."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from tests.places import ROOT
+from workloads import laws
+from workloads.ground.errors import ParameterError, UnknownNameError
+from workloads.laws import DiscreteLaw, Law
+
+SD = math.sqrt(2.0)
+PEERS: dict[str, Any] = {
+    "exponential": stats.expon(),
+    "weibull": stats.weibull_min(0.5),
+    "gamma": stats.gamma(2.0, scale=0.5),
+    "lognormal": stats.lognorm(0.5, scale=math.exp(3.0)),
+    "pareto": stats.pareto(3.0, scale=1.5),
+    "truncated-normal": stats.truncnorm(-7.0 / SD, 12.0 / SD, loc=8.0, scale=SD),
+    "uniform": stats.uniform(1.0, 19.0),
+    "beta": stats.beta(2.0, 2.0),
+    "bounded-pareto": stats.truncpareto(2.1, 20.0),
+}
+NAMES = sorted(PEERS)
+LEVELS = np.array([1e-12, 1e-7, 1e-3, 0.1, 0.3, 0.5, 0.8, 0.999, 1 - 1e-7])
+
+
+def test_table_1_is_complete_and_named() -> None:
+    assert set(laws.TABLE_1) == set(PEERS)
+    for name, law in laws.TABLE_1.items():
+        assert law.name == name
+        assert isinstance(law, Law)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_named_law_is_scipys(name: str) -> None:
+    law, peer = laws.TABLE_1[name], PEERS[name]
+    assert (law.lower, law.upper) == pytest.approx(peer.support())
+    x = peer.ppf(np.linspace(0.0, 0.999, 41))
+    close = {"rtol": 1e-10, "atol": 1e-14}
+    np.testing.assert_allclose(law.cdf(x), peer.cdf(x), **close)
+    np.testing.assert_allclose(law.sf(x), peer.sf(x), **close)
+    np.testing.assert_allclose(law.ppf(LEVELS), peer.ppf(LEVELS), rtol=1e-9)
+    # Far out scipy's truncated normal is the coarser one: sf(isf(q)) = q holds for ours, below, not for it.
+    np.testing.assert_allclose(law.isf(LEVELS), peer.isf(LEVELS), rtol=1e-6 if name == "truncated-normal" else 1e-9)
+    np.testing.assert_allclose(law.sf(law.isf(LEVELS)), LEVELS, rtol=1e-9, atol=1e-15)
+    assert law.mean() == pytest.approx(float(peer.mean()), rel=1e-11)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_far_tail_has_relative_accuracy(name: str) -> None:
+    law, peer = laws.TABLE_1[name], PEERS[name]
+    # Of a finite support the tail ends where doubles next to b end.
+    levels, rtol = ([1e-7, 1e-15, 1e-100], 1e-9) if math.isinf(law.upper) else ([1e-7, 1e-11], 1e-4)
+    far = peer.isf(levels)
+    np.testing.assert_allclose(law.sf(far), peer.sf(far), rtol=rtol)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_outside_the_support(name: str) -> None:
+    law = laws.TABLE_1[name]
+    assert law.cdf(law.lower - 1.0) == 0.0
+    assert law.sf(law.lower - 1.0) == 1.0
+    assert law.sf(law.lower) == 1.0
+    assert law.cdf(law.upper) == 1.0
+    assert law.sf(law.upper) == 0.0
+    assert [law.ppf(0.0), law.ppf(1.0), law.isf(0.0), law.isf(1.0)] == [law.lower, law.upper, law.upper, law.lower]
+    assert np.isnan(law.ppf([-0.1, 1.1, math.nan])).all()
+    assert np.isnan(law.cdf(math.nan))
+    assert law.cdf(np.zeros((2, 3))).shape == (2, 3)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_samples_follow_the_law_and_the_seed(name: str) -> None:
+    law = laws.TABLE_1[name]
+    sample = law.sample(np.random.default_rng(1), 400)
+    assert stats.kstest(sample, lambda x: law.cdf(x)).pvalue > 1e-3
+    assert np.array_equal(sample, law.sample(np.random.default_rng(1), 400))
+
+
+def test_lognormal_of_has_that_mean_and_deviation() -> None:
+    law = laws.lognormal_of(21.0, 20.0)
+    peer = stats.lognorm(law.sigma, scale=math.exp(law.mu))  # type: ignore[attr-defined]
+    assert (peer.mean(), peer.std()) == pytest.approx((21.0, 20.0))
+
+
+# -- truncation ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["exponential", "weibull", "gamma", "lognormal", "pareto"])
+def test_bounded_ends_at_the_quantile_and_is_renormalised(name: str) -> None:
+    law, peer = laws.bounded(laws.TABLE_1[name]), PEERS[name]
+    assert law.upper == pytest.approx(float(peer.isf(1e-7)))
+    assert law.sf(law.upper) == 0.0
+    x = peer.isf([0.9, 0.5, 1e-3, 1e-6])
+    np.testing.assert_allclose(law.sf(x), (peer.sf(x) - 1e-7) / (1 - 1e-7), rtol=1e-9)
+    np.testing.assert_allclose(law.cdf(x), peer.cdf(x) / (1 - 1e-7), rtol=1e-12)
+    np.testing.assert_allclose(law.sf(law.isf(LEVELS)), LEVELS, rtol=1e-4)
+    np.testing.assert_allclose(law.cdf(law.ppf(LEVELS)), LEVELS, rtol=1e-8, atol=1e-15)
+    # E[X | X <= b] from scipy's own conditional expectation.
+    expected = peer.expect(lambda x: x, lb=peer.ppf(0), ub=law.upper, conditional=True, limit=400)
+    assert law.mean() == pytest.approx(expected, rel=1e-6)
+
+
+def test_closed_forms_of_truncated_means() -> None:
+    b = 3.0
+    assert laws.truncate(laws.exponential(1.0), upper=b).mean() == pytest.approx(
+        (1 - (1 + b) * math.exp(-b)) / -math.expm1(-b), rel=1e-13
+    )
+    # Memoryless; and a truncated Pareto law is a Pareto law.
+    assert laws.truncate(laws.exponential(2.0), lower=5.0).mean() == pytest.approx(7.0, rel=1e-12)
+    assert laws.truncate(laws.pareto(1.0, 3.0), lower=4.0).mean() == pytest.approx(6.0, rel=1e-12)
+    assert laws.truncate(laws.pareto(1.0, 0.9), lower=4.0).mean() == math.inf
+    assert laws.pareto(1.0, 1.0).mean() == math.inf
+
+
+def test_truncation_far_out_keeps_its_accuracy() -> None:
+    law = laws.truncated_normal(8.0, 1.0, 28.0, 40.0)  # from 20 standard deviations on
+    x = np.array([28.01, 28.05, 28.2])
+    np.testing.assert_allclose(law.sf(x), stats.norm.sf(x - 8.0) / stats.norm.sf(20.0), rtol=1e-12)
+    np.testing.assert_allclose(law.isf(law.sf(x)), x, rtol=1e-12)
+    left = laws.truncate(laws.normal(40.0, 1.0), 1.0, 20.0)
+    np.testing.assert_allclose(left.cdf(19.9), stats.norm.cdf(-20.1) / stats.norm.cdf(-20.0), rtol=1e-12)
+
+
+def test_truncating_twice_is_truncating_once() -> None:
+    once = laws.truncate(laws.exponential(1.0), 1.0, 2.0)
+    twice = laws.truncate(laws.truncate(laws.exponential(1.0), 0.5, 3.0), 1.0, 2.0)
+    assert once == twice
+    assert laws.truncate(once, 0.0, 5.0) is once
+    assert laws.bounded(once) is once
+
+
+def test_truncating_a_discrete_law() -> None:
+    law = laws.truncate(DiscreteLaw(np.array([1.0, 2.0, 4.0]), np.array([0.2, 0.3, 0.5])), 1.5, 4.0)
+    assert isinstance(law, DiscreteLaw)
+    np.testing.assert_allclose(law.probabilities, [0.375, 0.625])
+
+
+# -- discrete laws ---------------------------------------------------------------------------------------------
+
+
+def test_discrete_quantiles_are_those_of_the_definition() -> None:
+    law = laws.from_samples(np.arange(1.0, 11.0))
+    tenths = np.arange(1, 11) / 10.0
+    assert np.array_equal(law.ppf(tenths), law.values)
+    assert np.array_equal(law.isf(tenths), [*law.values[8::-1], 1.0])
+    assert np.array_equal(law.ppf(tenths - 0.05), law.values)
+    np.testing.assert_allclose(law.cdf([0.5, 1.0, 1.5, 10.0, 11.0]), [0.0, 0.1, 0.1, 1.0, 1.0])
+    np.testing.assert_allclose(law.sf([0.5, 1.0, 1.5, 10.0, 11.0]), [1.0, 0.9, 0.9, 0.0, 0.0])
+    assert law.survival[-1] == 0.0
+    assert np.isnan(law.ppf(1.5))
+
+
+def test_discrete_survival_is_exact_in_the_tail() -> None:
+    law = DiscreteLaw(np.arange(1.0, 5.0), np.array([1.0 - 1e-9, 1e-9 - 1e-18, 1e-18, 0.0]))
+    np.testing.assert_allclose(law.survival, [1e-9, 1e-18, 0.0, 0.0], rtol=1e-14)
+    assert law.isf(1e-18) == 2.0
+    assert law.isf(0.0) == 3.0
+    assert law.ppf(1.0) == 3.0
+
+
+def test_a_discrete_law_cannot_be_changed() -> None:
+    values = np.array([1.0, 2.0])
+    law = DiscreteLaw(values, np.array([0.5, 0.5]))
+    values[0] = 9.0
+    assert law.lower == 1.0
+    with pytest.raises(ValueError, match="read-only"):
+        law.values[0] = 3.0
+
+
+# -- grids -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("grid", list(laws.GRIDS))
+@pytest.mark.parametrize("name", NAMES)
+def test_grids(name: str, grid: str) -> None:
+    n = 60
+    law = laws.bounded(laws.TABLE_1[name])
+    cells = laws.discretise(laws.TABLE_1[name], n, grid)
+    a, b = law.lower, law.upper
+    step = np.arange(1, n + 1) / n
+    ends = {"equal-time": a + (b - a) * step, "equal-probability": law.ppf(step), "cubic": a + (b - a) * step**3}[grid]
+    # Cells may be missing, where their probability is 0; those that are there lie on the grid.
+    assert np.min(np.abs(cells.values[:, None] - ends), axis=1) == pytest.approx(0.0, abs=1e-9 * b)
+    assert cells.values[-1] == b
+    assert cells.probabilities.sum() == pytest.approx(1.0, abs=1e-14)
+    assert cells.survival[-1] == 0.0
+    assert np.all(cells.probabilities[:-1] > 0.0)
+    np.testing.assert_allclose(cells.survival, law.sf(cells.values), rtol=1e-6, atol=1e-15)
+    if grid == "equal-probability":
+        np.testing.assert_allclose(cells.probabilities, 1.0 / n, rtol=1e-6)
+
+
+class Gap(laws.ContinuousLaw):
+    """Uniform on [0, 1] and [3, 4], nothing between; nothing in (4, 5] either, which is part of its support."""
+
+    name, lower, upper = "gap", 0.0, 5.0
+
+    def _cdf(self, x: np.ndarray) -> np.ndarray:
+        return np.asarray(np.clip(x, 0, 1) / 2 + np.clip(x - 3, 0, 1) / 2)
+
+    def _sf(self, x: np.ndarray) -> np.ndarray:
+        return 1 - self._cdf(x)
+
+    def _ppf(self, q: np.ndarray) -> np.ndarray:
+        return np.where(q <= 0.5, 2 * q, 2 + 2 * q)
+
+    def _isf(self, q: np.ndarray) -> np.ndarray:
+        return self._ppf(1 - q)
+
+
+def test_cells_of_no_probability_are_left_out_and_the_end_stays() -> None:
+    cells = laws.discretise(Gap(), 10, "equal-time")
+    assert cells.values.tolist() == [0.5, 1.0, 3.5, 4.0, 5.0]
+    np.testing.assert_allclose(cells.probabilities, [0.25, 0.25, 0.25, 0.25, 0.0])
+    assert cells.survival[-2:].tolist() == [0.0, 0.0]
+    assert cells.isf(0.0) == 4.0
+
+
+def test_a_grid_of_one_cell_is_the_end() -> None:
+    cells = laws.discretise(laws.uniform(1.0, 3.0), 1)
+    assert (cells.values.tolist(), cells.probabilities.tolist()) == ([3.0], [1.0])
+
+
+def test_a_discrete_law_is_its_own_grid() -> None:
+    law = laws.from_samples([2.0, 1.0])
+    assert laws.discretise(law, 500) is law
+    # Also one of scipy's, atoms and all: every cell has what lies in it.
+    die = laws.discretise(laws.from_scipy(stats.randint(1, 7)), 6, "equal-probability")
+    np.testing.assert_allclose(die.probabilities, 1 / 6)
+    assert die.values.tolist() == [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.integers(1, 20), min_size=1, max_size=30))
+def test_laws_of_samples(samples: list[int]) -> None:
+    law = laws.from_samples(samples)
+    assert law.mean() == pytest.approx(np.mean(samples))
+    for x in (0.5, 3.0, 7.5, 20.0):
+        assert law.cdf(x) == pytest.approx(np.mean(np.asarray(samples) <= x))
+        assert law.sf(x) == pytest.approx(np.mean(np.asarray(samples) > x))
+
+
+# -- Algorithm 1 -----------------------------------------------------------------------------------------------
+
+
+def test_the_size_of_algorithm_1() -> None:
+    law = laws.uniform(1.0, 20.0)
+    costs = {"alpha": 1.0, "gamma": 0.1, "checkpoint": 0.1, "restart": 0.1}
+    assert laws.algorithm_1_size(law, 1.0, **costs) == math.ceil(3 * 19 * 10)
+    assert laws.algorithm_1_size(law, 0.1, **costs) == math.ceil(3 * 19 * 10 / 0.1)
+    # gamma = 0 leaves the first branch, where min(max(a, eps E[X] / 3), R, C) = 1 = a.
+    assert laws.algorithm_1_size(law, 0.1, checkpoint=2.0, restart=3.0) == 570
+    # C = 0 leaves the second.
+    assert laws.algorithm_1_size(law, 0.5, beta=1.0, gamma=4.0) == math.ceil(3 * 19 * 0.5 / 0.5)
+    assert laws.algorithm_1_size(law, 1e9, **costs) == 1
+
+
+@pytest.mark.parametrize("costs", [{}, {"checkpoint": 1.0}, {"restart": 1.0}])
+def test_algorithm_1_refuses_an_infinite_size(costs: dict[str, float]) -> None:
+    with pytest.raises(ParameterError, match="give an explicit n"):
+        laws.algorithm_1_size(laws.uniform(1.0, 20.0), 1.0, **costs)
+
+
+# -- what is refused -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: laws.exponential(-1.0), "mean must be a finite number above 0, not -1.0"),
+        (lambda: laws.exponential(math.nan), "mean must be a finite number above 0, not nan"),
+        (lambda: laws.exponential("soon"), "mean must be a finite number above 0, not 'soon'"),
+        (lambda: laws.weibull(1.0, 0.0), "shape must be"),
+        (lambda: laws.gamma(math.inf, 1.0), "shape must be"),
+        (lambda: laws.lognormal(math.nan, 1.0), "mu must be a finite number, not nan"),
+        (lambda: laws.lognormal_of(21.0, -20.0), "std must be"),
+        (lambda: laws.pareto(0.0, 3.0), "minimum must be"),
+        (lambda: laws.truncated_normal(8.0, 2.0, 20.0, 1.0), "maximum must be a finite number above the minimum, 20"),
+        (lambda: laws.truncated_normal(8.0, 2.0, 200.0, 210.0), "between which normal has any probability"),
+        (lambda: laws.uniform(-1.0, 2.0), "minimum must be a finite number, 0 or more, not -1.0"),
+        (lambda: laws.uniform(2.0, 2.0), "maximum must be"),
+        (lambda: laws.bounded_pareto(2.0, 1.0, 2.1), "maximum must be"),
+        (lambda: laws.truncate(laws.exponential(1.0), 3.0, 2.0), "maximum must be above the minimum, 3"),
+        (lambda: laws.truncate(laws.uniform(1.0, 2.0), 3.0), "has any probability|above the minimum"),
+        (lambda: laws.truncate(laws.exponential(1.0), math.nan), "minimum must be a number"),
+        (lambda: laws.truncate(laws.from_samples([1.0]), 2.0, 3.0), "has any probability"),
+        (lambda: laws.bounded(laws.exponential(1.0), 0.0), "tail must be"),
+        (lambda: laws.discretise(laws.exponential(1.0), 0), "n must be a whole number"),
+        (lambda: laws.discretise(laws.exponential(1.0), 2.5), "n must be a whole number"),
+        (lambda: laws.discretise(laws.exponential(1.0), math.nan), "n must be a whole number"),
+        (lambda: laws.from_samples([]), "samples must be at least one runtime"),
+        (lambda: laws.from_samples([1.0, math.nan]), "samples, value 2, must be a finite runtime above 0, not nan"),
+        (lambda: laws.from_samples([1.0, -2.0]), "samples, value 2, must be"),
+        (lambda: laws.from_samples(["a"]), "samples must be a list of numbers"),
+        (lambda: DiscreteLaw([2.0, 1.0], [0.5, 0.5]), "values must be ascending"),
+        (lambda: DiscreteLaw([1.0, 2.0], [1.0]), "probabilities must be as many as"),
+        (lambda: DiscreteLaw([1.0, 2.0], [1.5, -0.5]), "probabilities must be 0 or more"),
+        (lambda: DiscreteLaw([1.0, 2.0], [0.5, math.nan]), "probabilities must be 0 or more"),
+        (lambda: DiscreteLaw([1.0, 2.0], [0.5, 0.4]), "the sum of the probabilities must be 1"),
+        (lambda: laws.from_scipy(stats.norm(scale=-1.0)), "the parameters of norm must be legal"),
+        (lambda: laws.from_scipy(3), "frozen must be a frozen distribution"),
+        (lambda: laws.algorithm_1_size(laws.uniform(1, 2), 0.0, gamma=1.0), "epsilon must be"),
+        (lambda: laws.algorithm_1_size(laws.uniform(1, 2), 1.0, checkpoint=-1.0), "checkpoint must be"),
+    ],
+)
+def test_wrong_parameters_are_one_sentence(make: Any, message: str) -> None:
+    with pytest.raises(ParameterError, match=message) as caught:
+        make()
+    assert "\n" not in str(caught.value)
+
+
+def test_an_unknown_grid_offers_the_known_ones() -> None:
+    with pytest.raises(UnknownNameError, match="did you mean cubic"):
+        laws.discretise(laws.exponential(1.0), 10, "cubik")
+
+
+def test_laws_do_not_import_scipy_stats() -> None:
+    code = "import sys, workloads.laws as l; l.discretise(l.TABLE_1['gamma'], 9); print('scipy.stats' in sys.modules)"
+    root = ROOT
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=root, check=True).stdout
+    assert shown.strip() == "False"

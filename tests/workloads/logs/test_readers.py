@@ -1,0 +1,167 @@
+import gzip
+import os
+import threading
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.shared_data import trace_file
+from tests.workloads.logs.test_alcf import table as alcf_table
+from tests.workloads.logs.test_sacct import export
+from tests.workloads.logs.test_swf import line
+from tests.workloads.table.test_jobtable import JOBS
+from workloads.ground.errors import InputError, ParameterError, TraceError, UnknownNameError
+from workloads.logs.readers import READERS, read_trace, read_workload
+from workloads.table.columns import COLUMNS
+from workloads.table.jobtable import JobTable, write_job_table
+
+TEXTS = {"swf": "; Version: 2.2\n" + line() + "\n", "alcf": alcf_table({}), "sacct": export({})}
+
+
+@pytest.mark.parametrize("format", TEXTS)
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_logs_are_recognised_by_their_content(tmp_path, format, pack):
+    path = tmp_path / "log"
+    path.write_bytes(pack(TEXTS[format].encode()))
+    assert read_workload(path).format == format
+    assert read_trace(path) == read_trace(path, format=format)
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.gz", "a.parquet"])
+def test_job_tables_are_recognised_by_their_content(tmp_path, name):
+    write_job_table(JOBS, tmp_path / name)
+    path = (tmp_path / name).rename(tmp_path / "table")
+    table = read_workload(path)
+    assert isinstance(table, JobTable)
+    assert table.jobs == JOBS
+    assert read_workload(path, format="job-table") == table
+    with pytest.raises(TraceError, match="is a job table, and a trace is needed here"):
+        read_trace(path)
+    with pytest.raises(ParameterError, match="procs_per_node must be left out for a job table"):
+        read_workload(path, procs_per_node=8)
+
+
+def test_options_reach_the_reader(tmp_path):
+    path = tmp_path / "a"
+    path.write_text(line(procs=9) + "\nbroken\n")
+    with pytest.raises(TraceError, match="/a:2: "):
+        read_workload(path)
+    trace = read_trace(path, lenient=True, procs_per_node=8)
+    assert (trace.jobs[0].nodes, trace.excluded) == (2, {"broken line": 1})
+
+
+def test_an_unknown_format_names_the_nearest(tmp_path):
+    with pytest.raises(UnknownNameError, match=r"unknown format 'SFW': did you mean swf\? known are job-table, alcf"):
+        read_workload(tmp_path / "a", format="SFW")
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"", "is empty"),
+        (
+            b"hello, world\n",
+            "is none of the formats job-table, alcf, sacct, swf; name one if it should be read as such",
+        ),
+        (b"1 2 3\n", "is none of the formats"),
+        (b"\x89PNG\r\n\x1a\n\0\0", "is a binary file, not a text"),
+        (b"PK\x03\x04", "is a zip archive"),
+        (b"PAR1 broken", "is a damaged Parquet file"),
+        (b"\x1f\x8bbroken", "is a damaged gzip file"),
+    ],
+)
+def test_what_is_no_workload_is_one_sentence(tmp_path, content, sentence):
+    path = tmp_path / "a"
+    path.write_bytes(content)
+    with pytest.raises(TraceError) as caught:
+        read_workload(path)
+    assert str(caught.value).startswith(f"{path}: {sentence}")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("format", READERS)
+@pytest.mark.parametrize("other", TEXTS)
+def test_one_format_read_as_another_is_a_sentence(tmp_path, format, other):
+    path = tmp_path / "a"
+    path.write_text(TEXTS[other])
+    if format != other:
+        with pytest.raises(TraceError) as caught:
+            read_workload(path, format=format)
+        assert "\n" not in str(caught.value)
+
+
+cells = st.sampled_from(
+    [
+        "",
+        "0",
+        "1",
+        "-1",
+        "nan",
+        "inf",
+        "1e999",
+        "-0.0",
+        "1.5",
+        "x",
+        "None",
+        "1_2",
+        "2019-01-31 23:59:59",
+        "rigid",
+        '"',
+        "é",
+        "99999999999999999999",
+        "9" * 400,
+        "on-demand",
+        "\x0c",
+        "\x1c",
+        "1-1:1:1",
+        "4K",
+        "K",
+        "٣",
+        "123_4",
+    ]
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.sampled_from(sorted(READERS)),
+    st.booleans(),
+    st.lists(st.lists(cells, min_size=15, max_size=18), max_size=3) | st.binary(max_size=30),
+)
+def test_no_content_breaks_a_reader(tmp_path_factory, format, lenient, content):
+    headers = {"job-table": ",".join(COLUMNS), "alcf": TEXTS["alcf"], "sacct": TEXTS["sacct"], "swf": TEXTS["swf"]}
+    path = tmp_path_factory.mktemp("fuzz") / "a"
+    if isinstance(content, list):
+        mark = {"swf": " ", "sacct": "|"}.get(format, ",")
+        width = headers[format].split("\n")[0].count(mark) + 1 if format != "swf" else 18
+        rows = "\n".join(mark.join((row * 2)[:width]) for row in content)
+        path.write_text(headers[format].split("\n")[0] + "\n" + rows)
+    else:
+        path.write_bytes(headers[format].encode() + b"\n" + content)
+    for name in (format, None):
+        try:
+            read_workload(path, format=name, lenient=lenient)
+        except InputError as error:
+            assert "\n" not in str(error)
+
+
+def test_missing_file_and_directory(tmp_path):
+    with pytest.raises(TraceError, match="none: no such file"):
+        read_workload(tmp_path / "none")
+    with pytest.raises(TraceError, match="is a directory, not a file"):
+        read_workload(tmp_path)
+
+
+def test_a_pipe_is_read_once(tmp_path):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    writer = threading.Thread(target=path.write_text, args=(TEXTS["swf"],))
+    writer.start()
+    assert len(read_trace(path).jobs) == 1
+    writer.join()
+
+
+def test_real_traces_are_recognised():
+    assert read_trace(trace_file("KTH-SP2-1996-2.1-cln.swf.gz")).nodes == 100
+    assert len(read_trace(trace_file("theta_2018_sample_projects.swf.gz")).jobs) == 3_000

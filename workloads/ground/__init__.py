@@ -1,0 +1,5 @@
+"""What everything stands on: errors, units, random streams, files and registries.
+
+Other folders use ``documents``, ``errors``, ``fields``, ``files``, ``importing``, ``lines``, ``registry``,
+``streams`` and ``units``.
+"""

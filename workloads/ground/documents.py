@@ -1,0 +1,91 @@
+"""Documents: JSON and TOML from outside as plain values, with a bound on how deeply they are nested."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from workloads.ground.errors import InputError, TraceError
+from workloads.ground.files import read_text
+
+__all__ = ["DEEPEST", "parse_json", "parse_toml", "read_json", "read_toml"]
+
+#: Levels of tables and lists in each other that are read; no file of Holdfast has more than six.
+DEEPEST = 32
+
+_PLACE = re.compile(r"(.*) \(at line (\d+), column (\d+)\)", re.DOTALL)
+_TOO_DEEP = f"is nested more than {DEEPEST} levels deep"
+_TOO_LONG = "holds a whole number of more than 4,300 digits, or a date that there is not"
+
+
+def read_json(path: str | Path) -> Any:
+    """What a JSON file holds; see :func:`parse_json` and :func:`workloads.ground.files.read_text`."""
+    return parse_json(read_text(path), path)
+
+
+def read_toml(path: str | Path) -> dict[str, Any]:
+    """What a TOML file holds; see :func:`parse_toml` and :func:`workloads.ground.files.read_text`."""
+    return parse_toml(read_text(path), path)
+
+
+def parse_json(text: str, path: str | Path | None = None) -> Any:
+    """What JSON text holds.
+
+    Parameters
+    ----------
+    text
+        The document.
+    path
+        Its file, for the message; None: it comes from none.
+
+    Raises
+    ------
+    InputError
+        If it is no JSON, or nested too deeply; says file, line and column.
+    """
+    try:
+        told = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise _fault(path, error.lineno, f"is no JSON from column {error.colno} on") from None
+    except RecursionError:
+        raise _fault(path, None, _TOO_DEEP) from None
+    except ValueError:
+        raise _fault(path, None, _TOO_LONG) from None
+    return _shallow(told, path)
+
+
+def parse_toml(text: str, path: str | Path | None = None) -> dict[str, Any]:
+    """What TOML text holds; parameters and errors as of :func:`parse_json`."""
+    try:
+        told = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        match = _PLACE.fullmatch(str(error))
+        line, reason = (int(match[2]), f"{match[1]} in column {match[3]}") if match else (None, str(error))
+        raise _fault(path, line, f"is not TOML: {reason}") from None
+    except RecursionError:
+        raise _fault(path, None, _TOO_DEEP) from None
+    except ValueError:
+        raise _fault(path, None, _TOO_LONG) from None
+    table: dict[str, Any] = _shallow(told, path)
+    return table
+
+
+def _fault(path: str | Path | None, line: int | None, message: str) -> InputError:
+    if path is not None:
+        return TraceError(path, line, message)
+    return InputError(message if line is None else f"line {line} {message}")
+
+
+def _shallow(told: Any, path: str | Path | None) -> Any:
+    """The document, if it is nested no deeper than what reads it can follow."""
+    level, depth = [told], 0
+    while level:
+        if depth > DEEPEST:
+            raise _fault(path, None, _TOO_DEEP)
+        holders = [item for item in level if isinstance(item, dict | list)]
+        level = [part for item in holders for part in (item.values() if isinstance(item, dict) else item)]
+        depth += 1
+    return told

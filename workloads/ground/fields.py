@@ -1,0 +1,111 @@
+"""Fields: what stands in one cell of a text table, and where the cells of a named column are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+
+from workloads.ground.errors import shown
+
+__all__ = ["LARGEST_WHOLE", "Columns", "number", "seconds_of_date", "whole"]
+
+#: The largest whole number of a table: ids have 64 bits in other tools, too.
+LARGEST_WHOLE = 2**63 - 1
+#: No number has more characters; longer ones need not be converted to see that.
+_LONG = 1000
+
+
+def number(text: str, name: str) -> float:
+    """A finite number.
+
+    Parameters
+    ----------
+    text
+        The cell.
+    name
+        What the cell is, for the message.
+
+    Raises
+    ------
+    ValueError
+        With a sentence that says what is legal and what came.
+    """
+    try:
+        value = float(text) if len(text) <= _LONG else math.nan
+    except ValueError:
+        value = math.nan
+    # float() would also read the 1_000 of a programming language.
+    if not math.isfinite(value) or "_" in text:
+        raise ValueError(f"{name} must be a finite number, not {shown(text)}")
+    return value
+
+
+def whole(text: str, name: str) -> int:
+    """A whole number of up to 64 bits, also one written as ``128.0``; see :func:`number`."""
+    value = None
+    if "_" not in text and len(text) <= _LONG:
+        try:
+            value = int(text)  # exact above 2**53 too
+        except ValueError:
+            with suppress(ValueError):
+                written = number(text, name)
+                value = int(written) if written.is_integer() else None
+    if value is None:
+        raise ValueError(f"{name} must be a whole number, not {shown(text)}")
+    if not -LARGEST_WHOLE - 1 <= value <= LARGEST_WHOLE:
+        raise ValueError(f"{name} must be a whole number up to {LARGEST_WHOLE:,}, not {shown(text)}")
+    return value
+
+
+def seconds_of_date(text: str, name: str) -> float:
+    """An ISO date and time as seconds since 1970; without a zone it is taken as UTC.
+
+    Such logs are in local time without saying whose, and only differences matter.
+
+    Raises
+    ------
+    ValueError
+        With a sentence that says what is legal and what came.
+    """
+    try:
+        date = datetime.fromisoformat(text.strip())
+        return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):  # the first and last days have no time in some zones
+        raise ValueError(f"{name} must be a time such as 2019-01-31 23:59:59, not {shown(text)}") from None
+
+
+class Columns:
+    """Where the columns of a table are, by name.
+
+    Parameters
+    ----------
+    names
+        The header row; case and blanks around a name do not matter.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = [name.strip() for name in names]
+        self._places: Mapping[str, int] = {name.lower(): place for place, name in enumerate(self.names)}
+
+    def find(self, *names: str) -> int | None:
+        """Place of the first of these columns that there is, else None."""
+        for name in names:
+            place = self._places.get(name.lower())
+            if place is not None:
+                return place
+        return None
+
+    def need(self, *names: str) -> int:
+        """Place of the first of these columns that there is.
+
+        Raises
+        ------
+        ValueError
+            If there is none of them.
+        """
+        place = self.find(*names)
+        if place is None:
+            raise ValueError(f"the header row must have a column {' or '.join(names)}")
+        return place

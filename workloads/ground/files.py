@@ -1,0 +1,275 @@
+"""Files: whole inputs, decompressed, and outputs that appear complete or not at all."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import hashlib
+import io
+import os
+import re
+import secrets
+import shutil
+import stat
+import zlib
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any, Literal, overload
+
+from workloads.ground.bounded import TooLargeError, content_of
+from workloads.ground.errors import OutputError, TraceError
+from workloads.ground.lines import lines_with_ends
+
+__all__ = [
+    "atomic_open",
+    "csv_rows",
+    "decode_text",
+    "is_plain_file",
+    "is_plain_name",
+    "partial_name",
+    "read_bytes",
+    "read_text",
+    "remove_partials",
+    "sha256_of",
+    "sync",
+]
+
+#: Names of files and directories that are being written, as :func:`partial_name` makes them.
+_PARTIAL = re.compile(r"\..+\.[0-9a-f]{8}\.part")
+#: First bytes of what people hand over instead of a text, and what it is.
+_FOREIGN = {
+    b"PK\x03\x04": "a zip archive; unpack it first",
+    b"BZh": "compressed by bzip2; unpack it first (gzip is read as it is)",
+    b"\xfd7zXZ": "compressed by xz; unpack it first (gzip is read as it is)",
+    b"\x28\xb5\x2f\xfd": "compressed by zstd; unpack it first (gzip is read as it is)",
+    b"PAR1": "a Parquet file, not a text",
+}
+
+
+def read_bytes(path: str | Path) -> bytes:
+    """The content of a file; of a gzip file, recognised by its first bytes, what is packed in it.
+
+    Parameters
+    ----------
+    path
+        A file or a pipe.
+
+    Returns
+    -------
+    bytes
+        Never empty.
+
+    Raises
+    ------
+    TraceError
+        If the file is missing, a directory, unreadable, empty, a damaged gzip file, or larger than what is read:
+        1 GiB (:data:`workloads.ground.bounded.LARGEST_INPUT`), of gzip beyond 64 MiB also 50 times its packed size.
+    """
+    try:
+        data = content_of(path)
+    except FileNotFoundError:
+        raise TraceError(path, None, "no such file") from None
+    except IsADirectoryError:
+        raise TraceError(path, None, "is a directory, not a file") from None
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        raise TraceError(path, None, f"cannot be read: {_reason(error)}") from None
+    except (EOFError, zlib.error):
+        raise TraceError(path, None, "is a damaged gzip file") from None
+    except TooLargeError as error:
+        raise TraceError(path, None, str(error)) from None
+    if not data or data.isspace():
+        raise TraceError(path, None, "is empty")
+    return data
+
+
+def decode_text(data: bytes, path: str | Path) -> str:
+    """Bytes as text: UTF-8 with or without a byte order mark, else Latin-1.
+
+    Raises
+    ------
+    TraceError
+        If the bytes are no text.
+    """
+    for magic, what in _FOREIGN.items():
+        if data.startswith(magic):
+            raise TraceError(path, None, f"is {what}")
+    if b"\0" in data:
+        raise TraceError(path, None, "is a binary file, not a text")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        # Old logs have names in Latin-1, which every byte is legal in.
+        return data.decode("latin-1")
+
+
+def read_text(path: str | Path) -> str:
+    """The text of a plain or gzip file; see :func:`read_bytes` and :func:`decode_text`."""
+    return decode_text(read_bytes(path), path)
+
+
+def sha256_of(path: str | Path) -> str:
+    """SHA-256 of a file as it stands on the disk, in hexadecimal digits; empty for a pipe or a device.
+
+    These cannot be read twice, and need not end.
+
+    Raises
+    ------
+    TraceError
+        If it cannot be read.
+    """
+    try:
+        if Path(path).is_fifo() or Path(path).is_char_device():
+            return ""
+        with Path(path).open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except (OSError, ValueError) as error:
+        raise TraceError(path, None, f"cannot be read: {_reason(error)}") from None
+
+
+@overload
+def atomic_open(
+    path: str | Path, mode: Literal["w"] = "w", *, follow: bool = True
+) -> AbstractContextManager[IO[str]]: ...
+@overload
+def atomic_open(path: str | Path, mode: Literal["wb"], *, follow: bool = True) -> AbstractContextManager[IO[bytes]]: ...
+def atomic_open(
+    path: str | Path, mode: Literal["w", "wb"] = "w", *, follow: bool = True
+) -> AbstractContextManager[IO[Any]]:
+    """Open a file for writing that appears under its name only when it is complete.
+
+    It is written under a temporary name in the same directory and renamed at the end, when it has reached the disk;
+    after an error there is no trace of it, and what stood there before stands unchanged. A name that ends in ``.gz`` is
+    compressed, with no time and no name inside, so that equal content makes equal bytes. Text is UTF-8 with ``\\n``
+    line ends.
+
+    Parameters
+    ----------
+    path
+        Where to. A device or a pipe (``/dev/stdout``) is written directly.
+    mode
+        ``"w"`` for text, ``"wb"`` for bytes.
+    follow
+        Whether a link stays a link and its target is written. Without it, the file takes the place of the link: for
+        directories that somebody else may have filled.
+
+    Returns
+    -------
+    context manager
+        Of the file object.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be written.
+    """
+    return _atomic_open(path, mode, follow)
+
+
+@contextmanager
+def _atomic_open(path: str | Path, mode: str, follow: bool) -> Iterator[IO[Any]]:
+    target, direct = _target(path) if follow else (Path(path), False)
+    partial = target if direct else target.with_name(partial_name(target.name))
+    try:
+        with ExitStack() as stack:
+            # "x", not a module for temporary files: those make files that only their owner may read.
+            file: IO[Any] = stack.enter_context(partial.open("wb" if direct else "xb"))
+            if target.suffix == ".gz":
+                file = stack.enter_context(gzip.GzipFile("", "wb", 6, file, mtime=0))  # type: ignore[arg-type]
+            if mode == "w":
+                file = stack.enter_context(io.TextIOWrapper(file, encoding="utf-8", newline="\n"))
+            yield file
+        if not direct:
+            sync(partial)  # a rename must not reach the disk before the content
+            partial.replace(target)
+    except OSError as error:
+        # An error that names another file is not about this one: the caller read something meanwhile.
+        if error.filename not in (None, str(partial), partial):
+            raise
+        raise OutputError(f"{path}: cannot be written: {_reason(error)}") from None
+    finally:
+        if not direct:
+            with suppress(OSError):
+                partial.unlink(missing_ok=True)
+
+
+def remove_partials(directory: str | Path) -> None:
+    """Remove what processes that were killed while they wrote have left in a directory.
+
+    Parameters
+    ----------
+    directory
+        One that nobody else writes to now: what is being written looks the same.
+    """
+    for partial in Path(directory).iterdir():
+        if _PARTIAL.fullmatch(partial.name):
+            if partial.is_dir() and not partial.is_symlink():
+                shutil.rmtree(partial, ignore_errors=True)  # which follows no links
+            with suppress(OSError):
+                partial.unlink(missing_ok=True)
+
+
+def partial_name(name: str) -> str:
+    """A hidden name for what is being written and will have that name."""
+    return f".{name}.{secrets.token_hex(4)}.part"
+
+
+def is_plain_name(name: object) -> bool:
+    """Whether it is the name of a file in the same directory: no path, nothing that leads elsewhere."""
+    return isinstance(name, str) and name not in ("", ".", "..") and not re.search(r"[/\\\0:]", name)
+
+
+def is_plain_file(path: Path) -> bool:
+    """Whether a regular file stands there: no link, no pipe, no directory."""
+    try:
+        return stat.S_ISREG(path.lstat().st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def sync(path: Path) -> None:
+    """Wait until a file, or the names in a directory, have reached the disk, where the file system can tell."""
+    with suppress(OSError):
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _target(path: str | Path) -> tuple[Path, bool]:
+    """Where to write, and whether directly, because it is a device or a pipe."""
+    try:
+        target = Path(os.path.realpath(path))  # a link stays a link
+        if target.is_dir():
+            raise OutputError(f"{path}: cannot be written: is a directory")
+        if not target.parent.is_dir():
+            raise OutputError(f"{path}: cannot be written: {target.parent} is not a directory")
+        return target, target.exists() and not target.is_file()
+    except OutputError:
+        raise
+    except (OSError, ValueError) as error:  # a name that is too long, a NUL in it
+        raise OutputError(f"{path}: cannot be written: {_reason(error)}") from None
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error)
+
+
+def csv_rows(text: str, path: str | Path) -> Iterator[tuple[int, list[str]]]:
+    """The rows of a CSV text that are not empty, each with the line in which it begins.
+
+    Raises
+    ------
+    TraceError
+        If it is not CSV; says the line.
+    """
+    reader = csv.reader(lines_with_ends(text), strict=True)
+    line = 1
+    try:
+        for row in reader:
+            if row:
+                yield line, row
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise TraceError(path, line, f"is not CSV: {error}") from None

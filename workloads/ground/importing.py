@@ -1,0 +1,93 @@
+"""Import paths: what stands at ``module:name``, also in a module of the current directory."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from importlib import import_module
+from typing import Any
+
+from workloads.ground.errors import InputError, UnknownNameError, shown
+
+__all__ = ["imported", "importing"]
+
+#: Whether import paths are followed; those of entry points always are, since somebody has installed them.
+_ALLOWED: ContextVar[bool] = ContextVar("allowed", default=True)
+
+
+@contextmanager
+def importing(allowed: bool) -> Iterator[None]:
+    """Follow import paths or refuse them, e.g. while a file of somebody else is read that may name any.
+
+    Parameters
+    ----------
+    allowed
+        Whether to follow them; it never allows what is refused already.
+    """
+    before = _ALLOWED.set(allowed and _ALLOWED.get())
+    try:
+        yield
+    finally:
+        _ALLOWED.reset(before)
+
+
+def imported(kind: str, path: str, name: str | None = None) -> Any:
+    """What stands at ``module:attribute``.
+
+    Parameters
+    ----------
+    kind
+        What it should be, for a message.
+    path
+        The import path.
+    name
+        How it was asked for; None: by the path itself.
+
+    Raises
+    ------
+    InputError
+        If it cannot be imported, in one sentence, or import paths are refused now (:func:`importing`).
+    """
+    module_name, _, attribute = path.partition(":")
+    if not module_name or not attribute:
+        raise InputError(f"{kind} {shown(name or path)} must be given as module:name")
+    if name is None and not _ALLOWED.get():
+        raise InputError(
+            f"the {kind} {shown(path)} is somebody's code, which this needs and which is not run because a file names "
+            "it: look at it, then add --trust"
+        )
+    try:
+        found: Any = _module(module_name)
+    except Exception as error:  # whatever somebody else's module raises while it is imported
+        raise InputError(f"{kind} {shown(name or path)} cannot be imported: {_reason(error)}") from None
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            public = [item for item in vars(found) if not item.startswith("_")] if hasattr(found, "__dict__") else []
+            raise UnknownNameError(f"name in {module_name}", part, public)
+        found = getattr(found, part)
+    return found
+
+
+def _reason(error: Exception) -> str:
+    """Why a module cannot be imported."""
+    if isinstance(error, ModuleNotFoundError) and error.name is not None:
+        return f"there is no module {shown(error.name)}"
+    said = " ".join(str(error).split())
+    return f"its module fails with {type(error).__name__} {shown(said)}"
+
+
+def _module(name: str) -> Any:
+    """A module by name; the current directory counts, as it does for ``python -m``, but last."""
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        # Only if the module itself is what is missing, not one that it imports.
+        if error.name is None or not (name == error.name or name.startswith(f"{error.name}.")) or "" in sys.path:
+            raise
+        sys.path.append("")
+        try:
+            return import_module(name)
+        finally:
+            sys.path.remove("")

@@ -1,0 +1,285 @@
+"""Registries: policies and readers by name, by import path, or from an installed package.
+
+A plug-in is named in one of three ways, wherever a name is asked for:
+
+* by the name under which somebody has added it: ``ORDERS.add("mine", mine)``;
+* by its import path, ``my.module:mine``; ``my`` may lie in the current directory;
+* by the name of an entry point of an installed package, e.g. in the group ``holdfast.orders``.
+
+A plug-in that is a dataclass has its fields as parameters: ``easy depth=4``, ``my.module:Mine weight=0.5``.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, Generic, NamedTuple, TypeVar, cast
+
+from workloads.ground.errors import InputError, ParameterError, UnknownNameError
+from workloads.ground.importing import imported
+
+__all__ = ["Known", "Registry", "function_of", "parameters_of"]
+
+T = TypeVar("T")
+
+#: The packages whose plug-ins are built in.
+_OURS = ("workloads", "policies", "simulator", "experiments")
+
+
+class Known(NamedTuple):
+    """What a registry knows of a plug-in.
+
+    Attributes
+    ----------
+    name
+        How it is named.
+    about
+        One line on it, or why it cannot be used.
+    parameters
+        With their defaults.
+    origin
+        ``built in``, the package that it comes from, or the module that has added it.
+    usable
+        Whether it can be had.
+    """
+
+    name: str
+    about: str
+    parameters: dict[str, Any]
+    origin: str
+    usable: bool = True
+
+
+class Registry(Generic[T]):
+    """The known plug-ins of one kind.
+
+    Parameters
+    ----------
+    kind
+        What they are, as an error message says it.
+    group
+        Entry points of this group are found, too; empty: none are.
+    adapt
+        Makes the registry's type of what was added or found, e.g. wraps a plain function; raises
+        :class:`~workloads.ground.errors.InputError` if it cannot be one.
+    """
+
+    def __init__(self, kind: str, group: str = "", adapt: Callable[[Any], T] | None = None) -> None:
+        self.kind = kind
+        self.group = group
+        self._adapt = adapt
+        # As they came, so that parameters are those of the plug-in, not of what it is wrapped in.
+        self._known: dict[str, Any] = {}
+        self._about: dict[str, str] = {}
+        self._origins: dict[str, str] = {}
+
+    def add(self, name: str, plugin: Any, about: str = "") -> Any:
+        """Register a plug-in under a name.
+
+        Parameters
+        ----------
+        name
+            Without blanks and colons, which mean parameters and import paths.
+        plugin
+            What it is; a class is made with the defaults of its parameters.
+        about
+            One line on it; empty: the first line of its docstring.
+
+        Returns
+        -------
+        object
+            The plug-in.
+
+        Raises
+        ------
+        InputError
+            If the name or the plug-in is not legal.
+        """
+        if not name or ":" in name or len(name.split()) != 1:
+            raise ParameterError("name", "a word without blanks and colons", name)
+        caller = str(sys._getframe(1).f_globals.get("__name__", ""))
+        if _is_ours(self._origins.get(name, "")) and not _is_ours(caller):
+            raise ParameterError("name", f"one that no built-in {self.kind} has", name)
+        self._made(name, _instance(self.kind, name, plugin))
+        self._known[name] = plugin
+        self._about[name] = about or _first_line(plugin)
+        self._origins[name] = caller
+        return plugin
+
+    def forget(self, name: str) -> None:
+        """Take a name out again, e.g. after a test."""
+        for known in (self._known, self._about, self._origins):
+            known.pop(name, None)
+
+    def __getitem__(self, text: str) -> T:
+        """The plug-in that a text names, with parameters as ``name=value`` after a blank.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is none of that name; the message offers the nearest known names.
+        InputError
+            If it cannot be imported, is no plug-in of this kind, or has no such parameter.
+        """
+        name, *words = text.split() or [""]
+        plugin = _instance(self.kind, name, self._found(name))
+        return self._made(name, self._with_parameters(name, plugin, words) if words else plugin)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._known
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def __iter__(self) -> Iterator[str]:
+        """The names that have been added; entry points are not looked for."""
+        return iter(self._known)
+
+    def adapted(self, plugin: Any) -> T:
+        """What the registry makes of a plug-in that nobody has added.
+
+        Raises
+        ------
+        InputError
+            If it cannot be one.
+        """
+        name = getattr(plugin, "__name__", type(plugin).__name__)
+        return self._made(name, _instance(self.kind, name, plugin))
+
+    def only_here(self, text: str) -> bool:
+        """Whether a name was added by somebody in this process, so that other processes do not know it."""
+        name = text.split()[0] if text.split() else ""
+        return name in self._known and not _is_ours(self._origins[name])
+
+    def module_of(self, text: str) -> str | None:
+        """The module of a plug-in that is found by import path or entry point; None: it was added under its name."""
+        name = text.split()[0] if text.split() else ""
+        if name in self._known:
+            return None
+        path = name if ":" in name else self._entry_points()[name].value if name in self._entry_points() else ""
+        return path.partition(":")[0] or None
+
+    def listing(self) -> dict[str, str]:
+        """All names, those of installed packages included, with one line on each.
+
+        A package that cannot be imported is listed with the reason.
+        """
+        return {item.name: item.about for item in self.known()}
+
+    def known(self) -> list[Known]:
+        """All that there are: those that were added in their order, then those of installed packages by name."""
+        found = []
+        for name, plugin in self._known.items():
+            origin = self._origins[name]
+            made = _instance(self.kind, name, plugin)
+            found.append(
+                Known(name, self._about[name], parameters_of(made), "built in" if _is_ours(origin) else origin)
+            )
+        for name, item in sorted(self._entry_points().items()):
+            if name in self._known:
+                continue
+            origin = item.dist.name if item.dist is not None else item.value
+            try:
+                self[name]
+                plugin = self._found(name)
+                parameters = parameters_of(_instance(self.kind, name, plugin))
+                found.append(Known(name, _first_line(plugin), parameters, origin))
+            except InputError as error:
+                found.append(Known(name, f"not usable: {error}", {}, origin, False))
+        return found
+
+    def _found(self, name: str) -> Any:
+        if name in self._known:
+            return self._known[name]
+        if ":" in name:
+            return imported(self.kind, name)
+        installed = self._entry_points()
+        if name in installed:
+            return imported(self.kind, installed[name].value, name)
+        raise UnknownNameError(self.kind, name, [*self._known, *installed])
+
+    def _entry_points(self) -> dict[str, Any]:
+        if not self.group:
+            return {}
+        # Looking at all installed packages takes some milliseconds: only names that nobody has added come here.
+        from importlib.metadata import entry_points
+
+        return {item.name: item for item in entry_points(group=self.group)}
+
+    def _made(self, name: str, plugin: Any) -> T:
+        if self._adapt is None:
+            return cast(T, plugin)
+        try:
+            return self._adapt(plugin)
+        except InputError as error:
+            raise InputError(f"{self.kind} {name!r}: {error}") from None
+
+    def _with_parameters(self, name: str, plugin: Any, words: list[str]) -> Any:
+        legal = parameters_of(plugin)
+        if not legal:
+            raise InputError(f"the {self.kind} {name} has no parameters, and {' '.join(words)!r} came")
+        values: dict[str, Any] = {}
+        for word in words:
+            key, mark, value = word.partition("=")
+            if key not in legal:
+                raise UnknownNameError(f"parameter of the {self.kind} {name}", key, legal)
+            if not mark or not value:
+                raise ParameterError(key, "given as name=value", word)
+            values[key] = _value(value, legal[key])
+        return replace(plugin, **values)
+
+
+def function_of(arguments: str) -> Callable[[Any], Any]:
+    """What a registry of functions asks of a plug-in, to be given as its ``adapt``."""
+
+    def adapt(plugin: Any) -> Any:
+        if not callable(plugin):
+            raise InputError(f"must be a function of {arguments}, not {type(plugin).__name__} {plugin!r}")
+        return plugin
+
+    return adapt
+
+
+def parameters_of(plugin: Any) -> dict[str, Any]:
+    """The parameters of a plug-in that is a dataclass, with their values; numbers, texts and yes or no only."""
+    if not is_dataclass(plugin) or isinstance(plugin, type):
+        return {}
+    own = [item.name for item in fields(plugin) if item.init and item.metadata.get("parameter", True)]
+    values = {name: getattr(plugin, name) for name in own}
+    return {name: value for name, value in values.items() if value is None or isinstance(value, int | float | str)}
+
+
+def _instance(kind: str, name: str, plugin: Any) -> Any:
+    if not isinstance(plugin, type):
+        return plugin
+    try:
+        return plugin()
+    except TypeError as error:
+        raise InputError(f"{kind} {name!r} needs values for its parameters: {error}") from None
+
+
+def _value(text: str, before: Any) -> Any:
+    """A number where it is one, else the text; what is legal is for the plug-in to say."""
+    if isinstance(before, bool) and text in ("true", "false"):
+        return text == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _is_ours(module: str) -> bool:
+    return module.partition(".")[0] in _OURS
+
+
+def _first_line(plugin: Any) -> str:
+    """The first sentence of a docstring; that of a dataclass's own, not the one that dataclasses makes up."""
+    text = getattr(plugin, "__doc__", None) or ""
+    kind = plugin if isinstance(plugin, type) else type(plugin)
+    if is_dataclass(kind) and text.startswith(f"{kind.__name__}("):
+        return ""
+    return inspect.cleandoc(text).partition("\n")[0].strip()

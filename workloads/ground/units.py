@@ -1,0 +1,130 @@
+"""Time: the tick of the simulated clock, and durations as people write them.
+
+Jobs speak of seconds. The simulated clock counts integer **ticks** of one microsecond, so that "the same instant" is
+``==`` and no sum drifts (hybrid-workloads.md: times within 1 microsecond are one instant). Policies see ticks too.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+from workloads.ground.errors import ParameterError
+
+__all__ = [
+    "COSTS",
+    "DURATIONS",
+    "LARGEST_SIZE",
+    "LARGEST_TIME",
+    "SECOND",
+    "SHORTEST_TIME",
+    "TIMES",
+    "format_seconds",
+    "parse_duration",
+    "to_seconds",
+    "to_ticks",
+]
+
+#: Ticks in a second.
+SECOND = 1_000_000
+#: The largest time of any input [s], some 31,700 years: sums of a few of them are below the 2^63 ticks of tables.
+LARGEST_TIME = 1e12
+#: What is shorter rounds to no tick, and is no time [s].
+SHORTEST_TIME = 0.5 / SECOND
+#: How messages say what is legal: of durations, of those that may be 0, and of times on a clock.
+DURATIONS = f"from {1 / SECOND:f} to {LARGEST_TIME:,.0f} s"
+COSTS = f"from 0 to {LARGEST_TIME:,.0f} s"
+TIMES = f"from {-LARGEST_TIME:,.0f} to {LARGEST_TIME:,.0f} s"
+#: The largest machine, and job, in nodes or processors.
+LARGEST_SIZE = 1_000_000_000
+
+_UNITS = {
+    "us": 1e-6,
+    "ms": 1e-3,
+    "": 1.0,
+    "s": 1.0,
+    "sec": 1.0,
+    "m": 60.0,
+    "min": 60.0,
+    "h": 3600.0,
+    "d": 86400.0,
+    "w": 604800.0,
+    # The calendar year of reliability figures: 5 years = 43,800 h.
+    "y": 365 * 86400.0,
+}
+_DURATION = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([a-z]*)\s*")
+
+
+def to_ticks(seconds: float) -> int:
+    """Round seconds to ticks.
+
+    >>> to_ticks(1.5)
+    1500000
+    """
+    return round(seconds * SECOND)
+
+
+def to_seconds(ticks: int) -> float:
+    """Ticks as seconds.
+
+    >>> to_seconds(1_500_000)
+    1.5
+    """
+    return ticks / SECOND
+
+
+def format_seconds(ticks: int) -> str:
+    """Ticks as the shortest exact decimal number of seconds.
+
+    >>> format_seconds(1_500_000), format_seconds(2_000_000), format_seconds(-1)
+    ('1.5', '2', '-0.000001')
+    """
+    whole, rest = divmod(abs(ticks), SECOND)
+    sign = "-" if ticks < 0 else ""
+    return f"{sign}{whole}.{rest:06d}".rstrip("0") if rest else f"{sign}{whole}"
+
+
+def parse_duration(text: str | float, parameter: str = "duration", most: float = math.inf) -> float:
+    """Read a duration with a unit as seconds.
+
+    Parameters
+    ----------
+    text
+        A number with one of the units us, ms, s, m (min), h, d, w, y (365 d); a bare number is seconds. Several may
+        follow each other (``1h30m``).
+    parameter
+        The name used in the error message.
+    most
+        The largest that is legal [s].
+
+    Returns
+    -------
+    float
+        Seconds.
+
+    Raises
+    ------
+    ParameterError
+        If the text is not a finite duration of at most ``most``.
+
+    Examples
+    --------
+    >>> parse_duration("1h30m"), parse_duration("90"), parse_duration("5y")
+    (5400.0, 90.0, 157680000.0)
+    """
+    if not isinstance(text, str):
+        total = float(text)
+    else:
+        total, position = 0.0, 0
+        source = text.strip()
+        while position < len(source) or not source:
+            match = _DURATION.match(source, position)
+            if match is None or match[2] not in _UNITS:
+                raise ParameterError(parameter, "a duration such as 90s, 30m, 12h, 1h30m, 5y", text)
+            total += float(match[1]) * _UNITS[match[2]]
+            position = match.end()
+    if not math.isfinite(total):
+        raise ParameterError(parameter, "a finite duration", text)
+    if total > most:
+        raise ParameterError(parameter, f"at most {most:,.0f} s", text)
+    return total

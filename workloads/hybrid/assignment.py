@@ -1,0 +1,227 @@
+"""Job types, overheads and notices for a trace that says nothing of them.
+
+hybrid-workload-scheduling, sections IV-A and IV-B, read as hybrid-workloads.md, sections 1 and 2. Every random choice
+has a stream of its own with one draw for each group or job, needed or not: workloads of one seed that differ in one
+parameter differ in nothing but what that parameter decides.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from workloads.ground.errors import ParameterError
+from workloads.ground.streams import stream
+from workloads.ground.units import to_ticks
+from workloads.hybrid.checkpointing import NODE_MTBF
+from workloads.hybrid.groups import GROUPINGS, group_jobs, group_names
+from workloads.hybrid.notices import NoticeDraws, notice_shares, notice_times
+from workloads.hybrid.typedjobs import malleable, on_demand, plain, rigid, stochastic
+from workloads.logs.trace import Trace
+from workloads.table.job import Job, JobType
+
+__all__ = ["OVERHEADS", "Assignment", "as_rigid", "assign"]
+
+#: Whether setup and checkpoints are part of the trace's runtime or come on top of it.
+OVERHEADS = ("inside", "added")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Assignment:
+    """Parameters of :func:`assign`.
+
+    Attributes
+    ----------
+    shares
+        Probabilities of a group to be on-demand, rigid, malleable.
+    group_by
+        ``project``, ``user``, ``campaign``, or ``auto``: the first of these that tells jobs of the trace apart.
+    notice_mix
+        ``W1`` .. ``W5`` of Table III, or shares of none, accurate, early, late.
+    notice_lead
+        Shortest and longest time from notice to estimated arrival [s].
+    lateness
+        Longest delay of a late job after its estimated arrival [s].
+    no_show_share
+        Share of the jobs with notice that never arrive.
+    largest_on_demand
+        Share of the machine above which an on-demand job becomes rigid or malleable.
+    rigid_setup, malleable_setup
+        Smallest and largest setup as a share of the trace's runtime.
+    min_share
+        Smallest size of a malleable job as a share of its requested size.
+    overheads
+        ``inside``: an undisturbed job takes its trace runtime; ``added``: setup and checkpoints come on top.
+    node_mtbf
+        Mean time between failures of one node [s].
+    checkpoint_factor
+        Checkpoint interval as a multiple of Daly's optimum.
+    stochastic_share
+        Probability of a group to be a stochastic application, whatever it would be else.
+    plan
+        How its jobs are planned: a planning strategy with its parameters, e.g. ``masi k=10``, or the name of a plan.
+
+    Raises
+    ------
+    ParameterError
+        If a value is not legal.
+    """
+
+    shares: tuple[float, float, float] = (0.10, 0.60, 0.30)
+    group_by: str = "auto"
+    notice_mix: str | Sequence[float] = "W5"
+    notice_lead: tuple[float, float] = (900.0, 1800.0)
+    lateness: float = 1800.0
+    no_show_share: float = 0.0
+    largest_on_demand: float = 0.5
+    rigid_setup: tuple[float, float] = (0.05, 0.10)
+    malleable_setup: tuple[float, float] = (0.0, 0.05)
+    min_share: float = 0.2
+    overheads: str = "inside"
+    node_mtbf: float = NODE_MTBF
+    checkpoint_factor: float = 1.0
+    stochastic_share: float = 0.0
+    plan: str = "optimal"
+
+    def __post_init__(self) -> None:
+        shares = self.shares
+        if len(shares) != 3 or not all(share >= 0 for share in shares) or not math.isclose(sum(shares), 1):
+            raise ParameterError("shares", "three shares (on-demand, rigid, malleable) of sum 1", shares)
+        notice_shares(self.notice_mix)
+        for name, legal in (("group_by", GROUPINGS), ("overheads", OVERHEADS)):
+            if getattr(self, name) not in legal:
+                raise ParameterError(name, f"one of {', '.join(legal)}", getattr(self, name))
+        if not self.plan.strip():
+            raise ParameterError("plan", "a planning strategy or the name of a plan", self.plan)
+        for name in ("no_show_share", "largest_on_demand", "min_share", "stochastic_share"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ParameterError(name, "in [0, 1]", getattr(self, name))
+        for name in ("node_mtbf", "checkpoint_factor"):
+            if not (math.isfinite(getattr(self, name)) and getattr(self, name) > 0):
+                raise ParameterError(name, "positive and finite", getattr(self, name))
+        for name, most in (("rigid_setup", 1.0), ("malleable_setup", 1.0), ("notice_lead", math.inf)):
+            bounds = getattr(self, name)
+            if len(bounds) != 2 or not 0 <= bounds[0] <= bounds[1] < most:
+                raise ParameterError(name, f"two bounds with 0 <= lower <= upper < {most:g}", bounds)
+        if not 0 <= self.lateness < math.inf:
+            raise ParameterError("lateness", "not negative and finite", self.lateness)
+
+
+def assign(trace: Trace, parameters: Assignment | None = None, *, seed: int = 0, **changes: Any) -> list[Job]:
+    """Give each job of a trace its type, its overheads and its notice.
+
+    Parameters
+    ----------
+    trace
+        Any trace whose machine size is known.
+    parameters
+        How; the paper's by default.
+    seed
+        Of the random choices, >= 0.
+    **changes
+        Fields of :class:`Assignment` that differ from ``parameters``.
+
+    Returns
+    -------
+    list of Job
+        In the order of the trace. Times are multiples of a tick. Job ids are the trace's if they are unique, else
+        1, 2, ... for all. The notice of a job that arrives at the start of the trace lies before its first submit.
+        :func:`workloads.hybrid.imbalance.imbalance` says where one group has most of the jobs, or a type has none.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is not legal or the machine size is unknown.
+
+    Examples
+    --------
+    >>> from workloads.logs.trace import TraceJob
+    >>> trace = Trace((TraceJob(1, 0.0, 128, 3600.0, 7200.0, project="a"),), nodes=4392)
+    >>> [(job.job_id, job.type.value, job.runtime) for job in assign(trace, seed=4)]
+    [(1, 'rigid', 3600.0)]
+    """
+    how = _changed(parameters or Assignment(), changes)
+    if trace.nodes is None:
+        raise ParameterError("nodes", "given, because this trace does not say how large its machine is", None)
+    if not isinstance(seed, int) or seed < 0:
+        raise ParameterError("seed", "an integer >= 0", seed)
+    count = len(trace.jobs)
+    groups = group_jobs(trace, how.group_by)
+    names = group_names(trace, how.group_by)
+    types = _types(trace, trace.nodes, groups, how, seed)
+    setups = stream(seed, "overheads").random(count)
+    # One column for each use, and the category apart: a mix never moves the times of another category.
+    categories = stream(seed, "notices").random(count)
+    times = stream(seed, "notices", "times").random((count, 3))
+    shares = notice_shares(how.notice_mix)
+    lead = (to_ticks(how.notice_lead[0]), to_ticks(how.notice_lead[1]))
+    jobs = []
+    for index, (job, job_id) in enumerate(zip(trace.jobs, _job_ids(trace), strict=True)):
+        if types[index] is JobType.ON_DEMAND:
+            draws = NoticeDraws(float(categories[index]), *map(float, times[index]))
+            notice = notice_times(to_ticks(job.submit), draws, shares, lead, to_ticks(how.lateness), how.no_show_share)
+            jobs.append(on_demand(job, job_id, notice))
+        elif types[index] is JobType.STOCHASTIC and job.running_since is None:
+            jobs.append(stochastic(job, job_id, names[index], how))
+        elif types[index] in (JobType.RIGID, JobType.STOCHASTIC):
+            # Of a stochastic job that runs already nobody knows the reservations so far: it runs on as a rigid one.
+            jobs.append(rigid(job, job_id, float(setups[index]), how))
+        else:
+            jobs.append(malleable(job, job_id, float(setups[index]), how))
+    return jobs
+
+
+def as_rigid(trace: Trace) -> list[Job]:
+    """The trace as it is: every job rigid at its submit, runtime and walltime, without overheads.
+
+    Parameters
+    ----------
+    trace
+        Any trace.
+
+    Returns
+    -------
+    list of Job
+        In the order of the trace; job ids as in :func:`assign`.
+    """
+    return [plain(job, job_id, JobType.RIGID) for job, job_id in zip(trace.jobs, _job_ids(trace), strict=True)]
+
+
+def _changed(parameters: Assignment, changes: dict[str, Any]) -> Assignment:
+    legal = [field.name for field in fields(Assignment)]
+    for name, value in changes.items():
+        if name not in legal:
+            raise ParameterError(name, f"one of the parameters {', '.join(legal)}", value)
+    return replace(parameters, **changes)
+
+
+def _job_ids(trace: Trace) -> Sequence[int]:
+    """The trace's ids where they name one job each, else the place in the file."""
+    ids = [job.job_id for job in trace.jobs]
+    return ids if len(set(ids)) == len(ids) else range(1, len(ids) + 1)
+
+
+def _types(trace: Trace, nodes: int, groups: Sequence[int], how: Assignment, seed: int) -> list[JobType]:
+    draws = stream(seed, "types").random(max(groups, default=-1) + 1)
+    unknown = stream(seed, "types", "stochastic").random(len(draws))
+    on_demand, rigid, malleable = how.shares
+    of_group = [
+        JobType.ON_DEMAND if u < on_demand else JobType.RIGID if u < on_demand + rigid else JobType.MALLEABLE
+        for u in draws
+    ]
+    # A stream of its own: the other groups stay what they are when the share changes, and the same groups come first.
+    of_group = [
+        JobType.STOCHASTIC if u < how.stochastic_share else kind for kind, u in zip(of_group, unknown, strict=True)
+    ]
+    # A project of large on-demand jobs is split job by job, as the paper's "randomly reassign" says. Where both other
+    # shares are 0 there is no proportion to keep, and the job is rigid.
+    rigid_share = rigid / (rigid + malleable) if rigid + malleable > 0 else 1.0
+    large = stream(seed, "types", "large").random(len(trace.jobs))
+    return [
+        (JobType.RIGID if u < rigid_share else JobType.MALLEABLE)
+        if of_group[group] is JobType.ON_DEMAND and job.nodes > how.largest_on_demand * nodes
+        else of_group[group]
+        for job, group, u in zip(trace.jobs, groups, large, strict=True)
+    ]

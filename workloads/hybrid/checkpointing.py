@@ -1,0 +1,186 @@
+"""Checkpoints of rigid jobs: how long one takes, how far apart they are, how many a run makes.
+
+Daly 2006 (a higher order estimate of the optimum checkpoint interval) and hybrid-workloads.md, section 1. What must be
+exact counts in ticks, so that everybody who counts the checkpoints of a run comes to the same number.
+"""
+
+from __future__ import annotations
+
+import math
+
+from workloads.ground.errors import ParameterError
+from workloads.ground.units import to_ticks
+from workloads.table.job import Job
+
+__all__ = [
+    "NODE_MTBF",
+    "checkpoint_cost",
+    "checkpoint_interval",
+    "checkpoints_of_compute",
+    "checkpoints_of_job",
+    "checkpoints_of_run",
+    "daly_interval",
+]
+
+#: Mean time between failures of one node [s]: 5 years (the paper gives none; hybrid-workloads.md, a choice).
+NODE_MTBF = 5 * 365 * 86400.0
+
+_LARGE = 1024
+
+
+def _positive(parameter: str, value: float) -> None:
+    if not (math.isfinite(value) and value > 0):
+        raise ParameterError(parameter, "a positive finite number", value)
+
+
+def checkpoint_cost(nodes: int) -> float:
+    """Duration of one checkpoint [s]: 600 below 1,024 nodes, else 1,200.
+
+    Parameters
+    ----------
+    nodes
+        Size of the job.
+
+    Returns
+    -------
+    float
+        Seconds (hybrid-workload-scheduling, section IV-B: "600 seconds if the job used less than 1K nodes").
+
+    Examples
+    --------
+    >>> checkpoint_cost(1023), checkpoint_cost(1024)
+    (600.0, 1200.0)
+    """
+    return 600.0 if nodes < _LARGE else 1200.0
+
+
+def daly_interval(cost: float, mtbf: float) -> float:
+    """Daly's optimum of the compute time between two checkpoints.
+
+    With delta the cost and M the mean time between failures: ``sqrt(2 delta M) [1 + sqrt(delta / 2M) / 3 +
+    (delta / 2M) / 9] - delta`` if delta < 2M, else M.
+
+    Parameters
+    ----------
+    cost
+        Duration of one checkpoint [s].
+    mtbf
+        Mean time between failures of the whole job [s]: that of a node divided by the nodes.
+
+    Returns
+    -------
+    float
+        Seconds of compute between the end of one checkpoint and the start of the next (Daly 2006, equation 37).
+
+    Raises
+    ------
+    ParameterError
+        If one of them is not positive and finite.
+
+    Examples
+    --------
+    >>> round(daly_interval(600, 86400), 3)
+    9786.266
+    >>> daly_interval(600.0, 300.0)
+    300.0
+    """
+    _positive("checkpoint cost", cost)
+    _positive("mtbf", mtbf)
+    if cost >= 2 * mtbf:
+        return mtbf
+    part = cost / (2 * mtbf)
+    return math.sqrt(2 * cost * mtbf) * (1 + math.sqrt(part) / 3 + part / 9) - cost
+
+
+def checkpoint_interval(nodes: int, factor: float = 1.0, node_mtbf: float = NODE_MTBF) -> float:
+    """Compute time between two checkpoints of a rigid job of this size [s].
+
+    Parameters
+    ----------
+    nodes
+        Size of the job.
+    factor
+        Multiple of Daly's optimum (what Fig. 7 of hybrid-workload-scheduling varies; 0.5 = twice as often).
+    node_mtbf
+        Mean time between failures of one node [s].
+
+    Returns
+    -------
+    float
+        Seconds.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is not positive.
+
+    Examples
+    --------
+    >>> checkpoint_interval(128) > checkpoint_interval(512) > checkpoint_interval(512, 0.5)
+    True
+    """
+    _positive("nodes", nodes)
+    _positive("checkpoint_factor", factor)
+    _positive("node_mtbf", node_mtbf)
+    return factor * daly_interval(checkpoint_cost(nodes), node_mtbf / nodes)
+
+
+def checkpoints_of_compute(compute: int, interval: int) -> int:
+    """Checkpoints of a run that computes so long: one after each full interval, none at the end.
+
+    Parameters
+    ----------
+    compute, interval
+        Compute time of the run, and between two checkpoints [ticks].
+
+    Returns
+    -------
+    int
+        ``ceil(compute / interval) - 1``, at least 0. A run of ``compute + k cost`` makes exactly k by
+        :func:`checkpoints_of_run`.
+
+    Examples
+    --------
+    >>> checkpoints_of_compute(100, 50), checkpoints_of_compute(101, 50)
+    (1, 2)
+    """
+    return max(0, -(-compute // interval) - 1)
+
+
+def checkpoints_of_run(runtime: int, setup: int, interval: int, cost: int) -> int:
+    """Checkpoints of an undisturbed run with overheads inside its runtime.
+
+    Parameters
+    ----------
+    runtime, setup
+        Wall time of the run and of its setup [ticks].
+    interval, cost
+        Compute time between two checkpoints and the duration of one [ticks].
+
+    Returns
+    -------
+    int
+        ``ceil((runtime - setup) / (interval + cost)) - 1``, at least 0 (hybrid-workloads.md, section 1).
+
+    Examples
+    --------
+    >>> checkpoints_of_run(1000, 100, 350, 100), checkpoints_of_run(1001, 100, 350, 100)
+    (1, 2)
+    """
+    return max(0, -(-(runtime - setup) // (interval + cost)) - 1)
+
+
+def checkpoints_of_job(job: Job) -> int:
+    """Checkpoints of the undisturbed run of a job; 0 if it takes none.
+
+    Examples
+    --------
+    >>> from workloads.table.job import JobType
+    >>> checkpoints_of_job(Job(1, JobType.RIGID, 0.0, 128, 1000.0, 1200.0, None, 100.0, 350.0, 100.0))
+    1
+    """
+    if job.checkpoint_interval is None:
+        return 0
+    return checkpoints_of_run(
+        to_ticks(job.runtime), to_ticks(job.setup), to_ticks(job.checkpoint_interval), to_ticks(job.checkpoint_cost)
+    )

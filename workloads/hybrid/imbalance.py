@@ -1,0 +1,64 @@
+"""Imbalance: where the types that are drawn for groups say more of the seed than of the workload."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from workloads.hybrid.assignment import Assignment
+from workloads.hybrid.groups import group_names, grouping_of
+from workloads.logs.trace import Trace
+from workloads.table.job import Job, JobType
+
+__all__ = ["imbalance"]
+
+#: A group with more than this share of the jobs decides, by one draw, what the workload is.
+_MOST = 0.5
+
+
+def imbalance(trace: Trace, jobs: Sequence[Job], parameters: Assignment | None = None) -> str:
+    """A sentence on types that one draw has decided, empty where there is nothing to say.
+
+    Parameters
+    ----------
+    trace, parameters
+        As :func:`workloads.hybrid.assignment.assign` took them.
+    jobs
+        What it made of them.
+
+    Returns
+    -------
+    str
+        Says if one group holds more than half of the jobs, and which types got no job although they have a share.
+
+    Examples
+    --------
+    >>> from workloads.hybrid.assignment import assign
+    >>> from workloads.logs.trace import TraceJob
+    >>> trace = Trace(tuple(TraceJob(i, float(i), 8, 60.0, 90.0, user="aab"[i]) for i in range(3)), nodes=16)
+    >>> print(imbalance(trace, assign(trace, seed=1)))
+    types are drawn for each user: 'a' has 67 % of the jobs, and none is malleable; another seed may draw others
+    """
+    how = parameters or Assignment()
+    if not jobs:
+        return ""
+    kind = grouping_of(trace, how.group_by)
+    names = Counter(group_names(trace, how.group_by))
+    name, most = names.most_common(1)[0]
+    told = []
+    if most > _MOST * len(jobs):
+        told.append(f"{name!r} has {most / len(jobs):.0%} of the jobs".replace("%", " %"))
+    on_demand, rigid, malleable = ((1 - how.stochastic_share) * share for share in how.shares)
+    shares = {
+        JobType.ON_DEMAND: on_demand,
+        JobType.RIGID: rigid,
+        JobType.MALLEABLE: malleable,
+        JobType.STOCHASTIC: how.stochastic_share,
+    }
+    drawn = {job.type for job in jobs}
+    missing = [kind.value for kind, share in shares.items() if share > 0 and kind not in drawn]
+    if missing:
+        told.append(f"none is {' or '.join(missing)}" if told else f"no job is {' or '.join(missing)}")
+    if not told:
+        return ""
+    return f"types are drawn for each {kind}: {', and '.join(told)}; another seed may draw others"

@@ -1,0 +1,181 @@
+"""Typed jobs: what a job of a trace becomes, given its type and the random numbers that are drawn for it.
+
+hybrid-workload-scheduling, sections IV-A and IV-B, read as hybrid-workloads.md, section 1.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any, Protocol
+
+from workloads.ground.errors import ParameterError
+from workloads.ground.units import LARGEST_TIME, SECOND, to_seconds, to_ticks
+from workloads.hybrid.checkpointing import (
+    checkpoint_cost,
+    checkpoint_interval,
+    checkpoints_of_compute,
+    checkpoints_of_run,
+)
+from workloads.hybrid.notices import Notice
+from workloads.logs.trace import TraceJob
+from workloads.table.job import Job, JobType
+
+__all__ = ["Overheads", "malleable", "on_demand", "plain", "rigid", "stochastic"]
+
+
+class Overheads(Protocol):
+    """The parameters that decide; those of :class:`workloads.hybrid.assignment.Assignment`."""
+
+    @property
+    def rigid_setup(self) -> tuple[float, float]: ...
+    @property
+    def malleable_setup(self) -> tuple[float, float]: ...
+    @property
+    def min_share(self) -> float: ...
+    @property
+    def overheads(self) -> str: ...
+    @property
+    def node_mtbf(self) -> float: ...
+    @property
+    def checkpoint_factor(self) -> float: ...
+    @property
+    def plan(self) -> str: ...
+
+
+def _times(job: TraceJob) -> tuple[int, int]:
+    """Runtime and walltime of the trace [ticks], at least a tick, the runtime not above the walltime."""
+    walltime = max(1, to_ticks(job.walltime))
+    return min(max(1, to_ticks(job.runtime)), walltime), walltime
+
+
+def plain(job: TraceJob, job_id: int, kind: JobType, **others: Any) -> Job:
+    """The job as the trace has it, with these fields besides."""
+    runtime, walltime = _times(job)
+    if job.cancelled_at is not None or job.running_since is not None:
+        life = {"cancelled_at": _to_tick(job.cancelled_at), "running_since": _to_tick(job.running_since)}
+        others = {**life, **others}
+    rest = {"submit": to_seconds(to_ticks(job.submit)), "killed": job.killed, **others}
+    return Job(
+        job_id=job_id,
+        type=kind,
+        nodes=job.nodes,
+        runtime=to_seconds(runtime),
+        walltime=to_seconds(walltime),
+        user=job.user,
+        project=job.project,
+        **rest,
+    )
+
+
+def _to_tick(seconds: float | None) -> float | None:
+    return None if seconds is None else to_seconds(to_ticks(seconds))
+
+
+def on_demand(job: TraceJob, job_id: int, notice: Notice) -> Job:
+    """An on-demand job with that notice and arrival; one that runs already has arrived."""
+
+    def seconds(ticks: int | None) -> float | None:
+        return None if ticks is None else to_seconds(ticks)
+
+    if job.running_since is not None:
+        return plain(job, job_id, JobType.ON_DEMAND)
+    withdrawn = None
+    if job.cancelled_at is not None and notice.arrival is not None:
+        # Its user waits as long, whenever it arrives; one who does not come need not withdraw anything.
+        withdrawn = to_seconds(notice.arrival + to_ticks(job.cancelled_at) - to_ticks(job.submit))
+    return plain(
+        job,
+        job_id,
+        JobType.ON_DEMAND,
+        submit=seconds(notice.arrival),
+        notice=seconds(notice.notice),
+        estimated_arrival=seconds(notice.estimated),
+        cancelled_at=withdrawn,
+    )
+
+
+def _setup(runtime: int, bounds: tuple[float, float], draw: float) -> int:
+    return round(runtime * (bounds[0] + draw * (bounds[1] - bounds[0])))
+
+
+def _moved(job: Job, ticks: int) -> Job:
+    """The job longer by these ticks in runtime and walltime, its trace's own times kept for the baseline."""
+    if ticks == 0:
+        return job
+    walltime = to_seconds(to_ticks(job.walltime) + ticks)
+    if walltime > LARGEST_TIME:
+        raise ParameterError(
+            f"walltime of job {job.job_id} with its overheads",
+            f"at most {LARGEST_TIME:,.0f} s (a larger checkpoint_factor makes fewer checkpoints)",
+            walltime,
+        )
+    return replace(
+        job,
+        runtime=to_seconds(to_ticks(job.runtime) + ticks),
+        walltime=walltime,
+        trace_runtime=job.runtime,
+        trace_walltime=job.walltime,
+    )
+
+
+def _interval(nodes: int, factor: float, how: Overheads) -> int:
+    """Compute time between two checkpoints [ticks], at least a tick, at most what a table holds: that is never."""
+    return to_ticks(min(max(checkpoint_interval(nodes, factor, how.node_mtbf), 1 / SECOND), LARGEST_TIME))
+
+
+def rigid(job: TraceJob, job_id: int, draw: float, how: Overheads) -> Job:
+    """A rigid job, its setup by ``draw`` in [0, 1), with checkpoints after Daly."""
+    runtime, _ = _times(job)
+    setup = _setup(runtime, how.rigid_setup, draw)
+    cost = to_ticks(checkpoint_cost(job.nodes))
+    daly = _interval(job.nodes, 1.0, how)
+    interval = _interval(job.nodes, how.checkpoint_factor, how)
+    if how.overheads == "added":
+        longer = setup + checkpoints_of_compute(runtime, interval) * cost
+    elif interval == daly:
+        longer = 0
+    else:
+        # What the trace's run computes is what it computes at Daly's interval; that stays, the number of dumps moves.
+        dumps = checkpoints_of_run(runtime, setup, daly, cost)
+        longer = (checkpoints_of_compute(runtime - setup - dumps * cost, interval) - dumps) * cost
+    made = plain(
+        job,
+        job_id,
+        JobType.RIGID,
+        setup=to_seconds(setup),
+        checkpoint_interval=to_seconds(interval),
+        checkpoint_cost=to_seconds(cost),
+    )
+    return _moved(made, longer)
+
+
+def stochastic(job: TraceJob, job_id: int, group: str, how: Overheads) -> Job:
+    """A stochastic job of the application ``group``."""
+    cost = checkpoint_cost(job.nodes)
+    return plain(
+        job,
+        job_id,
+        JobType.STOCHASTIC,
+        # A run that was killed has no known end: what it ran is the least that it would have taken.
+        killed=False,
+        application=group,
+        plan=how.plan,
+        checkpoint_cost=cost,
+        restart_cost=cost,
+    )
+
+
+def malleable(job: TraceJob, job_id: int, draw: float, how: Overheads) -> Job:
+    """A malleable job, its setup by ``draw`` in [0, 1)."""
+    runtime, _ = _times(job)
+    setup = _setup(runtime, how.malleable_setup, draw)
+    made = plain(
+        job,
+        job_id,
+        JobType.MALLEABLE,
+        # In binary 0.07 x 100 is 7.000000000000001: the ceiling is taken of what was meant.
+        min_nodes=max(1, math.ceil(round(how.min_share * job.nodes, 9))),
+        setup=to_seconds(setup),
+    )
+    return _moved(made, setup if how.overheads == "added" else 0)

@@ -1,0 +1,150 @@
+"""Logs of the Argonne Leadership Computing Facility: DIM_JOB_COMPOSITE tables of Theta, Mira and Polaris.
+
+Public at https://reports.alcf.anl.gov/data/; read as formats.md, "ALCF / Cobalt". Columns are found by name, because
+their order and some of the names changed over the years.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+
+from workloads.ground.errors import ParameterError, TraceError
+from workloads.ground.fields import Columns, number, seconds_of_date, whole
+from workloads.ground.files import read_text
+from workloads.ground.lines import lines_with_ends
+from workloads.logs.intake import BROKEN_LINE, Intake
+from workloads.logs.trace import Trace
+
+__all__ = ["looks_like_alcf", "parse_alcf", "read_alcf"]
+
+_JOB_ID = ("COBALT_JOBID", "JOBID", "JOB_ID")
+_USER = ("USERNAME_GENID", "COBALT_USERNAME_GENID", "COBALT_USER_NAME_GENID", "USER_GENID", "COBALT_USER_GENID")
+_PROJECT = ("PROJECT_NAME_GENID", "COBALT_PROJECT_NAME_GENID", "PROJECT_GENID", "COBALT_PROJECT_GENID")
+_REQUESTED = ("NODES_REQUESTED", "REQUESTED_NODES")
+_USED = ("NODES_USED", "USED_NODES")
+#: Nodes of the machines; a remark in the header, never taken for the size: partitions and years differ.
+_MACHINES = {"theta": "4392", "mira": "49152", "polaris": "560"}
+
+
+def read_alcf(path: str | Path, *, lenient: bool = False, procs_per_node: int | None = None) -> Trace:
+    """Read a DIM_JOB_COMPOSITE table.
+
+    Left out and counted, besides what rule 1 of easy-backfilling.md leaves out: jobs of debug queues, jobs without a
+    walltime, jobs that never started (START_DATE_ID = 0 or no start).
+
+    Parameters
+    ----------
+    path
+        CSV, plain or gzip.
+    lenient
+        Count broken lines among the excluded instead of refusing the file.
+    procs_per_node
+        Only None: the table counts nodes.
+
+    Returns
+    -------
+    Trace
+        In file order; times in seconds since 1970, the table's local time taken as UTC. Size None; ``header`` holds the
+        machine's name (Computer) and, as a remark, the nodes of the machine of that name (ComputerNodes).
+
+    Raises
+    ------
+    TraceError
+        If the file cannot be read, a column is missing, a line is broken, or no job is left.
+    ParameterError
+        If ``procs_per_node`` is given.
+    """
+    return parse_alcf(read_text(path), path, lenient=lenient, procs_per_node=procs_per_node)
+
+
+def parse_alcf(text: str, path: str | Path, *, lenient: bool = False, procs_per_node: int | None = None) -> Trace:
+    """Read a table from its text; see :func:`read_alcf`. ``path`` is for messages."""
+    if procs_per_node is not None:
+        raise ParameterError("procs_per_node", "left out for an ALCF log, which counts nodes", procs_per_node)
+    rows = csv.reader(lines_with_ends(text))
+    line = 1
+    try:
+        record = _Record(Columns(next(rows)))
+        intake = Intake()
+        line = rows.line_num + 1
+        for row in rows:
+            if row:
+                try:
+                    record.take(row, intake)
+                except ValueError as error:
+                    if not lenient:
+                        raise TraceError(path, line, str(error)) from None
+                    intake.excluded[BROKEN_LINE] += 1
+            line = rows.line_num + 1
+    except TraceError:
+        raise
+    except (ValueError, csv.Error) as error:
+        raise TraceError(path, line, str(error)) from None
+    header = {}
+    if record.machines:
+        header["Computer"] = ", ".join(sorted(record.machines))
+    if len(record.machines) == 1 and header["Computer"].lower() in _MACHINES:
+        header["ComputerNodes"] = _MACHINES[header["Computer"].lower()]
+    return intake.trace(path, "alcf", None, header)
+
+
+def looks_like_alcf(text: str) -> bool:
+    """Whether the first line of a text is the header row of such a table."""
+    names = text[: text.find("\n") + 1 or None].upper()
+    return "QUEUED_TIMESTAMP" in names and "RUNTIME_SECONDS" in names
+
+
+class _Record:
+    """One row of the table, by the names in its header."""
+
+    def __init__(self, columns: Columns) -> None:
+        self.width = len(columns.names)
+        self.job_id = columns.need(*_JOB_ID)
+        self.queued = columns.need("QUEUED_TIMESTAMP")
+        self.start = columns.need("START_TIMESTAMP")
+        self.runtime = columns.need("RUNTIME_SECONDS")
+        self.walltime = columns.need("WALLTIME_SECONDS")
+        self.requested = columns.find(*_REQUESTED)
+        self.used = columns.find(*_USED) if self.requested is not None else columns.need(*_REQUESTED, *_USED)
+        self.started = columns.find("START_DATE_ID")
+        self.queue = columns.find("QUEUE_NAME")
+        self.user = columns.find(*_USER)
+        self.project = columns.find(*_PROJECT)
+        self.machine = columns.find("MACHINE_NAME")
+        self.machines: set[str] = set()
+
+    def take(self, row: Sequence[str], intake: Intake) -> None:
+        """Hand a row to the intake, or raise the ValueError of what is wrong with it."""
+        if len(row) != self.width:
+            raise ValueError(f"a row must have {self.width} fields like the header, not {len(row)}")
+        job_id = whole(row[self.job_id], "the job id")
+        runtime = number(row[self.runtime] or "0", "RUNTIME_SECONDS")
+        walltime = number(row[self.walltime] or "0", "WALLTIME_SECONDS")
+        nodes = 0
+        if self.requested is not None:
+            nodes = whole(row[self.requested] or "0", "the number of requested nodes")
+        if nodes <= 0 and self.used is not None:
+            nodes = whole(row[self.used] or "0", "the number of used nodes")
+            if nodes > 0 and self.requested is not None:
+                intake.remarks["no requested nodes: the used taken"] += 1
+        if self.machine is not None and row[self.machine].strip():
+            self.machines.add(row[self.machine].strip())
+        if self.queue is not None and "debug" in row[self.queue].lower():
+            intake.excluded["debug queue"] += 1
+        elif not row[self.start].strip() or (
+            self.started is not None and number(row[self.started] or "0", "START_DATE_ID") == 0
+        ):
+            intake.excluded["never started"] += 1
+        elif nodes > 0 and runtime > 0 and walltime <= 0:
+            intake.excluded["walltime <= 0"] += 1
+        else:
+            queued = row[self.queued].strip()
+            submit = seconds_of_date(queued, "QUEUED_TIMESTAMP") if queued else None
+            wait = None if submit is None else seconds_of_date(row[self.start], "START_TIMESTAMP") - submit
+            if wait is not None and wait < 0:
+                intake.remarks["started before it was queued: wait unknown"] += 1
+            user = row[self.user].strip() if self.user is not None else ""
+            project = row[self.project].strip() if self.project is not None else ""
+            intake.add(job_id, submit, nodes, runtime, walltime, wait, user, project)

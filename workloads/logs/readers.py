@@ -1,0 +1,147 @@
+"""Readers: any workload file in, its format named or recognised by its content."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from workloads.ground.errors import InputError, ParameterError, TraceError
+from workloads.ground.files import decode_text, read_bytes, sha256_of
+from workloads.ground.registry import Registry
+from workloads.logs.alcf import looks_like_alcf, parse_alcf
+from workloads.logs.sacct import looks_like_sacct, parse_sacct
+from workloads.logs.swf import looks_like_swf, parse_swf
+from workloads.logs.trace import Trace
+from workloads.table.jobtable import PARQUET_MAGIC, JobTable, looks_like_job_table, parse_job_table
+
+__all__ = ["READERS", "Reader", "read_trace", "read_workload", "sha256_of"]
+
+#: How much of a file is looked at to recognise it [characters].
+_HEAD = 65536
+
+
+class _Parse(Protocol):
+    def __call__(
+        self, data: bytes, path: str | Path, *, lenient: bool, procs_per_node: int | None
+    ) -> Trace | JobTable: ...
+
+
+@dataclass(frozen=True)
+class Reader:
+    """One format.
+
+    Attributes
+    ----------
+    recognises
+        Whether the first characters of a text are those of this format.
+    parse
+        Content of a file (decompressed) and its name for messages to a trace or job table. Keywords: ``lenient``,
+        ``procs_per_node``.
+    """
+
+    recognises: Callable[[str], bool]
+    parse: _Parse
+
+
+class _TraceParser(Protocol):
+    def __call__(self, text: str, path: str | Path, *, lenient: bool, procs_per_node: int | None) -> Trace: ...
+
+
+def _log(parse: _TraceParser) -> _Parse:
+    def parse_bytes(data: bytes, path: str | Path, *, lenient: bool, procs_per_node: int | None) -> Trace:
+        return parse(decode_text(data, path), path, lenient=lenient, procs_per_node=procs_per_node)
+
+    return parse_bytes
+
+
+def _parse_table(data: bytes, path: str | Path, *, lenient: bool, procs_per_node: int | None) -> JobTable:
+    if procs_per_node is not None:
+        raise ParameterError("procs_per_node", "left out for a job table, which counts nodes", procs_per_node)
+    # Leniency is for logs: a table in which everything is decided has no broken lines to overlook.
+    return parse_job_table(data, path)
+
+
+def _reader(plugin: Any) -> Reader:
+    """A plain function that parses a text is a reader, too; its format is not recognised and must be named."""
+    if isinstance(plugin, Reader):
+        return plugin
+    if not callable(plugin):
+        raise InputError("must be a Reader, or a function of a text and its path")
+    return Reader(lambda head: False, _log(plugin))
+
+
+#: The formats by name, asked in this order.
+READERS: Registry[Reader] = Registry("format", "holdfast.readers", _reader)
+READERS.add("job-table", Reader(looks_like_job_table, _parse_table), "Holdfast's own job table, CSV or Parquet")
+READERS.add("alcf", Reader(looks_like_alcf, _log(parse_alcf)), "job logs of the Argonne Leadership Computing Facility")
+READERS.add("sacct", Reader(looks_like_sacct, _log(parse_sacct)), "Slurm accounting, as sacct --parsable2 prints it")
+READERS.add("swf", Reader(looks_like_swf, _log(parse_swf)), "Standard Workload Format (Parallel Workloads Archive)")
+
+
+def read_workload(
+    path: str | Path, *, format: str | None = None, lenient: bool = False, procs_per_node: int | None = None
+) -> Trace | JobTable:
+    """Read a workload file.
+
+    Parameters
+    ----------
+    path
+        A file, plain or gzip.
+    format
+        A name of :data:`READERS`; None: recognised by the content.
+    lenient
+        Count broken lines of a log instead of refusing it. A job table is always read strictly.
+    procs_per_node
+        For logs that count processors: convert them to nodes.
+
+    Returns
+    -------
+    Trace or JobTable
+        A log, or a workload in which everything is decided.
+
+    Raises
+    ------
+    TraceError
+        If it cannot be read as what it is; says the line.
+    UnknownNameError
+        If there is no format of that name.
+    ParameterError
+        If ``procs_per_node`` makes no sense for the format.
+    """
+    named = READERS[format] if format is not None else None
+    data = read_bytes(path)
+    reader = named or READERS[_recognised(data, path)]
+    return reader.parse(data, path, lenient=lenient, procs_per_node=procs_per_node)
+
+
+def read_trace(
+    path: str | Path, *, format: str | None = None, lenient: bool = False, procs_per_node: int | None = None
+) -> Trace:
+    """Read a log; see :func:`read_workload`.
+
+    Raises
+    ------
+    TraceError
+        Also if the file is a job table.
+    """
+    workload = read_workload(path, format=format, lenient=lenient, procs_per_node=procs_per_node)
+    if not isinstance(workload, Trace):
+        raise TraceError(path, None, "is a job table, and a trace is needed here")
+    return workload
+
+
+def _recognised(data: bytes, path: str | Path) -> str:
+    if data.startswith(PARQUET_MAGIC):
+        return "job-table"
+    # Cut at a line end, or a character of several bytes might be cut in two.
+    head = decode_text(data[: data.find(b"\n", _HEAD) + 1 or None], path)
+    for name in READERS:
+        if READERS[name].recognises(head):
+            return name
+    # Formats of installed packages are asked last: they cannot take a file away from those that are built in.
+    for name in READERS.listing():
+        if name not in READERS and READERS[name].recognises(head):
+            return name
+    raise TraceError(path, None, f"is none of the formats {', '.join(READERS)}; name one if it should be read as such")

@@ -1,0 +1,128 @@
+"""Starting states: a log cut at a time, with the jobs that ran and waited then.
+
+A week out of a year need not begin on an empty machine: the log says who ran and who waited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from workloads.ground.errors import InputError, ParameterError
+from workloads.logs.trace import Trace, TraceJob
+
+__all__ = ["StartingState", "cut_until", "starting_state", "state_of"]
+
+_ENDED = "ended before the starting state"
+_UNKNOWN = "submitted before the starting state, wait not recorded"
+_AFTER = "submitted after the end"
+#: What is over within this time is over [s]: a job table wants more than a tick.
+_MOMENT = 3e-6
+
+
+@dataclass(frozen=True)
+class StartingState:
+    """What there is at the beginning of a replay.
+
+    Attributes
+    ----------
+    begin
+        When it is, on the log's clock [s].
+    running, nodes
+        How many jobs run then, and on how many nodes.
+    waiting
+        How many wait then.
+    """
+
+    begin: float
+    running: int
+    nodes: int
+    waiting: int
+
+
+def starting_state(trace: Trace, after: float) -> Trace:
+    """The trace from a time on, with the jobs that its log has running and waiting then.
+
+    Parameters
+    ----------
+    trace
+        A log with recorded waits, on a machine of known size.
+    after
+        How long after the first submit [s]. The replay begins at the last recorded start up to then, so that its
+        beginning can be told from the jobs alone: it is the latest ``running_since``.
+
+    Returns
+    -------
+    Trace
+        Without the jobs that had ended by then. Those that ran have their ``running_since``, those that waited keep
+        their submit.
+
+    Raises
+    ------
+    InputError
+        If no job had started by then, or those that ran need more nodes than there are.
+    """
+    submits = [job.submit for job in trace.jobs]
+    latest = min(submits, default=0.0) + after
+    starts = [start for job in trace.jobs if (start := _start(job)) is not None and start <= latest]
+    if not starts:
+        raise InputError(
+            f"{trace.source}: no job has a recorded start within {after:g} s of the first submit, so that there is no "
+            "starting state"
+        )
+    begin = max(starts)
+    excluded = dict(trace.excluded)
+    kept = []
+    for job in trace.jobs:
+        start = _start(job)
+        reason = ""
+        if job.cancelled_at is not None:
+            reason = _ENDED if job.cancelled_at <= begin else ""
+        elif start is not None and start <= begin:
+            reason = _ENDED if start + job.runtime <= begin + _MOMENT else ""
+            job = replace(job, running_since=start)
+        elif start is None and job.submit < begin:
+            reason = _UNKNOWN
+        if reason:
+            excluded[reason] = excluded.get(reason, 0) + 1
+        else:
+            kept.append(job)
+    state = state_of(kept)
+    if state is not None and trace.nodes is not None and state.nodes > trace.nodes:
+        raise InputError(
+            f"{trace.source}: the {state.running:,} jobs that run at the starting state of {after:g} s need "
+            f"{state.nodes:,} nodes, and must need at most the {trace.nodes:,} nodes of the machine"
+        )
+    return replace(trace, jobs=tuple(kept), excluded=excluded, withdrawn=())
+
+
+def cut_until(trace: Trace, first: float, after: float) -> Trace:
+    """The trace without the jobs submitted ``after`` seconds or more after the time ``first`` [s].
+
+    Raises
+    ------
+    ParameterError
+        If none is left.
+    """
+    kept = tuple(job for job in trace.jobs if job.submit < first + after)
+    if not kept:
+        raise ParameterError("until", "later than the first submit", after)
+    excluded = dict(trace.excluded)
+    if len(kept) < len(trace.jobs):
+        excluded[_AFTER] = len(trace.jobs) - len(kept)
+    return replace(trace, jobs=kept, excluded=excluded, withdrawn=())
+
+
+def state_of(jobs: Sequence[TraceJob]) -> StartingState | None:
+    """The starting state of jobs that were cut out of a log; None: they begin on an empty machine."""
+    running = [(job.running_since, job.nodes) for job in jobs if job.running_since is not None]
+    if not running:
+        return None
+    begin = max(since for since, _ in running)
+    waiting = sum(job.running_since is None and job.submit < begin for job in jobs)
+    return StartingState(begin, len(running), sum(nodes for _, nodes in running), waiting)
+
+
+def _start(job: TraceJob) -> float | None:
+    """Recorded start; None if it is unknown or there was none."""
+    return None if job.wait is None or job.cancelled_at is not None else job.submit + job.wait

@@ -1,0 +1,59 @@
+"""Withdrawals: the jobs of a log that were cancelled before they started, taken into the trace."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+from workloads.ground.errors import TraceError
+from workloads.logs.trace import Trace, TraceJob
+
+__all__ = ["keep_cancelled"]
+
+#: A line of a log may stand for millions of jobs.
+_MOST = 5_000_000
+
+
+def keep_cancelled(trace: Trace) -> Trace:
+    """The trace with the jobs that waited until their users withdrew them, each in its place in the file.
+
+    Parameters
+    ----------
+    trace
+        As read; such jobs are among the excluded.
+
+    Returns
+    -------
+    Trace
+        In it their ``cancelled_at`` is the recorded submit and wait together (SWF 2.2: status 5 with a run time of 0).
+        What they would have run is unknown: the runtime is the walltime, so that one that starts in the simulation
+        runs until it is withdrawn, or until its walltime is over.
+
+    Raises
+    ------
+    TraceError
+        If there are more than five million of them.
+
+    Examples
+    --------
+    >>> from workloads.logs.swf import parse_swf
+    >>> log = "1 0 5 60 4 -1 -1 4 90 -1 1 7 3 -1 -1 -1 -1 -1\\n2 10 30 0 4 -1 -1 4 90 -1 5 7 3 -1 -1 -1 -1 -1"
+    >>> [(job.job_id, job.cancelled_at) for job in keep_cancelled(parse_swf(log, "a.swf")).jobs]
+    [(1, None), (2, 40.0)]
+    """
+    if not trace.withdrawn:
+        return trace
+    count = sum(item.size for item in trace.withdrawn)
+    if count > _MOST:
+        raise TraceError(trace.source, None, f"has {count:,} jobs that were cancelled, and at most {_MOST:,} are kept")
+    jobs: list[TraceJob] = []
+    done = 0
+    for item in trace.withdrawn:
+        jobs += trace.jobs[done : item.place]
+        jobs += item.jobs()
+        done = item.place
+    jobs += trace.jobs[done:]
+    left = Counter(trace.excluded)
+    for item in trace.withdrawn:
+        left[item.reason] -= item.size
+    return replace(trace, jobs=tuple(jobs), excluded=dict(+left), withdrawn=())

@@ -1,0 +1,93 @@
+"""Failures at a rate: when nodes fail, where, and how long it takes to repair them.
+
+Each node fails after an exponential time, so that a machine of N nodes has failures in a Poisson process of N times the
+rate: what Daly's interval assumes, too (Daly 2006). Times to repair are one constant, or lognormal (Schroeder and
+Gibson, "A large-scale study of failures in high-performance computing systems", DSN 2006).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from workloads.ground.errors import ParameterError
+from workloads.ground.streams import stream
+from workloads.ground.units import DURATIONS, LARGEST_TIME, SECOND, SHORTEST_TIME, to_ticks
+from workloads.outages.outage import Outage, OutageKind
+
+__all__ = ["FailureRate", "placed"]
+
+#: Failures that are drawn together. Part of what a seed means only in so far as each stream is read in order.
+_BLOCK = 256
+
+
+@dataclass(frozen=True)
+class FailureRate:
+    """Failures of single nodes.
+
+    Attributes
+    ----------
+    mtbf
+        Mean time between failures of one node [s].
+    repair
+        Mean time to repair [s].
+    variation
+        Its standard deviation over its mean; 0: all take the same time, else they are lognormal.
+    seed
+        Of the streams ``failures/...``.
+
+    Raises
+    ------
+    ParameterError
+        If a value is not legal.
+    """
+
+    mtbf: float
+    repair: float = 4 * 3600.0
+    variation: float = 0.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("mtbf", "repair"):
+            value = getattr(self, name)
+            if not (isinstance(value, int | float) and SHORTEST_TIME < value <= LARGEST_TIME):
+                raise ParameterError(name, DURATIONS, value)
+        if not (isinstance(self.variation, int | float) and 0 <= self.variation < math.inf):
+            raise ParameterError("variation", "a finite number >= 0", self.variation)
+        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
+            raise ParameterError("seed", "a whole number >= 0", self.seed)
+
+    def draw(self, nodes: int, start: float) -> Iterator[Outage]:
+        """The failures of a machine from ``start`` [s] on, one after the other without end.
+
+        Parameters
+        ----------
+        nodes
+            Size of the machine. Nodes that are down do not fail: such a failure strikes a place where nothing is to
+            fail, which the simulation decides.
+        start
+            When the machine begins to be looked at.
+        """
+        gaps, repairs, places = (stream(self.seed, "failures", what) for what in ("gaps", "repairs", "places"))
+        # Of a lognormal law with that mean and variation.
+        spread = math.sqrt(math.log1p(self.variation**2))
+        center = math.log(self.repair) - spread**2 / 2
+        at = to_ticks(start)
+        while True:
+            waits = gaps.exponential(self.mtbf / nodes, _BLOCK).tolist()
+            lasting = repairs.lognormal(center, spread, _BLOCK).tolist() if spread else [self.repair] * _BLOCK
+            for wait, length, place in zip(waits, lasting, places.random(_BLOCK).tolist(), strict=True):
+                at += to_ticks(wait)
+                end = at + max(1, to_ticks(length))
+                yield Outage(OutageKind.FAILURE, at / SECOND, end / SECOND, 1, place=place)
+
+
+def placed(outages: Sequence[Outage], seed: int) -> list[Outage]:
+    """The outages, each failure that has no place with one from the stream ``failures/given places``."""
+    places = stream(seed, "failures", "given places")
+    drawn = places.random(len(outages)).tolist()
+    return [
+        replace(outage, place=place) if outage.kind is OutageKind.FAILURE and outage.place is None else outage
+        for outage, place in zip(outages, drawn, strict=True)
+    ]

@@ -1,0 +1,133 @@
+"""The file of outages: CSV, a row for each."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from workloads.ground.errors import TraceError, UnknownNameError
+from workloads.ground.fields import number, whole
+from workloads.ground.files import atomic_open, csv_rows, read_text
+from workloads.ground.units import format_seconds, to_ticks
+from workloads.outages.failures import placed
+from workloads.outages.outage import Outage, OutageKind, first_outage_fault
+
+__all__ = ["OUTAGE_COLUMNS", "read_outages", "write_outages"]
+
+#: Columns of the file, in the order in which it is written.
+OUTAGE_COLUMNS = (
+    *("kind", "start", "end", "nodes", "announced", "running", "place", "name", "jobs", "users", "projects"),
+)
+_NEEDED = ("kind", "start", "end", "nodes")
+
+
+def read_outages(path: str | Path, *, nodes: int | None = None, seed: int = 0) -> list[Outage]:
+    """Read outages.
+
+    Parameters
+    ----------
+    path
+        CSV (plain or gzip) with a header row; kind, start, end and nodes are needed, all others may be missing or
+        empty. Several jobs, users or projects stand in one cell with semicolons between them.
+    nodes
+        Size of the machine; None: not looked at.
+    seed
+        For the places of failures that have none.
+
+    Returns
+    -------
+    list of Outage
+        In file order.
+
+    Raises
+    ------
+    TraceError
+        With file and line, if the file cannot be read or an outage makes no sense.
+    """
+    outages: list[Outage] = []
+    lines: list[int] = []
+    names: list[str] | None = None
+    for line, row in csv_rows(read_text(path), path):
+        if names is None:
+            names = _header(path, line, row)
+            continue
+        if len(row) != len(names):
+            raise TraceError(path, line, f"a row must have {len(names)} cells like the header, not {len(row)}")
+        try:
+            outages.append(_outage({name: cell.strip() for name, cell in zip(names, row, strict=True)}))
+        except ValueError as error:
+            raise TraceError(path, line, str(error)) from None
+        lines.append(line)
+    outages = placed(outages, seed)
+    fault = first_outage_fault(outages, nodes)
+    if fault is not None:
+        raise TraceError(path, lines[fault[0]], fault[1])
+    return outages
+
+
+def write_outages(outages: Iterable[Outage], path: str | Path) -> None:
+    """Write outages as :func:`read_outages` reads them: times exact to a tick, places to their last digit.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be written.
+    """
+    with atomic_open(path) as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(OUTAGE_COLUMNS)
+        for outage in outages:
+            writer.writerow(
+                (
+                    *(outage.kind.value, _time(outage.start), _time(outage.end), outage.nodes),
+                    _time(outage.announced) if outage.announced is not None else "",
+                    "" if outage.kind is OutageKind.FAILURE else outage.running,
+                    *("" if outage.place is None else repr(outage.place), outage.name),
+                    *(";".join(map(str, named)) for named in (outage.jobs, outage.users, outage.projects)),
+                )
+            )
+
+
+def _header(path: str | Path, line: int, row: Sequence[str]) -> list[str]:
+    names = [name.strip().lower() for name in row]
+    for name in _NEEDED:
+        if name not in names:
+            raise TraceError(
+                path, line, f"a file of outages must have a column {name}, not only {', '.join(names)[:200]}"
+            )
+    for name in names:
+        # A misspelt column would silently leave an outage without what it says.
+        if name not in OUTAGE_COLUMNS:
+            raise TraceError(path, line, str(UnknownNameError("column", name, OUTAGE_COLUMNS)))
+        if names.count(name) > 1:
+            raise TraceError(path, line, f"a file of outages must have one column {name}, not {names.count(name)}")
+    return names
+
+
+def _outage(cells: dict[str, str]) -> Outage:
+    kind = {known.value: known for known in OutageKind}.get(cells["kind"])
+    if kind is None:
+        raise UnknownNameError("kind", cells["kind"], OutageKind)
+    announced, place = cells.get("announced"), cells.get("place")
+    return Outage(
+        kind,
+        number(cells["start"], "start"),
+        number(cells["end"], "end"),
+        whole(cells["nodes"], "nodes"),
+        number(announced, "announced") if announced else None,
+        cells.get("running") or "preempt",
+        number(place, "place") if place else None,
+        cells.get("name", ""),
+        tuple(whole(job_id, "jobs") for job_id in _several(cells.get("jobs", ""))),
+        _several(cells.get("users", "")),
+        _several(cells.get("projects", "")),
+    )
+
+
+def _several(cell: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in cell.split(";") if part.strip())
+
+
+def _time(seconds: float) -> str:
+    return format_seconds(to_ticks(seconds))

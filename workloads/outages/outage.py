@@ -1,0 +1,190 @@
+"""Outages: when how many nodes are not there, or are there only for some.
+
+Maintenance is a window that is known before. A failure is not: it strikes nodes at a place in the machine, and lasts
+until they are repaired. An advance reservation is a window in which nodes are set aside for certain jobs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from numbers import Integral
+
+from workloads.ground.errors import InputError, shown
+from workloads.ground.units import LARGEST_TIME, SECOND, TIMES, to_ticks
+from workloads.table.job import Job
+
+__all__ = ["Outage", "OutageKind", "check_outages", "first_outage_fault"]
+
+#: What becomes of jobs that still run when a window begins.
+_RUNNING = ("preempt", "wait")
+
+
+class OutageKind(StrEnum):
+    """What an outage is."""
+
+    MAINTENANCE = "maintenance"
+    FAILURE = "failure"
+    RESERVATION = "reservation"
+
+
+@dataclass(frozen=True, slots=True)
+class Outage:
+    """One outage. Times are those of the job table's clock.
+
+    Attributes
+    ----------
+    kind
+        Maintenance, failure or (advance) reservation.
+    start, end
+        From when, and until when, nodes are away or set aside [s]; of a failure until when they are repaired.
+    nodes
+        How many. A machine has no names for nodes: of a window it does not matter which they are.
+    announced
+        Of windows: since when the scheduler knows [s]; None: from the beginning.
+    running
+        Of windows, where jobs still run on nodes that it needs: ``preempt`` them, in the order of what they lose, or
+        ``wait`` for nodes that they give up.
+    place
+        Of failures: where it strikes, from 0 to below 1; the nodes of the machine in a fixed order, the ``nodes`` that
+        stand from that share of them on (and, after the last, from the first on).
+    name
+        For people.
+    jobs, users, projects
+        Of reservations: whose nodes they are; a job needs to be in one of the three.
+    """
+
+    kind: OutageKind
+    start: float
+    end: float
+    nodes: int = 1
+    announced: float | None = None
+    running: str = "preempt"
+    place: float | None = None
+    name: str = ""
+    jobs: tuple[int, ...] = field(default=())
+    users: tuple[str, ...] = field(default=())
+    projects: tuple[str, ...] = field(default=())
+
+    def admits(self, job: Job) -> bool:
+        """Whether a job may run in this reservation."""
+        return (
+            job.job_id in self.jobs
+            or (bool(job.user) and job.user in self.users)
+            or (bool(job.project) and job.project in self.projects)
+        )
+
+
+def check_outages(outages: Sequence[Outage], nodes: int | None = None, jobs: Iterable[Job] | None = None) -> None:
+    """Refuse outages that make no sense.
+
+    Parameters
+    ----------
+    outages
+        In any order.
+    nodes
+        Size of the machine; None: not looked at.
+    jobs
+        What arrives at it; None: not looked at.
+
+    Raises
+    ------
+    InputError
+        For the first that makes no sense; says which, what is legal and what came.
+
+    Examples
+    --------
+    >>> check_outages([Outage(OutageKind.MAINTENANCE, 0.0, 1800.0, 0)])
+    Traceback (most recent call last):
+    workloads.ground.errors.InputError: nodes of outage 1 must be a whole number >= 1, not 0
+    """
+    fault = first_outage_fault(outages, nodes)
+    if fault is not None:
+        raise InputError(fault[1])
+    named = {job_id for outage in outages for job_id in outage.jobs}
+    if named and jobs is not None:
+        named -= {job.job_id for job in jobs}
+        for number, outage in enumerate(outages, start=1):
+            for job_id in outage.jobs:
+                if job_id in named:
+                    raise InputError(f"jobs of outage {number} must be in the job table, and there is no job {job_id}")
+
+
+def first_outage_fault(outages: Sequence[Outage], nodes: int | None = None) -> tuple[int, str] | None:
+    """Place in the list of the first outage that makes no sense, and a sentence; None: all do."""
+    most = math.inf if nodes is None else nodes
+    for index, outage in enumerate(outages):
+        try:
+            broken = _broken_law(outage, most)
+        except (TypeError, AttributeError) as error:
+            return index, f"outage {index + 1} holds a value of the wrong kind ({error})"
+        if broken is not None:
+            name, legal = broken
+            received = getattr(outage, name)
+            received = "missing" if received is None or received == () else shown(received)
+            return index, f"{name} of outage {index + 1} must be {legal}, not {received}"
+    return _crowded(outages, most)
+
+
+def _broken_law(outage: Outage, most: float) -> tuple[str, str] | None:
+    """Field and law that the outage breaks. Comparisons are written so that NaN fails them."""
+    kind, start, end, size = outage.kind, outage.start, outage.end, outage.nodes
+    if type(kind) is not OutageKind:
+        return "kind", f"an OutageKind ({', '.join(OutageKind)})"
+    if not _is_time(start):
+        return "start", TIMES
+    if not (_is_time(end) and to_ticks(end) > to_ticks(start)):
+        return "end", f"later than its start of {start} s, and at most {LARGEST_TIME:,.0f} s"
+    if not _is_whole(size) or size < 1:
+        return "nodes", "a whole number >= 1"
+    if size > most:
+        return "nodes", f"at most the {most:,} nodes of the machine"
+    if outage.running not in _RUNNING:
+        return "running", " or ".join(_RUNNING)
+    if kind is OutageKind.FAILURE:
+        if outage.announced is not None:
+            return "announced", "missing for a failure, which nobody knows before"
+        if outage.place is None or not 0 <= outage.place < 1:
+            return "place", "a number from 0 to below 1 for a failure"
+    else:
+        if outage.place is not None:
+            return "place", f"missing for a {kind}"
+        if outage.announced is not None and not (_is_time(outage.announced) and outage.announced <= start):
+            return "announced", f"at most its start of {start} s"
+    owners = (("jobs", outage.jobs), ("users", outage.users), ("projects", outage.projects))
+    if kind is OutageKind.RESERVATION:
+        if not any(named for _, named in owners):
+            return "jobs", "given for a reservation, or users or projects"
+    else:
+        for name, named in owners:
+            if named:
+                return name, f"missing for a {kind}"
+    return None
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def _is_time(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and -LARGEST_TIME <= value <= LARGEST_TIME
+
+
+def _crowded(outages: Sequence[Outage], most: float) -> tuple[int, str] | None:
+    """Windows that overlap and together need more than the machine."""
+    steps: list[tuple[int, int, int, int]] = []
+    for index, outage in enumerate(outages):
+        if outage.kind is not OutageKind.FAILURE:
+            # At one instant what ends makes room for what begins.
+            steps += [(to_ticks(outage.start), 1, index, outage.nodes), (to_ticks(outage.end), 0, index, -outage.nodes)]
+    used = 0
+    for at, begins, index, nodes in sorted(steps):
+        used += nodes
+        if begins and used > most:
+            return index, (
+                f"nodes of outage {index + 1} must leave room for the windows that it overlaps: "
+                f"at {at / SECOND:g} s they take {used:,} of the {most:,} nodes"
+            )
+    return None

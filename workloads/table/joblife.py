@@ -1,0 +1,133 @@
+"""The life of jobs: the laws of what a job table says of withdrawals, dependencies and the starting state.
+
+:mod:`workloads.table.validation` asks these where a job has such a column at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral
+
+from workloads.ground.units import COSTS, LARGEST_TIME
+from workloads.table.job import Job, JobType
+
+__all__ = ["beginning_of", "broken_by_others", "broken_life", "has_life"]
+
+#: Times within a tick of the simulated clock are equal [s].
+_TICK = 1.5e-6
+
+
+def has_life(job: Job) -> bool:
+    """Whether a job may be withdrawn, depends on another, or runs already when the replay begins."""
+    return (
+        job.cancelled_at is not None
+        or job.preceding is not None
+        or job.think_time is not None
+        or job.running_since is not None
+    )
+
+
+def beginning_of(jobs: Sequence[Job]) -> float | None:
+    """When the replay begins [s]: at the latest start of a job that runs already; None: at the first submit."""
+    return max((job.running_since for job in jobs if job.running_since is not None), default=None)
+
+
+def broken_life(job: Job) -> tuple[str, str] | None:
+    """Field and law that a job breaks by itself. Comparisons are written so that NaN fails them."""
+    if job.cancelled_at is not None:
+        # Of a job that never arrives the notice is withdrawn.
+        name, since = ("submit", job.submit) if job.submit is not None else ("notice", job.notice)
+        if since is None or not since - _TICK <= job.cancelled_at <= LARGEST_TIME:
+            return "cancelled_at", f"missing, or from its {name} of {since} s to {LARGEST_TIME:,.0f} s"
+    if job.preceding is not None:
+        if not _is_whole(job.preceding):
+            return "preceding", "a whole number, or missing"
+        if job.notice is not None:
+            return "preceding", "missing for a job with a notice, which says when it arrives"
+        if job.running_since is not None:
+            return "preceding", "missing for a job that runs already"
+    if job.think_time is not None:
+        if job.preceding is None:
+            return "think_time", "missing for a job without a preceding one"
+        if not 0 <= job.think_time <= LARGEST_TIME:
+            return "think_time", f"{COSTS}, or missing"
+    if job.running_since is not None:
+        if job.type is JobType.STOCHASTIC:
+            return "running_since", "missing for a stochastic job, whose reservations so far are unknown"
+        if job.notice is not None:
+            return "running_since", "missing for a job with a notice, which has not arrived"
+        if job.submit is None or not job.submit - _TICK <= job.running_since <= LARGEST_TIME:
+            return "running_since", f"missing, or from its submit of {job.submit} s to {LARGEST_TIME:,.0f} s"
+    return None
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, Integral)
+
+
+def broken_by_others(jobs: Sequence[Job], nodes: int | None) -> tuple[int, str, str] | None:
+    """The first law that jobs with legal columns break together: index, field and sentence.
+
+    Parameters
+    ----------
+    jobs
+        A workload of unique job ids.
+    nodes
+        Size of the machine; None: not looked at.
+    """
+    return _broken_dependency(jobs) or _broken_start(jobs, nodes)
+
+
+def _broken_dependency(jobs: Sequence[Job]) -> tuple[int, str, str] | None:
+    places = {job.job_id: index for index, job in enumerate(jobs)}
+
+    def refused(index: int, legal: str) -> tuple[int, str, str]:
+        job = jobs[index]
+        return index, "preceding", f"preceding of job {job.job_id} must be {legal}, not {job.preceding}"
+
+    #: Jobs of which it is known that no circle leads through them.
+    sound: set[int] = set()
+    for index, job in enumerate(jobs):
+        if job.preceding is None:
+            continue
+        place = places.get(job.preceding)
+        if place is None:
+            return refused(index, "a job of the table")
+        if jobs[place].submit is None:
+            return refused(index, "a job that arrives")
+        path: list[int] = []
+        here: int | None = index
+        while here is not None and here not in sound:
+            sound.add(here)
+            path.append(here)
+            before = jobs[here].preceding
+            here = None if before is None else places.get(before)
+        if here is not None and here in path:
+            return refused(here, "a job that does not itself wait for this one")
+    return None
+
+
+def _broken_start(jobs: Sequence[Job], nodes: int | None) -> tuple[int, str, str] | None:
+    begin = beginning_of(jobs)
+    if begin is None:
+        return None
+    used, last = 0, 0
+    for index, job in enumerate(jobs):
+        if job.running_since is not None:
+            used, last = used + job.nodes, index
+            # The baseline uses the times of the trace.
+            runtime = job.runtime if job.trace_runtime is None else min(job.runtime, job.trace_runtime)
+            if job.running_since + runtime < begin + _TICK:
+                legal = f"later than {begin - runtime} s, for the replay begins at {begin} s and it has to run then"
+                received = job.running_since
+                return index, "running_since", f"running_since of job {job.job_id} must be {legal}, not {received}"
+        if job.cancelled_at is not None and job.submit is not None and job.cancelled_at < begin - _TICK:
+            legal = f"at least {begin} s, where the replay begins"
+            return index, "cancelled_at", f"cancelled_at of job {job.job_id} must be {legal}, not {job.cancelled_at}"
+    if nodes is not None and used > nodes:
+        sentence = (
+            f"the jobs that run already at {begin} s need {used:,} nodes, and must need at most the {nodes:,} nodes "
+            "of the machine"
+        )
+        return last, "running_since", sentence
+    return None

@@ -1,0 +1,104 @@
+"""Parquet: the job table as a file of columns, where pyarrow is installed."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from workloads.ground.errors import InputError, OutputError, TraceError
+from workloads.ground.files import atomic_open
+from workloads.ground.units import to_seconds, to_ticks
+from workloads.table.job import Job
+
+__all__ = ["parquet_blocks", "write_parquet"]
+
+_WHOLE = ("job_id", "nodes", "min_nodes", "killed", "preceding")
+#: So many rows do no harm, however well they are packed: each job has an id of its own.
+_HARMLESS = 1_000_000
+_TEXT = ("type", "user", "project", "application", "plan", "memory_profile")
+
+
+def parquet_blocks(
+    data: bytes, path: str | Path, rows: int
+) -> tuple[list[str], Iterator[tuple[Sequence[Sequence[str]], list[int]]]]:
+    """Names of the columns; blocks of so many rows, column by column, as text: one set of rules reads both formats.
+
+    Floats become the shortest text that reads as the same float; a null becomes an empty cell.
+
+    Raises
+    ------
+    TraceError
+        If pyarrow is missing or the file is damaged.
+    """
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise TraceError(path, None, "a Parquet file can only be read where pyarrow is installed") from None
+
+    # Whatever pyarrow makes of damaged bytes, it is they that are damaged.
+    unreadable = (pa.ArrowException, OSError, ValueError, TypeError, LookupError, OverflowError)
+    try:
+        file = pq.ParquetFile(io.BytesIO(data))
+        names = [name.strip().lower() for name in file.schema_arrow.names]
+        held = file.metadata.num_rows
+    except unreadable:
+        raise TraceError(path, None, "is a damaged Parquet file") from None
+    if held > max(_HARMLESS, len(data)):
+        raise TraceError(path, None, f"says that it holds {held:,} rows in {len(data):,} bytes, which no table does")
+
+    def blocks() -> Iterator[tuple[Sequence[Sequence[str]], list[int]]]:
+        batches = file.iter_batches(batch_size=rows)
+        while True:
+            try:
+                batch = next(batches, None)
+                columns = [] if batch is None else [list(map(_cell, column.to_pylist())) for column in batch.columns]
+            except unreadable:
+                raise TraceError(path, None, "is a damaged Parquet file") from None
+            if batch is None:
+                return
+            yield columns, []
+
+    return names, blocks()
+
+
+def write_parquet(jobs: Sequence[Job], path: str | Path, columns: Sequence[str]) -> None:
+    """Write jobs; see :func:`workloads.table.jobtable.write_job_table`.
+
+    Raises
+    ------
+    OutputError
+        If pyarrow is missing or the file cannot be written.
+    """
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise OutputError(f"{path}: a Parquet file can only be written where pyarrow is installed") from None
+    types = {name: pa.int64() for name in _WHOLE} | {name: pa.string() for name in _TEXT}
+    try:
+        arrays = [
+            pa.array([_value(getattr(job, name), name) for job in jobs], types.get(name, pa.float64()))
+            for name in columns
+        ]
+    except (pa.ArrowException, OverflowError) as error:
+        raise InputError(f"{path}: a job does not fit into a Parquet table: {error}") from None
+    with atomic_open(path, "wb") as file:
+        pq.write_table(pa.table(arrays, list(columns)), file)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(int(value))
+    return repr(value) if isinstance(value, float) else str(value)
+
+
+def _value(value: Any, name: str) -> Any:
+    if value is None or name in _TEXT:
+        return value
+    # To the tick, as in the CSV: both files of one workload make the same simulation.
+    return int(value) if name in _WHOLE else to_seconds(to_ticks(value))

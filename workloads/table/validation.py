@@ -1,0 +1,245 @@
+"""Validation: the laws of one job and of a list of jobs, as job-table.md states them.
+
+The reader of the job table and the simulator ask the same function: a job from a file and one made in Python are held
+to the same laws.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Integral
+
+from workloads.ground.errors import InputError, shown
+from workloads.ground.fields import LARGEST_WHOLE
+from workloads.ground.units import COSTS, DURATIONS, LARGEST_SIZE, LARGEST_TIME, SHORTEST_TIME, TIMES
+from workloads.table.job import Job, JobType
+from workloads.table.joblife import broken_by_others, broken_life, has_life
+from workloads.table.profile import memory_profile
+
+__all__ = ["Fault", "check_jobs", "first_fault"]
+
+#: Times within a tick of the simulated clock are equal [s]; the margin covers the rounding of large floats.
+_TICK = 1.5e-6
+
+#: What only stochastic jobs have.
+_OF_STOCHASTIC = ("application", "true_runtime", "plan", "restart_cost", "memory_profile")
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What is wrong with a list of jobs.
+
+    Attributes
+    ----------
+    index
+        Place of the job in the list.
+    field
+        Name of the field, as in the job table.
+    sentence
+        Which job and field, what is legal, what came.
+    """
+
+    index: int
+    field: str
+    sentence: str
+
+
+def check_jobs(jobs: Sequence[Job], nodes: int | None = None, *, where: str = "") -> None:
+    """Refuse jobs that break a law of the job table.
+
+    Parameters
+    ----------
+    jobs
+        A workload.
+    nodes
+        Size of the machine; None: not looked at.
+    where
+        Where the jobs come from, for the message.
+
+    Raises
+    ------
+    InputError
+        For the first job that breaks a law; names its id, the field, what is legal and what came.
+
+    Examples
+    --------
+    >>> check_jobs([Job(7, JobType.RIGID, 0.0, 128, 3600.0, 1800.0)])
+    Traceback (most recent call last):
+    workloads.ground.errors.InputError: runtime of job 7 must be at most its walltime of 1800.0 s, not 3600.0
+    """
+    fault = first_fault(jobs, nodes)
+    if fault is not None:
+        raise InputError(f"{where}: {fault.sentence}" if where else fault.sentence)
+
+
+def first_fault(jobs: Sequence[Job], nodes: int | None = None) -> Fault | None:
+    """The first job that breaks a law of the job table, None if all hold; see :func:`check_jobs`."""
+    most = math.inf if nodes is None else nodes
+    lively = False
+    for index, job in enumerate(jobs):
+        try:
+            broken = _broken_law(job, most)
+            if broken is None and has_life(job):
+                lively = True
+                broken = broken_life(job)
+        except (TypeError, AttributeError) as error:
+            name = getattr(job, "job_id", f"number {index + 1}")
+            return Fault(index, "", f"job {name} holds a value of the wrong kind ({error})")
+        if broken is not None:
+            field, legal = broken
+            received = getattr(job, field)
+            received = (
+                "missing" if received is None else shown(received.value if isinstance(received, JobType) else received)
+            )
+            return Fault(index, field, f"{field} of job {shown(job.job_id)} must be {legal}, not {received}")
+    fault = _repeated(jobs)
+    if fault is None and lively:
+        together = broken_by_others(jobs, nodes)
+        return None if together is None else Fault(*together)
+    return fault
+
+
+def _repeated(jobs: Sequence[Job]) -> Fault | None:
+    if len({job.job_id for job in jobs}) == len(jobs):
+        return None
+    seen: set[int] = set()
+    for index, job in enumerate(jobs):
+        if job.job_id in seen:
+            return Fault(index, "job_id", f"job_id of job {job.job_id} must be unique, but an earlier job has it too")
+        seen.add(job.job_id)
+    return None
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, Integral)
+
+
+def _broken_law(job: Job, most: float) -> tuple[str, str] | None:
+    """Field and law that the job breaks. Comparisons are written so that NaN fails them."""
+    kind, runtime, walltime, size = job.type, job.runtime, job.walltime, job.nodes
+    if type(kind) is not JobType:
+        return "type", "a JobType"
+    if type(job.job_id) is not int and not _is_whole(job.job_id):
+        return "job_id", "a whole number"
+    if not -LARGEST_WHOLE - 1 <= job.job_id <= LARGEST_WHOLE:
+        return "job_id", f"a whole number up to {LARGEST_WHOLE:,}"
+    if type(size) is not int and not _is_whole(size):
+        return "nodes", "a whole number"
+    if size < 1:
+        return "nodes", "at least 1"
+    if size > LARGEST_SIZE:
+        return "nodes", f"at most {LARGEST_SIZE:,}"
+    if size > most:
+        return "nodes", f"at most the {most:,} nodes of the machine"
+    if not SHORTEST_TIME < walltime <= LARGEST_TIME:
+        return "walltime", DURATIONS
+    if not SHORTEST_TIME < runtime <= LARGEST_TIME:
+        return "runtime", DURATIONS
+    if runtime > walltime + _TICK:
+        return "runtime", f"at most its walltime of {walltime} s"
+    if not 0 <= job.setup <= LARGEST_TIME:
+        return "setup", COSTS
+    if job.setup > runtime + _TICK:
+        return "setup", f"at most its runtime of {runtime} s"
+    if job.trace_runtime is not None or job.trace_walltime is not None:
+        broken = _broken_trace_times(job)
+        if broken is not None:
+            return broken
+    smallest = job.min_nodes
+    if kind is JobType.MALLEABLE:
+        if smallest is None or (type(smallest) is not int and not _is_whole(smallest)):
+            return "min_nodes", "a whole number of nodes for a malleable job"
+        if not 1 <= smallest <= size:
+            return "min_nodes", f"between 1 and its {size} nodes"
+    elif smallest is not None and smallest != size:
+        return "min_nodes", f"missing or its {size} nodes for a job that is not malleable"
+    if not 0 <= job.checkpoint_cost <= LARGEST_TIME:
+        return "checkpoint_cost", COSTS
+    if job.checkpoint_interval is not None:
+        if kind is not JobType.RIGID:
+            return "checkpoint_interval", "missing for a job that is not rigid"
+        if not SHORTEST_TIME < job.checkpoint_interval <= LARGEST_TIME:
+            return "checkpoint_interval", f"{DURATIONS}, or missing"
+    if kind is JobType.STOCHASTIC:
+        broken = _broken_stochastic(job)
+        if broken is not None:
+            return broken
+    elif job.application or job.true_runtime is not None or job.plan or job.restart_cost or job.memory_profile:
+        # A true runtime of 0 is there, too.
+        field = next((name for name in _OF_STOCHASTIC if getattr(job, name)), "true_runtime")
+        return field, f"missing for a {kind.value} job"
+    if kind is JobType.ON_DEMAND or job.notice is not None or job.estimated_arrival is not None:
+        return _broken_arrival(job)
+    if job.submit is None or not 0 <= job.submit <= LARGEST_TIME:
+        return "submit", COSTS
+    return None
+
+
+def _broken_stochastic(job: Job) -> tuple[str, str] | None:
+    if not job.plan.strip():
+        return "plan", "a planning strategy or the name of a plan for a stochastic job"
+    if not job.application:
+        return "application", "given for a stochastic job"
+    if job.setup != 0:
+        return "setup", "0 for a stochastic job, which has restarts instead"
+    if not 0 <= job.restart_cost <= LARGEST_TIME:
+        return "restart_cost", COSTS
+    if job.true_runtime is not None and not SHORTEST_TIME < job.true_runtime <= LARGEST_TIME:
+        return "true_runtime", f"{DURATIONS}, or missing"
+    if job.memory_profile:
+        try:
+            total = sum(seconds for seconds, _ in memory_profile(job.memory_profile))
+        except ValueError as error:
+            return "memory_profile", str(error)
+        runtime = job.runtime if job.true_runtime is None else job.true_runtime
+        # Each of the durations may have been rounded to a tick.
+        if abs(total - runtime) > _TICK * (1 + job.memory_profile.count(":")):
+            return "memory_profile", f"as long as its true runtime of {runtime} s"
+    return None
+
+
+def _broken_trace_times(job: Job) -> tuple[str, str] | None:
+    walltime = job.walltime if job.trace_walltime is None else job.trace_walltime
+    if not SHORTEST_TIME < walltime <= LARGEST_TIME:
+        return "trace_walltime", f"{DURATIONS}, or missing"
+    runtime = job.runtime if job.trace_runtime is None else job.trace_runtime
+    if not SHORTEST_TIME < runtime <= LARGEST_TIME:
+        return "trace_runtime", f"{DURATIONS}, or missing"
+    if runtime > walltime + _TICK:
+        if job.trace_runtime is None:
+            return "trace_walltime", f"at least the trace's runtime of {runtime} s"
+        return "trace_runtime", f"at most the trace's walltime of {walltime} s"
+    return None
+
+
+def _broken_arrival(job: Job) -> tuple[str, str] | None:
+    """Of an on-demand job, or one that has a notice like one."""
+    if job.type is not JobType.ON_DEMAND:
+        field = "notice" if job.notice is not None else "estimated_arrival"
+        return field, f"missing for a {job.type.value} job"
+    if job.setup != 0:
+        return "setup", "0 for an on-demand job"
+    submit, notice, estimated = job.submit, job.notice, job.estimated_arrival
+    if notice is None:
+        if estimated is not None:
+            return "notice", "given, because there is an estimated_arrival"
+        if submit is None or not 0 <= submit <= LARGEST_TIME:
+            return "submit", COSTS
+        return None
+    # A job at the very start of a trace may get its notice, and arrive early, before time 0.
+    if not -LARGEST_TIME <= notice <= LARGEST_TIME:
+        return "notice", f"{TIMES}, or missing"
+    if estimated is None:
+        return "estimated_arrival", "given, because there is a notice"
+    if not -LARGEST_TIME <= estimated <= LARGEST_TIME:
+        return "estimated_arrival", TIMES
+    if notice > estimated + _TICK:
+        return "notice", f"at most the estimated_arrival of {estimated} s"
+    if submit is not None:
+        if not -LARGEST_TIME <= submit <= LARGEST_TIME:
+            return "submit", f"{TIMES}, or missing for a job that never arrives"
+        if notice > submit + _TICK:
+            return "notice", f"at most the submit of {submit} s"
+    return None

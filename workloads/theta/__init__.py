@@ -1,0 +1,4 @@
+"""A generator of years like Theta's.
+
+Other folders use ``generator`` and ``year``.
+"""

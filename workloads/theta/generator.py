@@ -1,0 +1,175 @@
+"""A year of a machine like Theta, for those who have no log of it.
+
+hybrid-workload-scheduling, section IV-A, uses Theta's log of 2019, which is not published with project names in one
+piece. This generator makes a trace of the same totals (Table I) whose marginals are those of the public records and
+whose FCFS/EASY baseline is that of Table II.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloads.ground.errors import ParameterError
+from workloads.ground.streams import stream
+from workloads.logs.trace import Trace, TraceJob
+from workloads.theta.projects import draw_projects, draw_users
+from workloads.theta.rhythm import Rhythm
+from workloads.theta.shapes import draw_requests, draw_runtimes, draw_sizes
+from workloads.theta.year import ThetaYear
+
+__all__ = ["generate"]
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+#: 1 January 2019, 0 h in Chicago.
+_NEW_YEAR = 1546322400
+#: Campaigns of like work are spread over the year in groups of so many.
+_STRATUM = 52
+
+
+def generate(parameters: ThetaYear | None = None, seed: int = 0) -> Trace:
+    """Generate a trace.
+
+    Parameters
+    ----------
+    parameters
+        Of the year; Theta's 2019 by default.
+    seed
+        Of all random choices, >= 0.
+
+    Returns
+    -------
+    Trace
+        Exactly ``parameters.jobs`` jobs sorted by submit, ids from 1, times in whole seconds from the start of the
+        year, users and projects as numbers. The same bytes for the same arguments.
+
+    Raises
+    ------
+    ParameterError
+        If the seed is not legal.
+
+    Examples
+    --------
+    >>> trace = generate(ThetaYear(jobs=500), seed=3)
+    >>> len(trace.jobs), trace.nodes, trace.jobs == generate(ThetaYear(jobs=500), seed=3).jobs
+    (500, 4392, True)
+    """
+    year = parameters or ThetaYear()
+    if not isinstance(seed, int) or seed < 0:
+        raise ParameterError("seed", "an integer >= 0", seed)
+    batch = _batches(year, stream(seed, "theta", "batches"))
+    batches = int(batch[-1]) + 1
+    campaign_of_batch = _campaigns(year, batches, stream(seed, "theta", "campaigns"))
+    campaign = campaign_of_batch[batch]
+    unit = _units(year, campaign, stream(seed, "theta", "mixed"))
+    counts, jobs_of_campaign = np.bincount(unit), np.bincount(campaign)
+    first_of_unit = np.searchsorted(unit, np.arange(len(counts)))
+    campaign_jobs = jobs_of_campaign[campaign[first_of_unit]]
+    sizes = draw_sizes(year, counts, campaign_jobs, stream(seed, "theta", "sizes"))
+    requests = draw_requests(year, sizes, counts, stream(seed, "theta", "requests"))[unit]
+    nodes = sizes[unit]
+    runtimes = draw_runtimes(year, nodes, requests, campaign, stream(seed, "theta", "runtimes"))
+    request = np.bincount(campaign, weights=(nodes * requests).astype(np.float64)).astype(np.float64)
+    place = _places(year, _starts(year, request, stream(seed, "theta", "starts")), campaign_of_batch, seed)
+    work = np.bincount(batch, weights=nodes * runtimes) / (3600.0 * year.nodes)
+    rhythm = Rhythm(year, place, work, stream(seed, "theta", "rhythm"))
+    submit = _submits(year, rhythm.clock(place), batch, stream(seed, "theta", "submits"))
+    first = np.searchsorted(campaign, np.arange(len(request)))
+    shape = nodes[first] * 100_000 + requests[first]
+    owner = draw_projects(year, shape, submit[first].astype(float), jobs_of_campaign, stream(seed, "theta", "projects"))
+    user = draw_users(year, owner, stream(seed, "theta", "users"))
+    rows = zip(
+        submit.tolist(),
+        nodes.tolist(),
+        runtimes.tolist(),
+        requests.tolist(),
+        (user[campaign] + 1).tolist(),
+        (owner[campaign] + 1).tolist(),
+        strict=True,
+    )
+    jobs = tuple(
+        TraceJob(number, float(when), size, float(run), float(request), user=str(who), project=str(whose))
+        for number, (when, size, run, request, who, whose) in enumerate(sorted(rows, key=lambda row: row[0]), start=1)
+    )
+    return Trace(
+        jobs,
+        nodes=year.nodes,
+        source=f"generated, Theta-like, seed {seed}",
+        format="generated",
+        header={
+            "Computer": "Theta-like (generated)",
+            "MaxJobs": str(len(jobs)),
+            "MaxNodes": str(year.nodes),
+            "MaxProcs": str(year.nodes),
+            "UnixStartTime": str(_NEW_YEAR),
+            "TimeZoneString": "America/Chicago",
+        },
+    )
+
+
+def _batches(year: ThetaYear, rng: np.random.Generator) -> Ints:
+    """Batch of each job, numbered in ascending order, exactly ``year.jobs`` of them."""
+    lengths = np.arange(1, year.batch_limit + 1)
+    weights = lengths**-year.batch_exponent
+    drawn = rng.choice(lengths, size=year.jobs, p=weights / weights.sum())
+    return np.repeat(np.arange(year.jobs), drawn)[: year.jobs]
+
+
+def _campaigns(year: ThetaYear, batches: int, rng: np.random.Generator) -> Ints:
+    """Campaign of each batch: consecutive ones, their number geometric."""
+    opens = rng.random(batches) < 1 / year.campaign_batches
+    opens[0] = True
+    return np.cumsum(opens) - 1
+
+
+def _units(year: ThetaYear, campaign: Ints, rng: np.random.Generator) -> Ints:
+    """Unit of equal jobs that each job belongs to: its campaign, or in a mixed campaign the job alone."""
+    mixed = (rng.random(int(campaign[-1]) + 1) < year.mixed_share)[campaign]
+    opens = mixed | np.concatenate(([True], campaign[1:] != campaign[:-1]))
+    return np.cumsum(opens) - 1
+
+
+def _starts(year: ThetaYear, work: Floats, rng: np.random.Generator) -> Floats:
+    """Start of each campaign in activity time.
+
+    Campaigns are taken in the order of their work and spread evenly in groups: the work submitted follows the rhythm,
+    whose variation is a parameter, and not the accident of a few campaigns of capability jobs.
+    """
+    count = len(work)
+    by_work = np.argsort(-work, kind="stable")
+    rank = np.empty(count, dtype=np.int64)
+    rank[by_work] = np.arange(count)
+    group = rank // _STRATUM
+    shuffled = np.lexsort((rng.random(count), group))
+    slot = np.empty(count, dtype=np.int64)
+    slot[shuffled] = np.arange(count) % _STRATUM
+    size = np.minimum(_STRATUM, count - group * _STRATUM)
+    even = (slot + rng.random(count)) / size
+    return np.where(rng.random(count) < year.unevenness, rng.random(count), even)
+
+
+def _places(year: ThetaYear, start: Floats, campaign_of_batch: Ints, seed: int) -> Floats:
+    """Activity time of each batch."""
+    rng = stream(seed, "theta", "places")
+    gaps = rng.exponential(year.campaign_gap * 3600.0 / year.span, len(campaign_of_batch))
+    opens = np.concatenate(([True], campaign_of_batch[1:] != campaign_of_batch[:-1]))
+    elapsed = _since_reset(np.where(opens, 0.0, gaps), opens)
+    # What would begin after the end begins at the start: a year has no edges.
+    return np.asarray((start[campaign_of_batch] + elapsed) % 1.0)
+
+
+def _submits(year: ThetaYear, when: Floats, batch: Ints, rng: np.random.Generator) -> Ints:
+    """Submit time of each job [s], from that of its batch."""
+    first = np.concatenate(([True], batch[1:] != batch[:-1]))
+    within = np.exp(np.log(year.batch_gap) + rng.standard_normal(len(batch)))
+    submit = when[batch] + _since_reset(np.where(first, 0.0, within), first)
+    return np.minimum(submit, year.span).astype(np.int64)
+
+
+def _since_reset(steps: Floats, reset: NDArray[np.bool_]) -> Floats:
+    """Cumulative sum that starts anew where ``reset`` is set (the first must be)."""
+    total = np.cumsum(steps)
+    origin = np.flatnonzero(reset)
+    return np.asarray(total - total[origin][np.cumsum(reset) - 1])

@@ -1,0 +1,112 @@
+"""Who submits: projects with their users, and which campaign is whose.
+
+A project's jobs resemble each other because projects own neighbouring places in a fixed arrangement of job shapes; how
+many they own changes from month to month.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloads.theta.year import ThetaYear
+
+__all__ = ["draw_projects", "draw_users"]
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+_MONTH = 365 * 86400.0 / 12
+#: Numbers of users of a project: median 1, at most 10, with their shares (2018).
+_USERS = ((1, 0.57), (2, 0.26), (3, 0.07), (4, 0.035), (5, 0.02), (6, 0.015), (8, 0.015), (10, 0.015))
+
+
+def draw_projects(parameters: ThetaYear, shape: Ints, start: Floats, counts: Ints, rng: np.random.Generator) -> Ints:
+    """Project of each campaign.
+
+    Parameters
+    ----------
+    parameters
+        Of the year.
+    shape
+        A number that equal campaigns share (size and request), shape (k,).
+    start
+        Submit time of each campaign [s], shape (k,).
+    counts
+        Jobs of each campaign, shape (k,).
+    rng
+        Draws.
+
+    Returns
+    -------
+    ndarray of int, shape (k,)
+        Projects, numbered from 0; all of them occur in a trace of a year or more.
+    """
+    count = parameters.projects
+    _, cell = np.unique(shape, return_inverse=True)
+    cells = rng.random(int(cell.max()) + 1)
+    # Neighbours in the arrangement are equal campaigns first, and any others by chance.
+    key = cells[cell] + 1e-3 * rng.random(len(shape))
+    stray = rng.random(len(shape)) < parameters.stray_share
+    key = np.where(stray, rng.random(len(shape)), key)
+    month = np.minimum(start // _MONTH, math.ceil(parameters.span / _MONTH) - 1).astype(np.int64)
+    owner = np.empty(len(shape), dtype=np.int64)
+    base = rng.standard_normal(count)
+    # The same concentration every month, whoever holds the ranks.
+    weights = (np.arange(count) + parameters.rank_offset) ** -parameters.rank_exponent
+    lasting, passing = math.sqrt(parameters.project_memory), math.sqrt(1 - parameters.project_memory)
+    for number in range(int(month.max()) + 1):
+        activity = lasting * base + passing * rng.standard_normal(count)
+        weight = np.empty(count)
+        weight[np.argsort(-activity, kind="stable")] = weights
+        members = np.flatnonzero(month == number)
+        members = members[np.argsort(key[members], kind="stable")]
+        jobs = np.cumsum(counts[members]) - counts[members] / 2
+        total = counts[members].sum()
+        owner[members] = np.minimum(np.searchsorted(np.cumsum(weight) / weight.sum() * total, jobs), count - 1)
+    return _everybody(parameters, owner, counts, rng)
+
+
+def _everybody(parameters: ThetaYear, owner: Ints, counts: Ints, rng: np.random.Generator) -> Ints:
+    """Give each project that came away empty one small campaign of another: the year counts projects that ran."""
+    expected = min(parameters.projects, round(parameters.projects * parameters.jobs / parameters.jobs_per_year))
+    missing = np.setdiff1d(np.arange(parameters.projects), owner)
+    missing = missing[: max(0, expected - (parameters.projects - len(missing)))]
+    held = np.bincount(owner, minlength=parameters.projects)
+    spare = np.flatnonzero((held[owner] > 5) & (counts <= 3))
+    owner = owner.copy()
+    chosen = rng.choice(spare, size=min(len(missing), len(spare)), replace=False)
+    owner[chosen] = missing[: len(chosen)]
+    return owner
+
+
+def draw_users(parameters: ThetaYear, owner: Ints, rng: np.random.Generator) -> Ints:
+    """User of each campaign, numbered from 0 through all projects; the larger a project the more users.
+
+    Parameters
+    ----------
+    parameters
+        Of the year.
+    owner
+        Project of each campaign, shape (k,).
+    rng
+        Draws.
+
+    Returns
+    -------
+    ndarray of int, shape (k,)
+        Users.
+    """
+    held = np.bincount(owner, minlength=parameters.projects)
+    rank = np.empty(parameters.projects)
+    rank[np.argsort(np.log1p(held) + rng.standard_normal(parameters.projects), kind="stable")] = np.arange(
+        parameters.projects
+    )
+    edges = np.cumsum([share for _, share in _USERS])
+    place = np.minimum(np.searchsorted(edges, (rank + 0.5) / parameters.projects), len(_USERS) - 1)
+    users = np.array([number for number, _ in _USERS])[place]
+    first = np.concatenate(([0], np.cumsum(users)))[:-1]
+    # The first user of a project submits most: u squared leans to 0.
+    return (first[owner] + np.floor(users[owner] * rng.random(len(owner)) ** 2)).astype(np.int64)
