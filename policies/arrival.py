@@ -1,7 +1,7 @@
 """Arrival strategies: how to find the nodes that an arriving on-demand job still misses.
 
-Source: hybrid-workload-scheduling, section III-B.2; hybrid-workloads.md, section 5. ``KNAPSACK`` and ``SKNAPSACK`` are
-not the paper's: they find the least loss where PAA and SPAA go by it greedily.
+Source: Fan et al., IPDPS 2022, section III-B.2; docs/model.md, "The six mechanisms". ``KNAPSACK`` and ``SKNAPSACK`` go
+beyond the paper: they find the least loss, which PAA and SPAA approach greedily.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Backfilling: one scheduling pass over the queue.
 
-Sources: easy-backfilling.md (after Mu'alem & Feitelson, IEEE TPDS 12(6), 2001); malleable jobs by hybrid-workloads.md,
-section 3.
+Sources: Mu'alem & Feitelson, IEEE TPDS 12(6), 2001; docs/model.md, "Backfilling", also on malleable jobs.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Called when an instant's pass is over and free nodes are left. Sources: Prabhakaran et al., "A batch system with
 efficient adaptive scheduling for malleable and evolving applications", IPDPS 2015, where Torque and Maui expand
-malleable jobs into idle nodes; hybrid-workloads.md, section 8, which names it as an extension.
+malleable jobs into idle nodes; docs/model.md, "Expansion".
 
 An expanded job ends earlier and gives back more, but until then it has nodes that were counted as free. Like a
 backfilled job it may therefore have only such as no reservation and no window needs before its walltime's new end.

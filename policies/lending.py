@@ -1,6 +1,6 @@
 """Lending: how a completed on-demand job's nodes go back to those who gave them up.
 
-Source: hybrid-workload-scheduling, section III-B.3; hybrid-workloads.md, section 6.
+Source: Fan et al., IPDPS 2022, section III-B.3; docs/model.md, "The six mechanisms".
 """
 
 from __future__ import annotations

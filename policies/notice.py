@@ -1,8 +1,8 @@
 """Notice strategies: what to do when an on-demand job announces itself.
 
-Source: hybrid-workload-scheduling, section III-B.1; hybrid-workloads.md, section 4. A strategy answers with a ``Hold``
+Source: Fan et al., IPDPS 2022, section III-B.1; docs/model.md, "The six mechanisms". A strategy answers with a ``Hold``
 to open a reservation, which then collects what finished jobs release, and with a plan; without a ``Hold`` the notice is
-ignored. ``WEIGH`` is not the paper's.
+ignored. ``WEIGH`` goes beyond the paper.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Queue orders: who stands first.
 
 An order is a key function of a waiting job and the time; the queue is sorted by it, ties by the row order of the
-input. On-demand jobs that could not start always stand before all others (hybrid-workloads.md, section 3).
+input. On-demand jobs that could not start always stand before all others (docs/model.md, "Queue orders").
 """
 
 from __future__ import annotations

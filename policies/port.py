@@ -149,7 +149,7 @@ class RunningJob(Protocol):
         """How many of its nodes belong to the reservation of that on-demand job."""
 
     def loss(self, at: int) -> int:
-        """Preemption overhead at that time [node-ticks] (hybrid-workloads.md, section 5)."""
+        """Preemption overhead at that time [node-ticks] (docs/model.md, "Metrics", says what is lost)."""
 
 
 class Loan(Protocol):

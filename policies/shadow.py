@@ -39,7 +39,7 @@ def shadow_of(view: SystemView, head: WaitingJob, free: int, started: Sequence[t
     Returns
     -------
     Shadow
-        Source: easy-backfilling.md, rule 4b; hybrid-workloads.md, section 3, and section 4 on open reservations.
+        Source: Mu'alem & Feitelson, IEEE TPDS 12(6), 2001; docs/model.md, "Backfilling", on open reservations.
     """
     nodes = head.min_nodes
     releases: Sequence[tuple[int, int, int]] = view.releases

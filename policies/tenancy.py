@@ -1,6 +1,6 @@
 """Tenants: queued jobs that run on idle reserved nodes until the on-demand job comes.
 
-Source: hybrid-workload-scheduling, section III-B and Fig. 2; hybrid-workloads.md, section 4.
+Source: Fan et al., IPDPS 2022, section III-B and Fig. 2; docs/model.md, parameter ``tenants``.
 """
 
 from __future__ import annotations

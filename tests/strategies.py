@@ -1,4 +1,4 @@
-"""Random job tables: small, tight and full of ties, so that every rule of hybrid-workloads.md is really used.
+"""Random job tables: small, tight and full of ties, so that every rule of docs/model.md is really used.
 
 One builder makes them all; it is handed a function that picks an integer from a range, which is hypothesis' for
 :func:`job_tables` (so that failures shrink) and numpy's for :func:`random_job_table` (so that thousands are cheap).
@@ -16,7 +16,7 @@ from workloads.table.job import Job, JobType
 
 __all__ = ["HYBRID", "Table", "build_table", "crowded_job_table", "job_tables", "random_job_table"]
 
-#: The types of hybrid-workloads.md.
+#: The types that the mechanisms know.
 HYBRID = (JobType.RIGID, JobType.ON_DEMAND, JobType.MALLEABLE)
 
 #: Picks an integer from [low, high].

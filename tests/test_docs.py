@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import doctest
 import importlib
 import re
@@ -78,6 +79,28 @@ def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)\)", prose):
         if not target.startswith("http"):
             assert (page.parent / target).exists(), target
+
+
+def prose_of(path: Path) -> str:
+    """Docstrings and comments of a module, without line breaks."""
+    source = path.read_text()
+    nodes = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    told = [ast.get_docstring(node) or "" for node in ast.walk(ast.parse(source)) if isinstance(node, nodes)]
+    return " ".join(" ".join([*told, *re.findall(r"#:? (.*)", source)]).split())
+
+
+@pytest.mark.parametrize("package", ["workloads", "policies", "simulator", "experiments", "tests"])
+def test_docstrings_and_comments_cite_pages_and_sections_that_are_there(package: str) -> None:
+    wrong = []
+    for path in (ROOT / package).rglob("*.py"):
+        for page, rest in re.findall(
+            r"([\w./-]+\.md)\b((?:,? (?:and )?\"[^\"]+\"|, parameter ``\w+``)*)", prose_of(path)
+        ):
+            text = (ROOT / page).read_text() if (ROOT / page).is_file() else ""
+            sections = [f"# {title.strip(',')}\n" for title in re.findall(r'"([^"]+)"', rest)]
+            parameters = [f"| `{name}` |" for name in re.findall(r"``(\w+)``", rest)]
+            wrong += [f"{path}: {page} {item}" for item in ("", *sections, *parameters) if not text or item not in text]
+    assert not wrong
 
 
 def test_readme_shows_the_commands_of_the_makefile() -> None:

@@ -26,7 +26,7 @@ __all__ = ["KINDS", "columns_of"]
 
 #: Kinds of rectangles, by number.
 KINDS = (RUN, WARNED, HELD, DOWN)
-#: Runtimes below this count as this in the bounded slowdown [ticks] (hybrid-workloads.md, section 7).
+#: Runtimes below this count as this in the bounded slowdown [ticks] (docs/model.md, "Metrics").
 _BOUND = 10 * SECOND
 #: How jobs end; the last before they start.
 _STATUS = ("completed", "killed", "cancelled", "withdrawn")

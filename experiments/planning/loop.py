@@ -1,8 +1,8 @@
 """The closed loop: plan, simulate, fit the waits, plan again for what they cost, until the plans are stable.
 
-Source: stochastic-in-cluster.md. Plans that minimise reserved time do not know what the queue makes of a further
-reservation; plans for fitted waits change the queue that the waits come from. A round is stable when plans made anew,
-with the prices that its own waits give, would hardly be better than those that it ran with.
+Source: docs/planner.md, "Prices from waits". Plans that minimise reserved time do not know what the queue makes of a
+further reservation; plans for fitted waits change the queue that the waits come from. A round is stable when plans made
+anew, with the prices that its own waits give, would hardly be better than those that it ran with.
 """
 
 from __future__ import annotations

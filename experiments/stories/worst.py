@@ -21,7 +21,7 @@ def _wait(record: JobRecord) -> float:
 
 
 def bounded_slowdown(record: JobRecord) -> float:
-    """Of a job that has ended: max(1, turnaround / max(undisturbed runtime, 10 s)) (hybrid-workloads.md, section 7)."""
+    """Of a job that has ended: max(1, turnaround / max(undisturbed runtime, 10 s)) (docs/model.md, "Metrics")."""
     return max(1.0, ((record.end or 0) - (record.submit or 0)) / max(record.runtime, _BOUND))
 
 

@@ -1,7 +1,7 @@
 """What every run did when: setup, compute, checkpoints, losses and warnings, from the event log and the job table.
 
 The simulator books node-ticks when a run ends. Here they are laid out in time, so that their integral over time is the
-:class:`~simulator.results.records.Accounting` again, to the tick. Source: hybrid-workloads.md, sections 1, 5 and 7.
+:class:`~simulator.results.records.Accounting` again, to the tick. Source: docs/model.md, "Metrics".
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The course of a job through its plan: what it asks for next, given how its reservations have ended.
 
-Source: stochastic-in-cluster.md; "Profiles of upcoming HPC Applications", section 4.1. It knows what the submitter
-knows and nothing else: what was saved, and how each reservation ended, never how long the job will run.
+Source: docs/model.md, "Stochastic jobs"; "Profiles of upcoming HPC Applications", section 4.1. It knows what the
+submitter knows and nothing else: what was saved, and how each reservation ended, never how long the job will run.
 """
 
 from __future__ import annotations

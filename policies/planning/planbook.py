@@ -1,6 +1,6 @@
 """The plan book: plans of applications, made at submission from the runs that have completed until then.
 
-Source: stochastic-in-cluster.md. It sees runtimes only of completed jobs, never of those that wait or run.
+Source: docs/model.md, "Stochastic jobs". It sees runtimes only of completed jobs, never of those that wait or run.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Instants: events at an exact tick, the order within one, and the scheduling pass at its end.
 
 The scheduler is not a process: one coalesced event per instant, after all others of that instant, runs one pass; none
-where nothing could start. Source: hybrid-workloads.md, section 3.
+where nothing could start. Source: docs/model.md, parameter ``passes``.
 """
 
 from __future__ import annotations

@@ -118,8 +118,8 @@ class Submissions:
     def go_on(self, job: StochasticJob, done: bool) -> None:
         """After a reservation: the application has one more known runtime, or the next reservation is submitted."""
         if not done:
-            # A submission like others (hybrid-workloads.md, section 3): who is submitted in this instant with a smaller
-            # id comes first, which shows where there is a pass after every event.
+            # A submission like any other: of those in one instant, the job with the smaller id comes first. The order
+            # shows where there is a pass after every event.
             self._instants.at(self._system.now, ARRIVAL, job.rank, lambda: self._resubmit(job))
         elif self._book is not None:
             self._book.completed(job.application, job.truth.runtime / SECOND)

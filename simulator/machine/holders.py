@@ -2,7 +2,7 @@
 
 A run may be the tenant of reservations, which lend it nodes; under warning it may have promised nodes to arrived jobs
 that gather theirs, or be on its way to a reservation by a plan. A loan remembers who gave up nodes for whom.
-Source: hybrid-workloads.md, sections 4 to 6.
+Source: docs/model.md, "The six mechanisms" and "Readings that are not parameters".
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Job states: what is left of a job, and what has happened to it.
 
 A job is waiting, running, or done; its state outlives its runs. The remaining work of a rigid or on-demand job is
-compute time and checkpoints, that of a malleable job node-ticks. Source: hybrid-workloads.md, section 1.
+compute time and checkpoints, that of a malleable job node-ticks. Source: Fan et al., IPDPS 2022, section III-A.
 """
 
 from __future__ import annotations

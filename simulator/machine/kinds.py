@@ -27,7 +27,7 @@ def job_state(job: Job, row: int, rank: int, origin: int, options: Options, *, b
         How the machine is operated.
     baseline
         Whether on-demand and malleable jobs are rigid, too, and all of these at their trace runtime and walltime
-        (hybrid-workloads.md, section 3). Stochastic jobs are what they are under every mechanism.
+        (docs/model.md, "Readings that are not parameters"). Stochastic jobs are what they are under every mechanism.
     """
     if job.type is JobType.STOCHASTIC:
         return StochasticJob(job, row, rank, origin, options)

@@ -1,6 +1,6 @@
 """Runs: a job on its nodes, from a start to its end or its preemption.
 
-Source: hybrid-workloads.md, section 1. A run knows when it will end, what a preemption would cost, and how its
+Source: Fan et al., IPDPS 2022, section III-A. A run knows when it will end, what a preemption would cost, and how its
 node-ticks divide into compute, setup, checkpoints and losses.
 """
 

@@ -1,7 +1,7 @@
 """Stochastic jobs: one job, submitted as one reservation after the other until it completes.
 
-Source: stochastic-in-cluster.md. Policies see the walltime of the reservation and nothing of the runtime: a run that
-computes until its walltime is not told from one that will complete.
+Source: docs/model.md, "Stochastic jobs". Policies see the walltime of the reservation and nothing of the runtime: a run
+that computes until its walltime is not told from one that will complete.
 """
 
 from __future__ import annotations

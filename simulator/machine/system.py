@@ -2,7 +2,7 @@
 
 It is what policies see (:class:`policies.port.SystemView`) and what their actions change. It keeps no clock: whoever
 drives it sets ``now`` and is told, through :class:`Timing`, when a run begins or ends at another time than before.
-Source: hybrid-workloads.md, sections 3 to 6.
+Source: docs/model.md, "The six mechanisms" and "Readings that are not parameters".
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The truth of stochastic jobs: what really happens in a reservation. Only its run asks, and no decision.
 
-Source: stochastic-in-cluster.md; "Reservation and Checkpointing Strategies", section 5.2.
+Source: docs/model.md, "Stochastic jobs"; "Reservation and Checkpointing Strategies", section 5.2.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Metrics: what a result means in numbers.
 
-Source: hybrid-workloads.md, section 7; hybrid-workload-scheduling, section IV-D. No-shows are outside all of them.
+Source: docs/model.md, "Metrics"; Fan et al., IPDPS 2022, section IV-D. No-shows are outside all of them.
 Cancelled jobs are counted apart, and so are jobs submitted before a replay with a starting state begins: how long these
 waited was decided before.
 """
@@ -127,7 +127,7 @@ def _instant_ticks(result: Records, instant_tolerance: float | None) -> int:
 
 
 def job_rows(result: Records, instant_tolerance: float | None = None) -> Iterator[dict[str, object]]:
-    """The rows of the result file (job-table.md): seconds and node-seconds; None where a value is not defined."""
+    """The rows of the result file (``jobs-*.csv``): seconds and node-seconds; None where a value is not defined."""
     tolerance = _instant_ticks(result, instant_tolerance)
     for record in result.records:
         submit, start, end = record.submit, record.start, record.end

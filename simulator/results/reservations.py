@@ -1,6 +1,6 @@
 """Metrics of stochastic jobs: what their reservations took, wasted and cost.
 
-Source: stochastic-in-cluster.md.
+Source: docs/model.md, "Metrics".
 """
 
 from __future__ import annotations

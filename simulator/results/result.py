@@ -24,7 +24,7 @@ class Result(Records):
 
     @cached_property
     def jobs(self) -> pd.DataFrame:
-        """One row a job, as in the result file of job-table.md; seconds, nodes and node-seconds."""
+        """One row a job, as in ``jobs-*.csv``; seconds, nodes and node-seconds."""
         import pandas as pd
 
         return pd.DataFrame.from_records(list(job_rows(self)))
@@ -60,7 +60,7 @@ class Result(Records):
     def summary(
         self, *, instant_tolerance: float | None = None, warmup: float = 0.0, cooldown: float = 0.0
     ) -> Mapping[str, str | int | float]:
-        """The metrics of hybrid-workloads.md, section 7, as a pandas Series.
+        """The metrics (docs/model.md, "Metrics") as a pandas Series.
 
         Parameters
         ----------

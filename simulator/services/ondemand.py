@@ -1,7 +1,7 @@
 """On-demand jobs: notice, plan, time-out, arrival, completion and withdrawal.
 
-Source: hybrid-workload-scheduling, section III-B; hybrid-workloads.md, sections 4 to 6. What is decided comes from the
-mechanism's strategies; what happens is done by the system.
+Source: Fan et al., IPDPS 2022, section III-B; docs/model.md, "The six mechanisms". The mechanism's strategies decide;
+the system carries out what they answer.
 """
 
 from __future__ import annotations

@@ -1,7 +1,20 @@
 """FCFS with EASY backfilling, twice: once fast enough for a year of a real machine, once as plain as it gets.
 
-Both follow easy-backfilling.md rule by rule and share no code, neither with each other nor with the simulator. Times
-may be integer or float seconds (or ticks): they are only added and compared.
+The rule, after Mu'alem & Feitelson, IEEE TPDS 12(6), 2001:
+
+1. A job has a submit, nodes, a walltime and a runtime. Nodes are those requested (SWF field 8), else those used (field
+   5); the walltime is that requested (field 9), else the runtime; the runtime is at most the walltime. Left out and
+   counted are jobs without nodes or runtime, or with more nodes than the machine.
+2. The queue is in the order of submits, ties in trace order.
+3. At each instant: all completions, then all arrivals, then one pass.
+4. A pass starts (a) the first in the queue while it fits the free nodes. (b) The first that does not fit has a shadow
+   time: the earliest at which enough nodes are free if running jobs end by their walltimes; extra nodes are those free
+   then beyond its own. (c) Each other job, in order, starts if it fits the free nodes, and either ends by the shadow
+   time or fits the extra nodes, which then are fewer by its own.
+5. The shadow time is computed anew in every pass.
+
+Both implementations follow it and share no code, neither with each other nor with the simulator. Times may be integer
+or float seconds (or ticks): they are only added and compared.
 """
 
 from __future__ import annotations

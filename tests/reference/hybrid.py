@@ -1,7 +1,7 @@
-"""hybrid-workloads.md read aloud: a second implementation, for comparison only.
+"""The hybrid model read aloud (docs/model.md, Fan et al., IPDPS 2022): a second implementation, for comparison only.
 
 A heap of events, dictionaries and lists; everything is looked up and sorted anew whenever it is needed. Each block
-cites the sentence that it carries out; where the page leaves a choice the place is marked ``# reading:``. Times are
+quotes the rule that it carries out; where the rules leave a choice the place is marked ``# reading:``. Times are
 integer ticks (microseconds) and work is integer node-ticks, so that "the same instant" is exact; walltimes are compared
 with the tolerance of one tick.
 """
@@ -885,7 +885,7 @@ class Model:
     def schedule(self) -> None:
         """One scheduling pass: EASY, then tenants."""
         queue = self.queue()
-        # easy-backfilling.md, 4a: "start queue heads while they fit in the free nodes"; "A malleable job fits from its
+        # The EASY rule, 4a: "start queue heads while they fit in the free nodes"; "A malleable job fits from its
         # minimum size on and starts at min(n, free)."
         while queue and queue[0].min_nodes <= self.free:
             self.start_free(queue[0], min(queue[0].nodes, self.free))

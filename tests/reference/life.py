@@ -1,7 +1,7 @@
 """FCFS with EASY backfilling where users give up, jobs wait for each other, and some run already: as plain as it gets.
 
-After easy-backfilling.md, rules 1 to 5, and docs/model.md, "Life of jobs". Everything is recomputed at every instant
-from what is known of the jobs; nothing is shared with the simulator. Times are integers.
+After the EASY rule of tests/reference/easy.py and docs/model.md, "Life of jobs". Everything is recomputed at every
+instant from what is known of the jobs; nothing is shared with the simulator. Times are integers.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Rigid and stochastic jobs on one machine, as plain as it gets: no SimPy, no planner, a loop over instants.
 
-Follows stochastic-in-cluster.md and easy-backfilling.md sentence by sentence. Of a plan only its numbers are used.
-Times are whole ticks (microseconds) throughout.
+Follows docs/model.md, "Stochastic jobs", and the EASY rule of tests/reference/easy.py. It uses only the numbers of a
+plan. Times are whole ticks (microseconds) throughout.
 """
 
 from __future__ import annotations
@@ -190,7 +190,7 @@ def _asked(row: int, job: Batch | Stochastic, steps: Iterator[_Step], submit: in
 
 
 def _pass(now: int, queue: Sequence[_Waiting], running: Sequence[_Running], machine: int) -> list[_Waiting]:
-    """Who starts now: easy-backfilling.md, rule 4."""
+    """Who starts now: the pass of the EASY rule."""
     left = list(queue)
     free = machine - sum(run.nodes for run in running)
     ends = [(run.walltime_ends, run.nodes) for run in running]
@@ -203,7 +203,8 @@ def _pass(now: int, queue: Sequence[_Waiting], running: Sequence[_Running], mach
     if not left:
         return chosen
     head = left.pop(0)
-    # Walltimes that end within a tick of each other end at one instant (hybrid-workloads.md, "Times").
+    # Walltimes that end within a tick of each other end at one instant (docs/model.md, "Readings that are not
+    # parameters").
     shadow = min(time for time, _ in ends if free + sum(size for end, size in ends if end <= time) >= head.nodes)
     extra = free + sum(size for end, size in ends if end <= shadow + 1) - head.nodes
     for item in left:

@@ -1,4 +1,4 @@
-"""Each rule of hybrid-workloads.md on a machine small enough to be worked out by hand.
+"""Each rule of docs/model.md, "The six mechanisms", on a machine small enough to be worked out by hand.
 
 The expected numbers come from the page, with pencil and paper; each scenario runs against the reference and, where
 there is one, against the simulator. In the drawings time runs to the right, ``x`` is lost time, ``w`` a warning, ``.``

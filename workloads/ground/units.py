@@ -1,7 +1,7 @@
 """Time: the tick of the simulated clock, and durations as people write them.
 
 Jobs speak of seconds. The simulated clock counts integer **ticks** of one microsecond, so that "the same instant" is
-``==`` and no sum drifts (hybrid-workloads.md: times within 1 microsecond are one instant). Policies see ticks too.
+``==`` and no sum drifts (docs/model.md, "Readings that are not parameters"). Policies see ticks too.
 """
 
 from __future__ import annotations

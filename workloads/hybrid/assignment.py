@@ -1,8 +1,8 @@
 """Job types, overheads and notices for a trace that says nothing of them.
 
-hybrid-workload-scheduling, sections IV-A and IV-B, read as hybrid-workloads.md, sections 1 and 2. Every random choice
-has a stream of its own with one draw for each group or job, needed or not: workloads of one seed that differ in one
-parameter differ in nothing but what that parameter decides.
+Source: Fan et al., IPDPS 2022, sections IV-A and IV-B; docs/model.md, "The model, and the choices it makes", says how
+they are read. Every random choice has a stream of its own with one draw for each group or job, needed or not: workloads
+of one seed that differ in one parameter differ in nothing but what that parameter decides.
 """
 
 from __future__ import annotations

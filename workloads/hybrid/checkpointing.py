@@ -1,7 +1,7 @@
 """Checkpoints of rigid jobs: how long one takes, how far apart they are, how many a run makes.
 
-Daly 2006 (a higher order estimate of the optimum checkpoint interval) and hybrid-workloads.md, section 1. What must be
-exact counts in ticks, so that everybody who counts the checkpoints of a run comes to the same number.
+Sources: Daly 2006 (a higher order estimate of the optimum checkpoint interval); Fan et al., IPDPS 2022, section IV-B.
+Counts of checkpoints are computed in ticks, so that every count of one run comes to the same number.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = [
     "daly_interval",
 ]
 
-#: Mean time between failures of one node [s]: 5 years (the paper gives none; hybrid-workloads.md, a choice).
+#: Mean time between failures of one node [s]: 5 years (the paper gives none; docs/model.md, parameter ``node_mtbf``).
 NODE_MTBF = 5 * 365 * 86400.0
 
 _LARGE = 1024
@@ -160,7 +160,7 @@ def checkpoints_of_run(runtime: int, setup: int, interval: int, cost: int) -> in
     Returns
     -------
     int
-        ``ceil((runtime - setup) / (interval + cost)) - 1``, at least 0 (hybrid-workloads.md, section 1).
+        ``ceil((runtime - setup) / (interval + cost)) - 1``, at least 0: none at the end of the work.
 
     Examples
     --------

@@ -1,6 +1,7 @@
 """Groups of jobs that share one type: projects, users, or campaigns.
 
-hybrid-workload-scheduling, section IV-A groups by project; hybrid-workloads.md, section 2 says what stands in for it.
+Source: Fan et al., IPDPS 2022, section IV-A, groups by project; docs/model.md, parameter ``group_by``, says what stands
+in for it.
 """
 
 from __future__ import annotations

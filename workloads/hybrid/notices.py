@@ -1,6 +1,6 @@
 """Advance notices of on-demand jobs: Table III and the times that follow from a category.
 
-hybrid-workload-scheduling, sections III-B and IV-B; hybrid-workloads.md, section 2.
+Source: Fan et al., IPDPS 2022, sections III-B and IV-B.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Typed jobs: what a job of a trace becomes, given its type and the random numbers that are drawn for it.
 
-hybrid-workload-scheduling, sections IV-A and IV-B, read as hybrid-workloads.md, section 1.
+Source: Fan et al., IPDPS 2022, sections IV-A and IV-B; docs/model.md, parameter ``overheads``.
 """
 
 from __future__ import annotations

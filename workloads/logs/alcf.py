@@ -1,7 +1,7 @@
 """Logs of the Argonne Leadership Computing Facility: DIM_JOB_COMPOSITE tables of Theta, Mira and Polaris.
 
-Public at https://reports.alcf.anl.gov/data/; read as formats.md, "ALCF / Cobalt". Columns are found by name, because
-their order and some of the names changed over the years.
+Public at https://reports.alcf.anl.gov/data/. Columns are found by name, because their order and some of
+the names changed over the years.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _MACHINES = {"theta": "4392", "mira": "49152", "polaris": "560"}
 def read_alcf(path: str | Path, *, lenient: bool = False, procs_per_node: int | None = None) -> Trace:
     """Read a DIM_JOB_COMPOSITE table.
 
-    Left out and counted, besides what rule 1 of easy-backfilling.md leaves out: jobs of debug queues, jobs without a
-    walltime, jobs that never started (START_DATE_ID = 0 or no start).
+    Left out and counted, besides what :class:`~workloads.logs.intake.Intake` leaves out: jobs of debug queues, jobs
+    without a walltime, jobs that never started (START_DATE_ID = 0 or no start).
 
     Parameters
     ----------

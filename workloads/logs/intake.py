@@ -1,4 +1,4 @@
-"""Intake: the records of a log become the jobs of a trace, cleaned by rule 1 of easy-backfilling.md.
+"""Intake: the records of a log become the jobs of a trace, cleaned by one rule.
 
 All readers of logs hand their records to one :class:`Intake`, so that there is one place where a job is left out or
 clipped, and one set of names under which that is counted.

@@ -1,7 +1,8 @@
 """Logs of Slurm, as ``sacct --parsable2`` exports them.
 
 ``SLURM_TIME_FORMAT=%s sacct -a -X -P -o JobIDRaw,User,Account,Partition,State,Submit,Start,End,ElapsedRaw,
-TimelimitRaw,NNodes,NCPUS``; read as formats.md, "Slurm sacct". Columns are found by name.
+TimelimitRaw,NNodes,NCPUS``; docs/guides/sacct.md says how the columns are read. They
+are found by name.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ _SCALES = {"K": 1024, "M": 1024**2}
 def read_sacct(path: str | Path, *, lenient: bool = False, procs_per_node: int | None = None) -> Trace:
     """Read a ``|``-separated sacct export with a header row.
 
-    Left out and counted, besides what rule 1 of easy-backfilling.md leaves out: job steps, jobs that never started,
-    jobs that had not ended. A task of an array, ``123_4``, gets the id 123 x 2^32 + 4; a component of a
+    Left out and counted, besides what :class:`~workloads.logs.intake.Intake` leaves out: job steps, jobs that never
+    started, jobs that had not ended. A task of an array, ``123_4``, gets the id 123 x 2^32 + 4; a component of a
     heterogeneous job, ``123+1``, gets 123 x 2^32 + 2^31 + 1. A job that was cancelled in the queue has no start, or its
     start is its end. One line ``123_[1-20]`` stands for the 20 tasks of an array that never started, and is counted so.
 

@@ -1,7 +1,7 @@
 """The Standard Workload Format, version 2.2: reading; it is written by :mod:`workloads.logs.swflines`.
 
 Source: Chapin et al., "Benchmarks and standards for the evaluation of parallel job schedulers", JSSPP 1999, and the
-Parallel Workloads Archive. Read as formats.md, "SWF 2.2", and cleaned by rule 1 of easy-backfilling.md.
+Parallel Workloads Archive. Cleaned by :mod:`workloads.logs.intake`.
 """
 
 from __future__ import annotations

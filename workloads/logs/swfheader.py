@@ -54,7 +54,7 @@ def machine_of(
     header, lines
         As of :func:`read_header`.
     procs_per_node
-        Processors of a node (easy-backfilling.md, last paragraph); None: the unit is that of the header.
+        Processors of a node; None: sizes are in the unit of the header.
     path
         For the message.
     lenient

@@ -23,7 +23,7 @@ _LATEST = 253_402_300_800
 
 @dataclass(frozen=True, slots=True)
 class TraceJob:
-    """One job of a log, cleaned by rule 1 of easy-backfilling.md.
+    """One job of a log, cleaned by :class:`~workloads.logs.intake.Intake`.
 
     Attributes
     ----------

@@ -1,4 +1,7 @@
-"""Columns of the job table: which there are, and how a cell of each is read and written (job-table.md)."""
+"""Columns of the job table: which there are, and how a cell of each is read and written.
+
+The same list, for users: docs/commands.md, "holdfast prepare".
+"""
 
 from __future__ import annotations
 

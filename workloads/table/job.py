@@ -1,6 +1,6 @@
 """The job: what arrives, with every random choice already made.
 
-One :class:`Job` is one row of the job table (job-table.md). Times are seconds, sizes are nodes.
+One :class:`Job` is one row of the job table (docs/commands.md, "holdfast prepare"). Times are seconds, sizes are nodes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ class JobType(StrEnum):
     RIGID = "rigid"
     ON_DEMAND = "on-demand"
     MALLEABLE = "malleable"
-    #: Of unknown runtime, submitted as a sequence of reservations (stochastic-in-cluster.md).
+    #: Of unknown runtime, submitted as a sequence of reservations (docs/model.md, "Stochastic jobs").
     STOCHASTIC = "stochastic"
 
 

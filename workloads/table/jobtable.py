@@ -1,4 +1,6 @@
-"""The job table: one explicit workload file in which every random choice is already made (job-table.md).
+"""The job table: one explicit workload file in which every random choice is already made.
+
+The columns are listed in docs/commands.md, "holdfast prepare".
 
 CSV, or Parquet where pyarrow is installed. The format follows the name when writing and the content when reading.
 """

@@ -1,4 +1,4 @@
-"""Validation: the laws of one job and of a list of jobs, as job-table.md states them.
+"""Validation: the laws of one job and of a list of jobs.
 
 The reader of the job table and the simulator ask the same function: a job from a file and one made in Python are held
 to the same laws.

@@ -1,7 +1,7 @@
 """Parameters of a year on a machine like Theta.
 
-Totals are those of Table I and Table II of hybrid-workload-scheduling (2019); the shapes of the distributions are
-calibrated on ALCF's public records of 2018, 2021 and 2022 (formats.md, "Facts about Theta"), rounded. No record of
+Totals are those of Table I and Table II of Fan et al., IPDPS 2022 (the year 2019); the shapes of the distributions are
+calibrated on ALCF's public records of 2018, 2021 and 2022, rounded. No record of
 these logs is in here.
 """
 

@@ -1,6 +1,6 @@
 """Waits fitted as an affine function of the requested walltime, for each class of sizes.
 
-Source: stochastic-in-cluster.md, "The cost model from the machine".
+Source: docs/planner.md, "Prices from waits".
 """
 
 from __future__ import annotations

@@ -4,7 +4,8 @@ If a reservation of length W waits alpha W + gamma on average before it starts, 
 under (alpha, beta = 1, gamma) is its expected response time. Only means count in an expectation, so that the line has
 to follow the mean waits; how far single waits are from it does not matter to the plan.
 
-Source: [R], "Reservation and Checkpointing Strategies for Stochastic Jobs", Equation 1; stochastic-in-cluster.md.
+Source: [R], "Reservation and Checkpointing Strategies for Stochastic Jobs", Equation 1;
+docs/planner.md, "Prices from waits".
 """
 
 from __future__ import annotations

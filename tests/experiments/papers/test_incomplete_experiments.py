@@ -94,7 +94,7 @@ def test_defaults_are_the_papers() -> None:
 
 
 def test_optimal_costs_are_those_of_the_published_results() -> None:
-    # reservation-planning.md: truncated normal 11.9374, wide 14.956, exponential 4.830.
+    # Expected costs of the optimal plans: truncated normal 11.9374, wide 14.956, exponential 4.830.
     optimum = {name: item.optimum for name, item in applications().items()}
     assert optimum["normal"] == pytest.approx(11.9374, abs=1e-4)
     assert optimum["wide"] == pytest.approx(14.956, abs=1e-3)

@@ -1,4 +1,4 @@
-"""Job types, overheads and notices: the laws of hybrid-workloads.md, sections 1 and 2."""
+"""Job types, overheads and notices: their laws (Fan et al., IPDPS 2022, section IV)."""
 
 from __future__ import annotations
 

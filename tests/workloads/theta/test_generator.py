@@ -1,4 +1,4 @@
-"""The generated year: what was asked for, and the marginals of formats.md, "Facts about Theta"."""
+"""The generated year: what was asked for, and the marginals that Theta's public records have."""
 
 from __future__ import annotations
 
