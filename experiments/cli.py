@@ -21,47 +21,51 @@ from workloads.ground.errors import InputError, sentence_of
 
 __all__ = ["COMMANDS", "main"]
 
-#: Commands and what they are for, in the order in which a newcomer meets them.
+#: Commands and their purposes, in the order in which a newcomer meets them.
 COMMANDS = {
     "demo": "make a Theta-like year and replay it under the baseline and all six mechanisms",
     "generate": "write a Theta-like trace",
-    "info": "what a trace is: what was left out, load, sizes, estimates, waits",
-    "prepare": "turn a trace into a job table: types, notices, overheads",
+    "info": "describe a trace: jobs left out, load, sizes, estimates, waits",
+    "prepare": "turn a trace into a job table: draw types, notices and overheads",
     "run": "replay a trace or a job table under one or more mechanisms",
-    "explain": "what happened to a job, and why: who was ahead of it, backfilled past it, preempted it",
-    "export": "results in the formats of other tools: SWF, Batsim/evalys, Perfetto, Parquet",
-    "policies": "which plug-ins there are: orders, rules, strategies, readers; and whether one keeps the contract",
-    "sweep": "carry out a grid of simulations, on this machine or a cluster, and go on where it was interrupted",
-    "marginals": "compare the generator's marginals with those of a real trace",
-    "fit-costs": "from waits, recorded or simulated, to the prices under which a plan's cost is its response time",
-    "plan": "from a law of the runtime, or past runs, to the reservations to ask for",
+    "explain": "explain what happened to a job: which jobs were ahead of it, passed it or preempted it, and why",
+    "export": "write results in the formats of other tools: SWF, Batsim/evalys, Perfetto, Parquet",
+    "policies": "list the plug-ins (orders, rules, strategies, readers), or check that one keeps its contract",
+    "sweep": "run a grid of simulations, on this machine or a cluster, or continue an interrupted one",
+    "marginals": "compare the marginal distributions of a generated year with those of a real trace",
+    "fit-costs": "fit queue-wait costs for the planner, from recorded or simulated waits",
+    "plan": "plan the reservations of a job, from the distribution of its runtime or from past runs",
     "loop": "plan stochastic jobs, simulate, fit the waits, and plan again until the plans are stable",
     "experiment": "reproduce a table or figure of the papers",
-    "reproduce": "run all experiments of the papers and write one report of them",
-    "gantt": "make an interactive page of a simulation: which nodes each job had, and its story",
-    "picture": "draw a picture of a simulation: Gantt, use of the nodes, queue, on-demand jobs, waits",
-    "plot": "draw the figures of a directory again, from its tables alone",
+    "reproduce": "run all experiments of the papers and write one report",
+    "gantt": "write an interactive page of a simulation: the nodes of each job, and its story",
+    "picture": "draw a simulation: Gantt chart, use of the nodes, queue, on-demand jobs or waits",
+    "plot": "draw the figures of a directory again, from its tables",
 }
 
 
-#: Characters of somebody else's words that a message repeats.
+#: Longest quotation of the user's input in a message [characters].
 _LONGEST = 300
 
 
 def _refuse(sentence: str) -> None:
-    """Say on standard error why not, in one line; what a terminal would obey is written as its code."""
+    """Print one line on standard error, with control characters escaped."""
     plain = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in sentence)
     if len(plain) > 3 * _LONGEST:
         plain = f"{plain[: 2 * _LONGEST]}...{plain[-_LONGEST:]}"
     print(plain, file=sys.stderr)
 
 
-#: Commands that read a directory of results. What fails there is the directory's fault; ``python -X dev`` shows where.
+#: Epilog of commands that have an option with a TIME.
+_TIME = "A TIME is in seconds, or has units: 90s, 30m, 12h, 1h30m, 5y."
+
+#: Commands that read a directory of results. An unexpected error there means a damaged directory; ``python -X dev``
+#: shows the traceback.
 _READING = frozenset({"explain", "export", "gantt", "picture"})
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose errors are one sentence."""
+    """A parser that reports an error in one sentence."""
 
     def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
         # argparse drops "--" here, and makes a list of nothing of the value of --option=--.
@@ -82,14 +86,14 @@ def _version() -> str:
 
 
 def _module(command: str) -> Any:
-    """The module of a command; a name of Python has no dashes."""
+    """Import the module of a command."""
     return import_module(f"experiments.commands.{command.replace('-', '_')}")
 
 
 def _parser(chosen: str | None) -> argparse.ArgumentParser:
     parser = _Parser(
         prog="holdfast",
-        description="Simulate an HPC cluster: replay traces, plug in policies, draw the evaluation.",
+        description="Simulate an HPC cluster, plan reservations, and reproduce the evaluation of both.",
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"holdfast {_version()}")
@@ -99,6 +103,8 @@ def _parser(chosen: str | None) -> argparse.ArgumentParser:
         command.allow_abbrev = False
         if name == chosen:
             _module(name).add_arguments(command)
+            if any(action.metavar == "TIME" for action in command._actions):
+                command.epilog = _TIME
     return parser
 
 
@@ -108,13 +114,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     arguments
-        Words of the command line; default those of the process.
+        Words of the command line; default: ``sys.argv[1:]``.
 
     Returns
     -------
     int
-        Exit status: 0, 1 if something of many has failed, 2 if the input is not usable, or 128 and the number of the
-        signal that has ended it.
+        Exit status: 0; 1 if a part failed; 2 if the input is not usable; 128 plus the number of the signal that ended
+        the command.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     chosen = next((word for word in words if not word.startswith("-")), None)
@@ -133,15 +139,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (InputError, OSError) as error:
-        # Of the system, too: a name that is too long, a directory that is gone, a full disk.
+        # OSError: a name that is too long, a directory that is gone, a full disk.
         _refuse(f"holdfast {parsed.command}: {sentence_of(error)}")
         return 2
     except Exception:
         if parsed.command not in _READING or sys.flags.dev_mode:
             raise
-        # A directory may come from anybody, and tables that fit one by one need not tell one story.
+        # The directory may come from anybody: each table may be valid, and yet contradict another one.
         where = f"holdfast {parsed.command}: {parsed.directory}"
-        _refuse(f"{where}: holds what no run has written, so that it cannot be read: run it again")
+        _refuse(f"{where}: cannot be read: its files contradict one another; run the simulation again")
         return 2
     except KeyboardInterrupt as stop:
         return _ended(stop if isinstance(stop, Interrupted) else Interrupted(), module, parsed)
@@ -149,8 +155,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _ended(stop: Interrupted, module: Any, parsed: argparse.Namespace) -> int:
-    """Say what an interrupted command has left; the exit status of a process that a signal has ended."""
-    kept = stop.kept or getattr(module, "KEPT", "nothing was written: start it again").format(**vars(parsed))
+    """Report what an interrupted command has written; return its exit status."""
+    kept = stop.kept or getattr(module, "KEPT", "nothing was written; run it again").format(**vars(parsed))
     with suppress(OSError, ValueError):  # the terminal may be gone
         print(f"holdfast {parsed.command}: ended by {stop.name}: {kept}", file=sys.stderr, flush=True)
     return 128 + stop.number

@@ -12,13 +12,15 @@ __all__ = ["add_arguments", "main"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("-o", "--output", metavar="DIR", default="out/demo", help="directory (default out/demo)")
+    parser.add_argument(
+        "-o", "--output", metavar="DIR", default="out/demo", help="directory to write (default out/demo)"
+    )
     parser.add_argument("--jobs", metavar="N", default="37298", help="number of jobs (default 37298, a year)")
-    parser.add_argument("--seed", metavar="S", default="0", help="of every random choice (default 0)")
+    parser.add_argument("--seed", metavar="SEED", default="0", help="seed of every random choice (default 0)")
 
 
 def main(arguments: argparse.Namespace) -> None:
-    """Run the command: it is the two commands that a user would type."""
+    """Run ``holdfast generate``, then ``holdfast run``."""
     from experiments.recordings.replay import make_directory
     from workloads.ground.errors import InputError
 

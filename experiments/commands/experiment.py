@@ -10,19 +10,25 @@ from experiments.commands.asking.arguments import whole
 __all__ = ["KEPT", "add_arguments", "main"]
 
 #: What is kept when a signal ends the command.
-KEPT = "the experiments that are done, and all simulations, are in {output}; name the others to go on"
+KEPT = "{output} holds the complete experiments and all simulations; name the other experiments to continue"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("id", metavar="ID", nargs="*", help="e.g. checkpoint-fig6; none: list them all")
-    parser.add_argument("-o", "--output", metavar="DIR", help="directory of tables, figures and verdicts")
-    parser.add_argument("--quick", action="store_true", help="small sizes: at most 30 s each")
-    parser.add_argument("--seed", metavar="S", default="0", help="of every random choice (default 0)")
     parser.add_argument(
-        "--set", metavar="NAME=VALUE", action="append", default=[], help="change a parameter (see ID.json)"
+        "id", metavar="ID", nargs="*", help="ids such as checkpoint-fig6; without one, list all experiments"
     )
-    parser.add_argument("--workers", metavar="N", help="processes that simulate (default: one for each core)")
+    parser.add_argument("-o", "--output", metavar="DIR", help="directory to write (default: none, and an ID needs it)")
+    parser.add_argument("--quick", action="store_true", help="use small sizes: at most 30 s for each experiment")
+    parser.add_argument("--seed", metavar="SEED", default="0", help="seed of every random choice (default 0)")
+    parser.add_argument(
+        "--set",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="change a parameter; ID.json lists them (default: none)",
+    )
+    parser.add_argument("--workers", metavar="N", help="number of processes (default: one for each core)")
 
 
 def main(arguments: argparse.Namespace) -> None:
@@ -42,7 +48,7 @@ def main(arguments: argparse.Namespace) -> None:
     chosen = [find_experiment(name) for name in arguments.id]
     settings = [with_settings(item.quick if arguments.quick else item.parameters, arguments.set) for item in chosen]
     if arguments.output is None:
-        raise InputError("give a directory for the tables and figures with -o")
+        raise InputError("give the directory to write with -o DIR")
     workers = None if arguments.workers is None else whole(arguments.workers, "--workers", 1)
     directory = make_directory(arguments.output)
     with writing(directory):

@@ -18,11 +18,17 @@ __all__ = ["add_arguments", "main"]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("directory", metavar="DIR", help="results of 'holdfast run --events'")
-    parser.add_argument("job", metavar="JOB", nargs="*", help="ids of jobs")
-    parser.add_argument("--mechanism", metavar="M", help="which one, where the directory holds several")
-    parser.add_argument("--all", action="store_true", help="tell long lists to their end")
-    parser.add_argument("--worst", metavar="N", help="the N jobs that waited longest, were slowed down or lost most")
-    parser.add_argument("--json", metavar="FILE", help="write the facts as JSON ('-': to standard output)")
+    parser.add_argument("job", metavar="JOB", nargs="*", help="job ids")
+    parser.add_argument("--mechanism", metavar="NAME", help="mechanism to read (default: the only one in DIR)")
+    parser.add_argument("--all", action="store_true", help="print long lists in full")
+    parser.add_argument(
+        "--worst",
+        metavar="N",
+        help="list the N jobs with the longest waits, largest slowdowns and largest losses (default: none)",
+    )
+    parser.add_argument(
+        "--json", metavar="FILE", help="write the facts as JSON; '-' is standard output (default: not written)"
+    )
     add_trust(parser)
 
 
@@ -36,7 +42,7 @@ def main(arguments: argparse.Namespace) -> None:
     ids = [whole(word, "JOB") for word in arguments.job]
     most = None if arguments.worst is None else whole(arguments.worst, "--worst", 1)
     if not ids and most is None:
-        raise InputError("which job? name its id, or ask for the worst with --worst 5")
+        raise InputError("give a job id, or list the worst jobs with --worst 5")
     check_outputs(arguments.json, None)
     told: list[dict[str, object]] = []
     blocks: list[str] = []

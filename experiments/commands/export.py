@@ -16,9 +16,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format",
         metavar="NAME",
-        help="swf, batsim (jobs.csv, for evalys), perfetto (trace JSON) or parquet; default: by the name of the file",
+        help="swf, batsim (jobs.csv, for evalys), perfetto (trace JSON) or parquet (default: by the suffix of FILE)",
     )
-    parser.add_argument("--mechanism", metavar="M", help="which one, where DIR holds several")
+    parser.add_argument("--mechanism", metavar="NAME", help="mechanism to read (default: the only one in DIR)")
     add_trust(parser)
 
 

@@ -18,15 +18,17 @@ __all__ = ["add_arguments", "main"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("input", metavar="INPUT", help="a directory of holdfast run, or a trace that records waits")
-    parser.add_argument("-o", "--output", metavar="FILE", help="write the fits as JSON; - is standard output")
-    parser.add_argument("--mechanism", metavar="M", help="of the directory, where it holds several")
+    parser.add_argument("input", metavar="INPUT", help="directory of 'holdfast run', or trace that records waits")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="write the fits as JSON; '-' is standard output (default: not written)"
+    )
+    parser.add_argument("--mechanism", metavar="NAME", help="mechanism to read (default: the only one in INPUT)")
     parser.add_argument(
         "--classes",
         metavar="N,N,...",
-        help="largest sizes of the classes but the last (default: powers of two with enough jobs each)",
+        help="upper bounds of all size classes but the last [nodes] (default: powers of two with enough jobs each)",
     )
-    parser.add_argument("--plot", metavar="FILE", help="draw the fits: FILE.png and FILE.pdf")
+    parser.add_argument("--plot", metavar="FILE", help="draw the fits as FILE.png and FILE.pdf (default: not drawn)")
     add_reading(parser)
     add_trust(parser)
 

@@ -14,9 +14,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     from experiments.recordings.windows import add_window
 
-    parser.add_argument("directory", metavar="DIR", help="of 'holdfast run --events'")
+    parser.add_argument("directory", metavar="DIR", help="results of 'holdfast run --events'")
     parser.add_argument("-o", "--output", metavar="FILE.html", required=True, help="page to write")
-    parser.add_argument("--mechanism", metavar="M", help="which one, where DIR holds several")
+    parser.add_argument("--mechanism", metavar="NAME", help="mechanism to read (default: the only one in DIR)")
     add_window(parser)
     add_trust(parser)
 

@@ -14,8 +14,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="SWF file to write, e.g. year.swf.gz")
     parser.add_argument("--jobs", metavar="N", help="number of jobs (default 37298, a year)")
-    parser.add_argument("--seed", metavar="S", default="0", help="of every random choice (default 0)")
-    parser.add_argument("--maintenance", metavar="TIME", help="nobody submits for so long on alternate Mondays")
+    parser.add_argument("--seed", metavar="SEED", default="0", help="seed of every random choice (default 0)")
+    parser.add_argument(
+        "--maintenance",
+        metavar="TIME",
+        help="length of a break without submits on every second Monday [s] (default: none)",
+    )
 
 
 def main(arguments: argparse.Namespace) -> None:

@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("trace", metavar="TRACE", help="SWF, ALCF or sacct file")
     add_reading(parser)
-    parser.add_argument("--plot", metavar="FILE", help="draw it: FILE.png and FILE.pdf")
+    parser.add_argument("--plot", metavar="FILE", help="draw the trace as FILE.png and FILE.pdf (default: not drawn)")
 
 
 def main(arguments: argparse.Namespace) -> None:

@@ -16,14 +16,21 @@ __all__ = ["add_arguments", "main"]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("-o", "--output", metavar="DIR", required=True, help="directory of the results")
-    parser.add_argument("--mechanism", metavar="M", default="baseline", help="one (default baseline)")
+    parser.add_argument("--mechanism", metavar="NAME", default="baseline", help="mechanism, one (default baseline)")
     add_simulation(parser)
     looping = parser.add_argument_group("the loop")
-    looping.add_argument("--rounds", metavar="N", default="8", help="at most so many simulations (default 8)")
+    looping.add_argument("--rounds", metavar="N", default="8", help="largest number of simulations (default 8)")
     looping.add_argument(
-        "--tolerance", metavar="P", default="0.01", help="plans that much above the best are stable (default 0.01)"
+        "--tolerance",
+        metavar="SHARE",
+        default="0.01",
+        help="stop when no plan costs more than this share above the best (default 0.01)",
     )
-    looping.add_argument("--classes", metavar="N,N,...", help="largest sizes of the classes of waits but the last")
+    looping.add_argument(
+        "--classes",
+        metavar="N,N,...",
+        help="upper bounds of all size classes but the last [nodes] (default: powers of two with enough jobs each)",
+    )
 
 
 def main(arguments: argparse.Namespace) -> None:
@@ -46,7 +53,7 @@ def main(arguments: argparse.Namespace) -> None:
     if len(mechanisms) != 1:
         raise ParameterError("--mechanism", "one mechanism", arguments.mechanism)
     if arguments.costs is not None:
-        raise InputError("--costs gives prices, and the loop looks for them: it begins with reserved time")
+        raise InputError("--costs cannot be used with loop, which fits the costs itself, starting from reserved time")
     rounds, tolerance = whole(arguments.rounds, "--rounds", 1), share(arguments.tolerance, "--tolerance")
     classes = classes_of(arguments.classes)
     simulation = simulation_of(arguments, mechanisms)

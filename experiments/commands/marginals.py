@@ -14,10 +14,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("trace", metavar="TRACE", help="real trace of Theta")
     parser.add_argument("-o", "--output", metavar="DIR", required=True, help="directory of the table and the figure")
-    parser.add_argument("--seed", metavar="S", default="0", help="of the generated year (default 0)")
-    parser.add_argument("--projects", metavar="TRACE", help="another real trace, for what is said of projects")
+    parser.add_argument("--seed", metavar="SEED", default="0", help="seed of the generated year (default 0)")
     parser.add_argument(
-        "--clock", metavar="TIME", default="12h", help="local time ahead of the trace's clock (default 12h, fits 2022)"
+        "--projects", metavar="FILE", help="second real trace, to compare projects with (default: none)"
+    )
+    parser.add_argument(
+        "--clock",
+        metavar="TIME",
+        default="12h",
+        help="local time minus the trace's clock [s] (default 12h, right for 2022)",
     )
     add_reading(parser)
 

@@ -15,12 +15,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     from experiments.recordings.windows import add_window
 
     kinds = "; ".join(f"{name}: {portrait.about}" for name, portrait in PORTRAITS.items())
-    parser.add_argument("kind", metavar="KIND", help=f"{kinds}; all: every one of them")
-    parser.add_argument("directory", metavar="DIR", help="of 'holdfast run --events'")
-    parser.add_argument("-o", "--output", metavar="NAME", help="without suffix (default DIR/KIND-MECHANISM)")
-    parser.add_argument("--mechanism", metavar="M", help="which one, where DIR holds several")
+    parser.add_argument("kind", metavar="KIND", help=f"{kinds}; all: all of them")
+    parser.add_argument("directory", metavar="DIR", help="results of 'holdfast run --events'")
+    parser.add_argument("-o", "--output", metavar="NAME", help="file name without suffix (default DIR/KIND-MECHANISM)")
+    parser.add_argument("--mechanism", metavar="NAME", help="mechanism to read (default: the only one in DIR)")
     add_window(parser)
-    parser.add_argument("--quantile", metavar="Q", default="0.9", help="beside the median of waits (default 0.9)")
+    parser.add_argument(
+        "--quantile",
+        metavar="SHARE",
+        default="0.9",
+        help="quantile of the waits to draw beside their median (default 0.9)",
+    )
     add_trust(parser)
 
 

@@ -33,9 +33,9 @@ class _Price(NamedTuple):
 
 #: What a reservation costs unless the user says otherwise: the time that is asked for.
 _PRICES = {
-    "alpha": _Price("1", "X", "cost of a second asked for"),
-    "beta": _Price("0", "X", "cost of a second used"),
-    "gamma": _Price("0", "TIME", "cost of each reservation, as a time"),
+    "alpha": _Price("1", "NUMBER", "cost of a reserved second"),
+    "beta": _Price("0", "NUMBER", "cost of a used second"),
+    "gamma": _Price("0", "TIME", "cost of a reservation, as a time [s]"),
 }
 
 
@@ -43,30 +43,54 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     # A duration such as -1h is a wrong value, not an unknown option: the message should be about the value.
     parser._negative_number_matcher = re.compile(r"^-\.?\d.*$")
-    parser.add_argument("law", metavar="LAW", nargs="?", help=", ".join(LAWS))
-    parser.add_argument("--runs", metavar="FILE", help="runtimes of past runs, one a line, instead of a law")
-    parser.add_argument("--column", metavar="NAME", help="FILE is CSV, and the runtimes are in this column")
+    parser.add_argument("law", metavar="LAW", nargs="?", help=f"distribution of the runtime: {', '.join(LAWS)}")
+    parser.add_argument("--runs", metavar="FILE", help="past runtimes, one a line, instead of LAW (default: none)")
+    parser.add_argument("--column", metavar="NAME", help="column of the runtimes, FILE being CSV (default: none)")
     kinds = "discrete, usual, usual-least-squares, polynomial, interpolated, kernel"
-    parser.add_argument("--fit", metavar="HOW", help=f"{kinds}, auto (default auto)")
-    group = parser.add_argument_group("the law")
+    parser.add_argument(
+        "--fit", metavar="NAME", help=f"distribution fitted to past runs: {kinds} or auto (default auto)"
+    )
+    group = parser.add_argument_group("the distribution")
     for name in OPTIONS:
-        group.add_argument(f"--{name}", metavar="TIME" if OPTIONS[name].duration else "X")
-    group.add_argument("--unit", metavar="U", default="s", help="of exp(mu), and of bare numbers in FILE (default s)")
+        group.add_argument(
+            f"--{name}", metavar="TIME" if OPTIONS[name].duration else "NUMBER", help=OPTIONS[name].about
+        )
+    group.add_argument(
+        "--unit", metavar="UNIT", default="s", help="unit of exp(mu), and of bare numbers in FILE (default s)"
+    )
     group = parser.add_argument_group("the costs")
-    group.add_argument("--checkpoint", metavar="TIME", default="0", help="time to write a checkpoint (default 0)")
-    group.add_argument("--restart", metavar="TIME", default="0", help="time to read it again (default 0)")
+    group.add_argument("--checkpoint", metavar="TIME", default="0", help="time to write a checkpoint [s] (default 0)")
+    group.add_argument("--restart", metavar="TIME", default="0", help="time to read a checkpoint [s] (default 0)")
     for name, default in _PRICES.items():
         group.add_argument(f"--{name}", metavar=default.metavar, help=f"{default.purpose} (default {default.text})")
-    group.add_argument("--costs", metavar="FILE", help="alpha, beta and gamma from this file of holdfast fit-costs")
-    group.add_argument("--nodes", metavar="N", help="size of the job, by which FILE has its prices (default: of all)")
+    group.add_argument(
+        "--costs", metavar="FILE", help="read alpha, beta and gamma from a file of 'holdfast fit-costs' (default: none)"
+    )
+    group.add_argument(
+        "--nodes",
+        metavar="N",
+        help="size of the job [nodes], to choose its costs from FILE (default: costs of all sizes)",
+    )
     group = parser.add_argument_group("the plan")
-    group.add_argument("--strategy", metavar="NAME", default="optimal", help="default optimal")
-    group.add_argument("--grid", metavar="NAME", help="equal-time, equal-probability or cubic")
-    group.add_argument("--n", metavar="N", help="cells of the grid")
-    group.add_argument("--epsilon", metavar="E", help="N by Algorithm 1, for a plan within 1 + E of the best")
-    group.add_argument("--compare", action="store_true", help="show the other strategies beside it")
-    group.add_argument("--json", metavar="FILE", help="write the plan; - is standard output, and nothing else there")
-    group.add_argument("--plot", metavar="FILE", help="draw it: FILE.png and FILE.pdf")
+    group.add_argument("--strategy", metavar="NAME", default="optimal", help="planning strategy (default optimal)")
+    group.add_argument(
+        "--grid",
+        metavar="NAME",
+        help="grid of the runtimes: equal-time, equal-probability or cubic (default: the strategy's)",
+    )
+    group.add_argument("--n", metavar="N", help="number of cells of the grid (default: the strategy's)")
+    group.add_argument(
+        "--epsilon",
+        metavar="NUMBER",
+        help="choose the number of cells for a plan within 1 + NUMBER of the best, by Algorithm 1 (default: not used)",
+    )
+    group.add_argument("--compare", action="store_true", help="print the other strategies, too")
+    group.add_argument(
+        "--json",
+        metavar="FILE",
+        help="write the plan as JSON; '-' is standard output, and then nothing else is printed (default: not written)",
+    )
+    group.add_argument("--plot", metavar="FILE", help="draw the plan as FILE.png and FILE.pdf (default: not drawn)")
 
 
 def main(arguments: argparse.Namespace) -> None:

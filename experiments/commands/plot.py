@@ -12,8 +12,8 @@ __all__ = ["add_arguments", "main"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("directory", metavar="DIR", help="of 'experiment', 'reproduce', 'run --plot' or 'loop'")
-    parser.add_argument("id", metavar="ID", nargs="*", help="experiments (default: all whose tables are there)")
+    parser.add_argument("directory", metavar="DIR", help="results of 'experiment', 'reproduce', 'run --plot' or 'loop'")
+    parser.add_argument("id", metavar="ID", nargs="*", help="ids of experiments (default: all whose tables are in DIR)")
 
 
 def main(arguments: argparse.Namespace) -> None:

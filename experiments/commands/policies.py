@@ -11,15 +11,21 @@ __all__ = ["add_arguments", "main"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    kinds = "order, backfilling, notice, arrival, tenants, expansion, strategy, reader or export (default all)"
-    parser.add_argument("--kind", metavar="KIND", help=kinds)
+    kinds = "order, backfilling, notice, arrival, tenants, expansion, strategy, reader or export"
+    parser.add_argument("--kind", metavar="NAME", help=f"kind of plug-in: {kinds} (default: all)")
     check = parser.add_argument_group("checking a plug-in")
-    check.add_argument("--check", metavar="NAME", help="check this one, by name, import path or entry point, instead")
-    check.add_argument("--easy", action="store_true", help="a backfilling rule claims never to delay the first job")
     check.add_argument(
-        "--scenarios", metavar="N", default="300", help="how many scenarios, 100,000 at most (default 300)"
+        "--check",
+        metavar="NAME",
+        help="check a plug-in, given by name, import path or entry point (default: list them)",
     )
-    check.add_argument("--seed", metavar="S", default="0", help="of the scenarios (default 0)")
+    check.add_argument(
+        "--easy", action="store_true", help="check also that a backfilling rule never delays the first waiting job"
+    )
+    check.add_argument(
+        "--scenarios", metavar="N", default="300", help="number of scenarios, at most 100,000 (default 300)"
+    )
+    check.add_argument("--seed", metavar="SEED", default="0", help="seed of the scenarios (default 0)")
 
 
 def main(arguments: argparse.Namespace) -> int:

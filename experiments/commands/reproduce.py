@@ -19,22 +19,33 @@ if TYPE_CHECKING:
 __all__ = ["KEPT", "add_arguments", "main"]
 
 #: What is kept when a signal ends the command.
-KEPT = "the experiments that are done are in {output}; the same command goes on from there"
+KEPT = "{output} holds the complete experiments; the same command continues from there"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "-o", "--output", metavar="DIR", default="out/reproduction", help="default out/reproduction; goes on there"
+        "-o",
+        "--output",
+        metavar="DIR",
+        default="out/reproduction",
+        help="directory to write, or to continue in (default out/reproduction)",
     )
-    parser.add_argument("--quick", action="store_true", help="small sizes: all of it in some minutes")
+    parser.add_argument("--quick", action="store_true", help="use small sizes: some minutes for all experiments")
     parser.add_argument(
-        "--only", metavar="PATTERN", action="append", help="ids such as 'checkpoint-*'; may be given several times"
+        "--only",
+        metavar="PATTERN",
+        action="append",
+        help="run the experiments with ids such as 'checkpoint-*'; may be repeated (default: all)",
     )
-    parser.add_argument("--seed", metavar="S", default="0", help="of every random choice (default 0)")
-    parser.add_argument("--workers", metavar="N", help="processes (default: one for each core)")
-    parser.add_argument("--data", metavar="DIR", help="public data, as DIR/slant/slant_makespan.csv (default: none)")
-    parser.add_argument("--fresh", action="store_true", help="measure again what is measured already")
+    parser.add_argument("--seed", metavar="SEED", default="0", help="seed of every random choice (default 0)")
+    parser.add_argument("--workers", metavar="N", help="number of processes (default: one for each core)")
+    parser.add_argument(
+        "--data",
+        metavar="DIR",
+        help="directory of public data, such as DIR/slant/slant_makespan.csv (default: generated data)",
+    )
+    parser.add_argument("--fresh", action="store_true", help="measure everything again")
 
 
 def main(arguments: argparse.Namespace) -> int:
@@ -108,7 +119,7 @@ def _data(path: str, experiments: Iterable[Experiment]) -> Path:
     if len(missing) == len(wanted):
         raise InputError(f"--data {path}: has none of {', '.join(wanted)}")
     for file in missing:
-        print(f"{directory / file} is not there: generated data stand in", file=sys.stderr)
+        print(f"{directory / file} not found; generated data are used instead", file=sys.stderr)
     return directory
 
 

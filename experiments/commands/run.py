@@ -28,19 +28,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="DIR", required=True, help="directory of the results")
     parser.add_argument(
         "--mechanism",
-        metavar="M",
+        metavar="NAME",
         default="all",
-        help="baseline, N-PAA, N-SPAA, CUA-PAA, CUA-SPAA, CUP-PAA, CUP-SPAA, several by commas, or all (default)",
+        help="mechanisms, separated by commas: baseline, NOTICE-ARRIVAL with a notice strategy N (none), CUA (collect "
+        "until arrival) or CUP (collect until predicted) and an arrival strategy PAA (preempt at arrival) or SPAA "
+        "(shrink, then preempt at arrival), or all (default all)",
     )
     add_simulation(parser)
     add_outages(parser)
     measuring = parser.add_argument_group("measuring")
     measuring.add_argument(
-        "--instant-tolerance", metavar="TIME", help="delay that is still an instant start (default: the warning, 120 s)"
+        "--instant-tolerance",
+        metavar="TIME",
+        help="longest delay that counts as an instant start [s] (default: the warning, 120)",
     )
-    measuring.add_argument("--warmup", metavar="TIME", default="0", help="left out after the first submit")
-    measuring.add_argument("--cooldown", metavar="TIME", default="0", help="left out before the last submit")
-    measuring.add_argument("--events", action="store_true", help="write the event logs")
+    measuring.add_argument(
+        "--warmup", metavar="TIME", default="0", help="time after the first submit to leave out [s] (default 0)"
+    )
+    measuring.add_argument(
+        "--cooldown", metavar="TIME", default="0", help="time before the last submit to leave out [s] (default 0)"
+    )
+    measuring.add_argument(
+        "--events", action="store_true", help="write the event logs, which explain, export, gantt and picture need"
+    )
     measuring.add_argument("--plot", action="store_true", help="draw the figures")
 
 

@@ -15,24 +15,36 @@ if TYPE_CHECKING:
 __all__ = ["KEPT", "add_arguments", "main"]
 
 #: What is kept when a signal ends the command.
-KEPT = "what is done is stored, and shown by the tables, in {output}; the same command goes on from there"
+KEPT = "{output} holds the runs that are done, and their tables; the same command continues from there"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("file", metavar="FILE.toml", help="what is varied, see docs/sweeps.md")
+    parser.add_argument("file", metavar="FILE.toml", help="grid of simulations, described in docs/sweeps.md")
     parser.add_argument("-o", "--output", metavar="DIR", required=True, help="directory of the store and the tables")
     parser.add_argument(
-        "--set", metavar="KEY=VALUE", action="append", default=[], help="change a key, e.g. workload.seeds=0:2"
+        "--set",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="change a key, such as workload.seeds=0:2 (default: none)",
     )
-    parser.add_argument("--dry-run", action="store_true", help="list the runs and which are done, and stop")
+    parser.add_argument("--dry-run", action="store_true", help="list the runs and which are stored, and stop")
     add_trust(parser)
     workers = parser.add_argument_group("workers")
-    workers.add_argument("--workers", metavar="N", help="processes (default: one for each core)")
-    workers.add_argument("--backend", metavar="NAME", default="loky", help="loky, on this machine (default), or dask")
-    workers.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask scheduler, e.g. tcp://host:8786")
-    workers.add_argument("--cluster", metavar="NAME", help="start Dask workers: local, slurm, pbs, lsf, ...")
-    workers.add_argument("--cluster-options", metavar="FILE", help="TOML file with arguments of the cluster's class")
+    workers.add_argument("--workers", metavar="N", help="number of processes (default: one for each core)")
+    workers.add_argument(
+        "--backend", metavar="NAME", default="loky", help="backend: loky (this machine) or dask (default loky)"
+    )
+    workers.add_argument(
+        "--scheduler", metavar="ADDRESS", help="address of a Dask scheduler, such as tcp://host:8786 (default: none)"
+    )
+    workers.add_argument(
+        "--cluster", metavar="NAME", help="start Dask workers: local, slurm, pbs, lsf, ... (default: none)"
+    )
+    workers.add_argument(
+        "--cluster-options", metavar="FILE", help="TOML file of arguments of the Dask cluster (default: none)"
+    )
 
 
 def main(arguments: argparse.Namespace) -> int:

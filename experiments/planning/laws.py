@@ -23,8 +23,9 @@ __all__ = ["LAWS", "OPTIONS", "law_of", "read_plan", "read_runs", "unit_of"]
 
 @dataclass(frozen=True)
 class _Kind:
-    """What the value of an option of a law may be."""
+    """An option of a distribution: its help, and which values are legal."""
 
+    about: str
     legal: str
     duration: bool
     least: float = -math.inf
@@ -34,21 +35,26 @@ class _Kind:
 #: Longer than this [s], some 30,000 years, is no runtime: squares and sums of such numbers would overflow.
 _LONGEST = 1e12
 
-_POSITIVE = _Kind("a duration above 0", duration=True, least=0.0, strict=True)
-_TIME = _Kind("a duration of at least 0", duration=True, least=0.0)
-_SHAPE = _Kind("a positive number", duration=False, least=0.0, strict=True)
 
-#: The options of laws, and what their values may be.
+def _positive(about: str) -> _Kind:
+    return _Kind(f"{about} [s] (default: none)", "a duration above 0", duration=True, least=0.0, strict=True)
+
+
+def _shape(about: str) -> _Kind:
+    return _Kind(f"{about} (default: none)", "a positive number", duration=False, least=0.0, strict=True)
+
+
+#: The options of distributions, and what their values may be.
 OPTIONS: dict[str, _Kind] = {
-    "mean": _POSITIVE,
-    "std": _POSITIVE,
-    "min": _TIME,
-    "max": _POSITIVE,
-    "scale": _POSITIVE,
-    "shape": _SHAPE,
-    "shape2": _SHAPE,
-    "mu": _Kind("a finite number", duration=False),
-    "sigma": _SHAPE,
+    "mean": _positive("mean, before truncation"),
+    "std": _positive("standard deviation, before truncation"),
+    "min": _Kind("shortest runtime [s] (default: none)", "a duration of at least 0", duration=True, least=0.0),
+    "max": _positive("longest runtime"),
+    "scale": _positive("scale"),
+    "shape": _shape("shape"),
+    "shape2": _shape("second shape, of beta"),
+    "mu": _Kind("mean of the logarithm, of lognormal (default: none)", "a finite number", duration=False),
+    "sigma": _shape("standard deviation of the logarithm, of lognormal"),
 }
 
 

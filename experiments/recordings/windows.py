@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Window", "add_window", "opened", "unix_origin", "window_of"]
 
 _NEVER = "no job of this result ever ran; there is no time to draw"
-_LEGAL = "seconds or a duration after the first submit, as 12h, or a date, as 2022-03-01T12:00"
+_LEGAL = "a time after the first submit, such as 12h or 43200, or a date, such as 2022-03-01T12:00"
 
 
 def unix_origin(recording: Recording | Records) -> int | None:
@@ -121,8 +121,18 @@ def _tick(name: str, value: float | str, first: int, recording: Recording | Reco
 def add_window(parser: argparse.ArgumentParser) -> None:
     """Arguments of a window."""
     group = parser.add_argument_group("window")
-    group.add_argument("--from", dest="opens", metavar="TIME", help=f"{_LEGAL} (default: the beginning)")
-    group.add_argument("--to", dest="closes", metavar="TIME", help="likewise (default: the end)")
+    group.add_argument(
+        "--from",
+        dest="opens",
+        metavar="TIME",
+        help="begin: [s] after the first submit, or a date, 2022-03-01T12:00 (default: the first submit)",
+    )
+    group.add_argument(
+        "--to",
+        dest="closes",
+        metavar="TIME",
+        help="end: [s] after the first submit, or a date (default: the last end of a job)",
+    )
 
 
 def window_of(arguments: argparse.Namespace) -> Window:

@@ -101,7 +101,7 @@ def test_a_directory_that_tells_no_story_is_one_sentence(
     monkeypatch.setattr("experiments.commands.explain.main", fail)
     assert cli.main(["explain", "r", "1"]) == 2
     told = capsys.readouterr().err
-    assert told.startswith("holdfast explain: r: holds what no run has written")
+    assert told.startswith("holdfast explain: r: cannot be read: its files contradict one another")
     assert told.count("\n") == 1
     monkeypatch.setattr("experiments.commands.plan.main", fail)
     with pytest.raises(KeyError):  # elsewhere it is a defect, and its traceback is wanted

@@ -1,4 +1,4 @@
-"""Arguments that several commands share, and what they mean."""
+"""Options that several commands share, and the values that they may have."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = [
 
 
 def whole(text: str, option: str, least: int = 0, most: int = LARGEST_WHOLE) -> int:
-    """A whole number from ``least`` to ``most``, or a sentence that says so."""
+    """Read a whole number from ``least`` to ``most``."""
     try:
         value = int(text)
     except ValueError:  # also of thousands of digits
@@ -44,12 +44,12 @@ def whole(text: str, option: str, least: int = 0, most: int = LARGEST_WHOLE) -> 
 
 
 def shortened(text: str) -> str:
-    """A word of the command line for a message, cut where it is long."""
+    """Cut a long word of the command line for a message."""
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def number(text: str, option: str) -> float:
-    """A positive number, or a sentence that says so."""
+    """Read a positive number."""
     try:
         value = float(text)
     except ValueError:
@@ -60,7 +60,7 @@ def number(text: str, option: str) -> float:
 
 
 def share(text: str, option: str) -> float:
-    """A share from 0 to 1, or a sentence that says so."""
+    """Read a share from 0 to 1."""
     try:
         value = float(text)
     except ValueError:
@@ -71,7 +71,7 @@ def share(text: str, option: str) -> float:
 
 
 def duration(text: str, option: str, most: float = LARGEST_TIME) -> float:
-    """A duration from 0 to ``most`` [s], or a sentence that says so."""
+    """Read a duration from 0 to ``most`` [s]."""
     value = parse_duration(text, option, most)
     if value < 0:
         raise ParameterError(option, "a duration of at least 0", text)
@@ -79,21 +79,25 @@ def duration(text: str, option: str, most: float = LARGEST_TIME) -> float:
 
 
 def add_trust(parser: argparse.ArgumentParser) -> None:
-    """The argument of commands that read results or configurations of other people."""
+    """Add the option of commands that read results or configurations of other people."""
     parser.add_argument(
         "--trust",
         action="store_true",
-        help="import plug-ins that are named by import path (my.module:mine), which runs their code (default: refuse)",
+        help="import plug-ins that are named by import path (my.module:mine), which runs their code",
     )
 
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
-    """Arguments of reading a trace."""
+    """Add the options of reading a trace."""
     group = parser.add_argument_group("reading")
-    group.add_argument("--nodes", metavar="N", help="size of the machine (default: what the trace's header says)")
-    group.add_argument("--format", metavar="NAME", help="swf, alcf, sacct or job-table (default: recognised)")
-    group.add_argument("--procs-per-node", metavar="P", help="the trace counts processors, P to a node")
-    group.add_argument("--lenient", action="store_true", help="count broken lines instead of stopping at the first")
+    group.add_argument("--nodes", metavar="N", help="number of nodes of the machine (default: from the trace's header)")
+    group.add_argument("--format", metavar="NAME", help="format: swf, alcf, sacct or job-table (default: recognised)")
+    group.add_argument(
+        "--procs-per-node", metavar="N", help="processors of a node, where the trace counts processors (default: 1)"
+    )
+    group.add_argument(
+        "--lenient", action="store_true", help="skip and count broken lines instead of stopping at the first"
+    )
 
 
 class ReadOptions(TypedDict):
@@ -105,7 +109,7 @@ class ReadOptions(TypedDict):
 
 
 def read_options(arguments: argparse.Namespace) -> ReadOptions:
-    """How a trace is to be read."""
+    """Options of the readers."""
     per_node = arguments.procs_per_node
     return ReadOptions(
         format=arguments.format,
@@ -115,31 +119,56 @@ def read_options(arguments: argparse.Namespace) -> ReadOptions:
 
 
 def add_preparation(parser: argparse.ArgumentParser) -> None:
-    """Arguments of turning a trace into a job table."""
+    """Add the options of turning a trace into a job table."""
     group = parser.add_argument_group("preparing a trace")
-    group.add_argument("--seed", metavar="S", default="0", help="of every random choice (default 0)")
-    group.add_argument("--notice-mix", metavar="W", default="W5", help="W1..W5 of the paper's Table III (default W5)")
+    group.add_argument("--seed", metavar="SEED", default="0", help="seed of every random choice (default 0)")
     group.add_argument(
-        "--group-by", metavar="KEY", default="auto", help="who shares a type: project, user, campaign (default auto)"
+        "--notice-mix",
+        metavar="{W1,...,W5}",
+        default="W5",
+        help="notices of on-demand jobs: most without (W1), accurate (W2), early (W3) or late (W4), or all alike (W5) "
+        "(default W5)",
     )
     group.add_argument(
-        "--overheads", metavar="HOW", default="inside", help="setup and checkpoints: inside the runtime, or added"
-    )
-    group.add_argument("--node-mtbf", metavar="TIME", default="5y", help="node MTBF of Daly's interval (default 5y)")
-    group.add_argument(
-        "--checkpoint-factor", metavar="F", default="1", help="checkpoint interval over Daly's optimum (default 1)"
-    )
-    group.add_argument("--no-show-share", metavar="P", default="0", help="share of noticed jobs that never arrive")
-    group.add_argument(
-        "--stochastic-share", metavar="P", default="0", help="share of the groups that are stochastic applications"
+        "--group-by",
+        metavar="{auto,project,user,campaign}",
+        default="auto",
+        help="group of jobs that share one type (default auto: the first of the others that the trace records)",
     )
     group.add_argument(
-        "--plan", metavar="STRATEGY", default="optimal", help="how their jobs are planned (default optimal)"
+        "--overheads",
+        metavar="{inside,added}",
+        default="inside",
+        help="place of setup and checkpoints: inside the recorded runtime, or added to it (default inside)",
+    )
+    group.add_argument(
+        "--node-mtbf",
+        metavar="TIME",
+        default="5y",
+        help="mean time between failures of a node, for Daly's checkpoint interval [s] (default 5y)",
+    )
+    group.add_argument(
+        "--checkpoint-factor",
+        metavar="NUMBER",
+        default="1",
+        help="ratio of the checkpoint interval to Daly's optimum (default 1)",
+    )
+    group.add_argument(
+        "--no-show-share", metavar="SHARE", default="0", help="share of noticed jobs that never arrive (default 0)"
+    )
+    group.add_argument(
+        "--stochastic-share",
+        metavar="SHARE",
+        default="0",
+        help="share of the groups that become stochastic applications (default 0)",
+    )
+    group.add_argument(
+        "--plan", metavar="NAME", default="optimal", help="planning strategy of stochastic jobs (default optimal)"
     )
 
 
 def assignment_of(arguments: argparse.Namespace) -> tuple[Assignment, int]:
-    """The parameters of the type assignment, and the seed."""
+    """Parameters of the type assignment, and the seed."""
     from workloads.hybrid.assignment import Assignment
 
     assignment = Assignment(
@@ -160,17 +189,17 @@ def assignment_of(arguments: argparse.Namespace) -> tuple[Assignment, int]:
 
 
 def machine_of(arguments: argparse.Namespace, trace: Trace | None, source: str | Path) -> int:
-    """Size of the machine: as asked for, else by the trace's header."""
+    """Size of the machine: ``--nodes``, else the trace's header."""
     if arguments.nodes is not None:
         return whole(arguments.nodes, "--nodes", 1, LARGEST_SIZE)
     if trace is None or trace.nodes is None:
         what = "a job table" if trace is None else "this trace"
-        raise InputError(f"{source}: {what} does not say how large the machine is: give it with --nodes")
+        raise InputError(f"{source}: {what} does not record the size of the machine; give it with --nodes")
     return trace.nodes
 
 
 def check_outputs(document: str | None, picture: str | None) -> None:
-    """Refuse what cannot be written before anything is.
+    """Refuse files that cannot be written, before anything is.
 
     Parameters
     ----------
@@ -189,7 +218,7 @@ def check_outputs(document: str | None, picture: str | None) -> None:
 
 
 def classes_of(text: str | None) -> list[int] | None:
-    """Largest sizes of the size classes but the last, or a sentence that says what is legal."""
+    """Read the upper bounds of all size classes but the last."""
     if text is None:
         return None
     try:
@@ -197,5 +226,5 @@ def classes_of(text: str | None) -> list[int] | None:
     except ValueError:
         ends = []
     if not ends or min(ends) < 1 or sorted(set(ends)) != ends:
-        raise ParameterError("--classes", "sizes in nodes, ascending, separated by commas, as 128,512,2048", text)
+        raise ParameterError("--classes", "ascending sizes in nodes, separated by commas, such as 128,512,2048", text)
     return ends

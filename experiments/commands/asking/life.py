@@ -1,4 +1,4 @@
-"""The life of jobs on the command line: withdrawals, dependencies and the starting state that a log records."""
+"""Options of the life of jobs: cancellations, dependencies and the starting state that a log records."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
 
 __all__ = ["Life", "add_life", "life_of"]
 
-#: What becomes of jobs that were withdrawn before they started.
+#: Treatments of jobs that were cancelled before they started.
 _CANCELLED = ("leave-out", "keep")
 
 
 @dataclass(frozen=True)
 class Life:
-    """What is to be followed of what a log records.
+    """Parts of a recorded job life that a simulation follows.
 
     Attributes
     ----------
     cancelled
-        ``keep`` the jobs that were withdrawn before they started, or ``leave-out``.
+        ``keep`` jobs that were cancelled before they started, or ``leave-out``.
     dependencies
         Whether jobs are submitted after the jobs that they depend on.
     starting_state, until
-        From when and to when the log is cut, after its first submit [s]; None: it is not.
+        Bounds at which the log is cut, after its first submit [s]; None: not cut.
     """
 
     cancelled: str = "leave-out"
@@ -45,15 +45,15 @@ class Life:
             raise UnknownNameError("treatment of cancelled jobs", self.cancelled, _CANCELLED)
         begin, end = self.starting_state or 0.0, self.until
         if end is not None and end <= begin:
-            raise InputError(f"--until must be later than the beginning of {begin:g} s, not {end:g} s")
+            raise InputError(f"--until must be later than the start of the replay at {begin:g} s, not {end:g} s")
 
     @property
     def told(self) -> dict[str, Any]:
-        """As ``run.json`` tells it; nothing where nothing is asked for."""
+        """Entry of ``run.json``; empty where all options are defaults."""
         return {} if self == Life() else {"life": asdict(self)}
 
     def of_trace(self, trace: Trace, nodes: int) -> Trace:
-        """The trace on a machine, with the jobs that are asked for."""
+        """Restrict a trace to the machine and to the jobs asked for."""
         from workloads.logs.startingstate import cut_until, starting_state
         from workloads.logs.withdrawals import keep_cancelled
 
@@ -66,7 +66,7 @@ class Life:
         return trace if self.until is None else cut_until(trace, first, self.until)
 
     def of_jobs(self, trace: Trace, jobs: Sequence[Job]) -> tuple[list[Job], str]:
-        """The jobs with what they depend on, and what is to be said of all this."""
+        """Link jobs to those they depend on; also the lines to print about it."""
         from experiments.traces.description import life_of_trace, listed
         from workloads.logs.dependencies import follow_dependencies
 
@@ -79,40 +79,44 @@ class Life:
         return linked, "".join(f"\n{line}" for line in told)
 
     def refuse_table(self, path: str) -> None:
-        """Refuse all of it for a job table.
+        """Refuse these options for a job table.
 
         Raises
         ------
         InputError
-            If any of it is asked for.
+            If any of them is given.
         """
         if self != Life():
             raise InputError(
-                f"{path}: --cancelled, --dependencies, --starting-state and --until are for a trace: a job table says "
-                "all that in its columns cancelled_at, preceding, think_time and running_since"
+                f"{path}: --cancelled, --dependencies, --starting-state and --until need a trace; a job table has the "
+                "columns cancelled_at, preceding, think_time and running_since instead"
             )
 
 
 def add_life(parser: argparse.ArgumentParser) -> None:
-    """Arguments of what a trace records of the life of its jobs."""
+    """Add the options of the life of jobs."""
     group = parser.add_argument_group("life of jobs")
     group.add_argument(
         "--cancelled",
-        metavar="HOW",
+        metavar="{leave-out,keep}",
         default="leave-out",
-        help="jobs withdrawn before they started: leave-out (default) or keep",
+        help="treatment of jobs cancelled before they started (default leave-out)",
     )
     group.add_argument(
-        "--dependencies", action="store_true", help="submit jobs after the jobs that they depend on, by the trace"
+        "--dependencies", action="store_true", help="submit each job after the job that it depends on in the trace"
     )
     group.add_argument(
-        "--starting-state", metavar="TIME", help="begin so long after the first submit, with who ran and waited then"
+        "--starting-state",
+        metavar="TIME",
+        help="start of the replay, with the jobs then running and queued [s after the first submit] (default: 0)",
     )
-    group.add_argument("--until", metavar="TIME", help="leave out jobs submitted so long after the first submit")
+    group.add_argument(
+        "--until", metavar="TIME", help="end of the submits to replay [s after the first submit] (default: the last)"
+    )
 
 
 def life_of(arguments: argparse.Namespace) -> Life:
-    """What the arguments ask for."""
+    """Read these options."""
     begin, end = arguments.starting_state, arguments.until
     return Life(
         cancelled=arguments.cancelled,

@@ -1,4 +1,4 @@
-"""Outages as the command line asks for them: a file, a rate of failures, or both."""
+"""Options of outages: a file, a failure rate, or both."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["OUTAGE_FILE", "AskedOutages", "add_outages", "outages_of", "untouched", "write_happened"]
 
-#: Where the outages of a run are written, beside its results.
+#: File of the outages of a run, beside its results.
 OUTAGE_FILE = "outages.csv"
 #: Failures at the rate that Daly's interval assumes.
 _AS_ASSUMED = "node-mtbf"
@@ -27,14 +27,14 @@ _AS_ASSUMED = "node-mtbf"
 
 @dataclass(frozen=True)
 class AskedOutages:
-    """What is to happen to the machine.
+    """Outages of a simulation.
 
     Attributes
     ----------
     outages, failures
         As :func:`simulator.simulation.simulate` takes them.
     configuration
-        The same, as ``run.json`` tells it; empty: no outages.
+        Entry of ``run.json``; empty: no outages.
     """
 
     outages: Sequence[Outage] = ()
@@ -43,22 +43,26 @@ class AskedOutages:
 
 
 def add_outages(parser: argparse.ArgumentParser) -> None:
-    """Arguments of maintenance, failures and advance reservations."""
+    """Add the options of maintenance, failures and advance reservations."""
     group = parser.add_argument_group("outages of the machine")
-    group.add_argument("--outages", metavar="FILE", help="maintenance, failures and advance reservations (CSV)")
+    group.add_argument(
+        "--outages", metavar="FILE", help="CSV file of maintenance, failures and advance reservations (default: none)"
+    )
     group.add_argument(
         "--failure-mtbf",
         metavar="TIME",
-        help=f"let nodes fail: mean time between failures of one; '{_AS_ASSUMED}': as --node-mtbf says",
+        help=f"mean time between failures of a node [s], or '{_AS_ASSUMED}' for that of --node-mtbf (default: none)",
     )
-    group.add_argument("--repair", metavar="TIME", help="mean time to repair a node that failed so (default 4h)")
+    group.add_argument("--repair", metavar="TIME", help="mean time to repair a failed node [s] (default 4h)")
     group.add_argument(
-        "--repair-variation", metavar="V", help="of a lognormal time to repair: standard deviation over mean (0: none)"
+        "--repair-variation",
+        metavar="NUMBER",
+        help="standard deviation of the lognormal repair time over its mean (default 0: all alike)",
     )
 
 
 def outages_of(arguments: argparse.Namespace, nodes: int) -> AskedOutages:
-    """Read and check everything that the arguments name.
+    """Read and check the outages that the options name.
 
     Parameters
     ----------
@@ -70,12 +74,12 @@ def outages_of(arguments: argparse.Namespace, nodes: int) -> AskedOutages:
     Raises
     ------
     InputError
-        If any of it is not usable.
+        If a file or a value is not usable.
     """
     if arguments.failure_mtbf is None:
         for name in ("repair", "repair_variation"):
             if getattr(arguments, name) is not None:
-                raise InputError(f"--{name.replace('_', '-')} needs --failure-mtbf, which says how often nodes fail")
+                raise InputError(f"--{name.replace('_', '-')} needs --failure-mtbf")
     if arguments.outages is None and arguments.failure_mtbf is None:
         return AskedOutages()
     from workloads.ground.files import sha256_of
@@ -105,7 +109,7 @@ def outages_of(arguments: argparse.Namespace, nodes: int) -> AskedOutages:
 
 
 def untouched(outages: Sequence[Outage], results: Sequence[Records]) -> str:
-    """A sentence on given outages that lie before or after all that was simulated; empty: each of them touches it."""
+    """Warning about given outages outside the simulated time; empty if there are none."""
     from workloads.ground.units import SECOND, to_ticks
 
     first = min(result.origin if result.begin is None else result.begin for result in results)
@@ -121,21 +125,21 @@ def untouched(outages: Sequence[Outage], results: Sequence[Records]) -> str:
     one = outages[apart[0] - 1]
     first_of = f"outage {apart[0]} ({one.kind}, {one.start:.15g} s to {one.end:.15g} s)"
     if len(apart) == 1:
-        return f"{first_of} never touches {span}"
-    return f"{len(apart):,} of {len(outages):,} outages never touch {span}; the first is {first_of}"
+        return f"{first_of} lies outside {span}"
+    return f"{len(apart):,} of {len(outages):,} outages lie outside {span}; the first is {first_of}"
 
 
 def write_happened(results: Sequence[Records], new: Path, directory: Path, source: str | None) -> None:
-    """Write the outages of a run, so that it can be repeated from them.
+    """Write the outages of a run, so that it can be repeated.
 
     Parameters
     ----------
     results
-        Of the same outages: one that lasted longer has drawn more of them.
+        Results under the same outages; the longest simulation has drawn the most.
     new, directory
-        Where to, and where that will stand.
+        Directory to write to, and the directory it will replace.
     source
-        The file of those that were given. It stays as it is, if it lies there.
+        File of the given outages; it is not overwritten.
     """
     from workloads.outages.file import write_outages
 

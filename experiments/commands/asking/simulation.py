@@ -1,4 +1,4 @@
-"""A simulation as the command line asks for it: input, preparation, machine and planner, all checked before it runs."""
+"""Options of a simulation: input, preparation, machine and planner, all checked before it runs."""
 
 from __future__ import annotations
 
@@ -35,24 +35,24 @@ __all__ = ["Simulation", "add_simulation", "simulation_of"]
 
 @dataclass(frozen=True)
 class Simulation:
-    """What is to be simulated.
+    """A simulation that the command line asks for.
 
     Attributes
     ----------
     jobs, nodes, options
         As :func:`simulator.simulation.simulate` takes them.
     planner, plans
-        Of stochastic jobs; None where there are none.
+        Planner and plans of stochastic jobs; None where there are none.
     configuration
-        All of it, as ``run.json`` tells it.
+        Entries of ``run.json``.
     about
-        What is to be said of the input.
+        Text to print about the input.
     epoch
-        Seconds since 1970 at which the clock of the jobs stands at 0; None: not known.
+        Time 0 of the job table in seconds since 1970; None: unknown.
     prepared
-        Whether more was made of a trace than it says of its jobs, so that their table should be kept.
+        Whether the job table holds more than the trace did, and so should be kept.
     lopsided
-        What is to be said where one draw has decided what the workload is; empty: nothing.
+        Warning where a single draw decides the workload; empty: none.
     """
 
     jobs: Sequence[Job]
@@ -68,8 +68,8 @@ class Simulation:
 
 
 def add_simulation(parser: argparse.ArgumentParser) -> None:
-    """Arguments of reading, preparing, operating the machine and planning."""
-    parser.add_argument("input", metavar="INPUT", help="a trace (SWF, ALCF, sacct) or a job table (CSV, Parquet)")
+    """Add the options of reading, preparing, operating the machine and planning."""
+    parser.add_argument("input", metavar="INPUT", help="trace (SWF, ALCF, sacct) or job table (CSV, Parquet)")
     add_reading(parser)
     add_preparation(parser)
     add_life(parser)
@@ -78,24 +78,55 @@ def add_simulation(parser: argparse.ArgumentParser) -> None:
     machine.add_argument("--backfilling", metavar="NAME", default="easy", help="backfilling rule (default easy)")
     machine.add_argument(
         "--backfill-length",
-        metavar="WHAT",
+        metavar="{walltime,runtime}",
         default="walltime",
-        help="judge candidates by walltime or (true) runtime",
+        help="length by which backfilling judges a job: its walltime, or its true runtime (default walltime)",
     )
-    machine.add_argument("--passes", metavar="WHEN", default="instant", help="a pass per instant (default) or event")
-    machine.add_argument("--tenants", metavar="WHO", default="any", help="on idle reserved nodes: any, fits, none")
     machine.add_argument(
-        "--expansion", metavar="WHO", default="none", help="running malleable jobs into idle nodes: none, greedy, even"
+        "--passes",
+        metavar="{instant,event}",
+        default="instant",
+        help="frequency of scheduling: once per instant, or after each event (default instant)",
+    )
+    machine.add_argument(
+        "--tenants",
+        metavar="NAME",
+        default="any",
+        help="queued jobs that may be backfilled on idle reserved nodes: any, fits (those that end before the arrival) "
+        "or none (default any)",
+    )
+    machine.add_argument(
+        "--expansion",
+        metavar="NAME",
+        default="none",
+        help="expansion of running malleable jobs into idle nodes: none, greedy or even (default none)",
     )
     planning = parser.add_argument_group("planning stochastic jobs")
-    planning.add_argument("--fit", metavar="HOW", default="kernel", help="of their laws (default kernel)")
-    planning.add_argument("--known-runs", metavar="K", default="10", help="completed runs that a plan needs (10)")
-    planning.add_argument("--refit-growth", metavar="P", default="0.2", help="more runs for a new plan (0.2: 20 %%)")
-    planning.add_argument("--costs", metavar="FILE", help="prices of 'holdfast fit-costs' (default: reserved time)")
     planning.add_argument(
-        "--checkpoint-variation", metavar="P", default="0", help="checkpoints and restarts take +- that share (0)"
+        "--fit", metavar="NAME", default="kernel", help="distribution fitted to the past runs (default kernel)"
     )
-    planning.add_argument("--checkpoint-mode", metavar="MODE", default="absorbed", help="absorbed (default) or strict")
+    planning.add_argument("--known-runs", metavar="N", default="10", help="completed runs before a plan (default 10)")
+    planning.add_argument(
+        "--refit-growth",
+        metavar="SHARE",
+        default="0.2",
+        help="growth of the number of completed runs before a new fit (default 0.2)",
+    )
+    planning.add_argument(
+        "--costs", metavar="FILE", help="costs written by 'holdfast fit-costs' (default: reserved time)"
+    )
+    planning.add_argument(
+        "--checkpoint-variation",
+        metavar="SHARE",
+        default="0",
+        help="largest relative deviation of checkpoint and restart times (default 0)",
+    )
+    planning.add_argument(
+        "--checkpoint-mode",
+        metavar="{absorbed,strict}",
+        default="absorbed",
+        help="treatment of a checkpoint that takes longer than planned (default absorbed)",
+    )
 
 
 def simulation_of(arguments: argparse.Namespace, mechanisms: Sequence[str]) -> Simulation:
@@ -157,7 +188,7 @@ def simulation_of(arguments: argparse.Namespace, mechanisms: Sequence[str]) -> S
         nodes = machine_of(arguments, None, arguments.input)
         jobs = list(workload.jobs)
         if not jobs:
-            raise TraceError(arguments.input, None, "no job is left to simulate: the table has no row")
+            raise TraceError(arguments.input, None, "no job is left to simulate: the table has no rows")
         check_jobs(jobs, nodes, where=arguments.input)
     configuration["nodes"] = nodes
     planner, plans = _planning(arguments, jobs, configuration)
@@ -169,7 +200,7 @@ def simulation_of(arguments: argparse.Namespace, mechanisms: Sequence[str]) -> S
 def _planning(
     arguments: argparse.Namespace, jobs: Sequence[Job], configuration: dict[str, Any]
 ) -> tuple[Planner | None, dict[str, ReservationPlan]]:
-    """How stochastic jobs are planned, and the plans that the table names by their files."""
+    """Planner of stochastic jobs, and the plan files that the table names."""
     from workloads.ground.files import sha256_of
     from workloads.table.job import JobType
 

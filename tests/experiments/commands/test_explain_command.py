@@ -92,7 +92,7 @@ def test_refusals(results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[s
     )
     assert "JOB must be a whole number" in refused(capsys, results, "seven", "--mechanism", "baseline")
     assert "--worst must be a whole number of at least 1" in refused(capsys, results, "--worst", 0)
-    assert "which job?" in refused(capsys, results)
+    assert "give a job id" in refused(capsys, results)
     assert "there is no run.json" in refused(capsys, tmp_path, 1)
     words = ["run", str(GOLDEN / "small.csv"), "-o", str(tmp_path), "--nodes", "20", "--mechanism", "baseline"]
     assert main(words) == 0

@@ -261,7 +261,7 @@ def test_files_that_do_not_belong_together(results: Path, capsys: pytest.Capture
         ("{year}", "the trace records no waits: simulate it with 'holdfast run "),
         ("{wishes}", "does not say which walltimes were requested"),
         ("{alike}", "with two different walltimes, not to 3 with 1"),
-        ("{trace} --classes 4,2", "--classes must be sizes in nodes, ascending"),
+        ("{trace} --classes 4,2", "--classes must be ascending sizes in nodes"),
         ("{trace} --classes few", "--classes must be"),
         ("{trace} --classes 0,4", "--classes must be"),
         ("{trace} --classes ,", "--classes must be"),

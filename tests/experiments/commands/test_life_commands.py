@@ -122,8 +122,11 @@ def test_info_tells_of_them(log: Path, capsys: pytest.CaptureFixture[str]) -> No
     [
         (["--cancelled", "sometimes"], "unknown treatment of cancelled jobs 'sometimes': "),
         (["--starting-state", "soon"], "--starting-state must be a duration"),
-        (["--starting-state", "100", "--until", "90"], "--until must be later than the beginning of 100 s, not 90 s"),
-        (["--until", "0"], "--until must be later than the beginning of 0 s, not 0 s"),
+        (
+            ["--starting-state", "100", "--until", "90"],
+            "--until must be later than the start of the replay at 100 s, not 90 s",
+        ),
+        (["--until", "0"], "--until must be later than the start of the replay at 0 s, not 0 s"),
         (["--starting-state", "100", "--nodes", "3"], "log.swf: no job"),
     ],
 )
@@ -140,7 +143,7 @@ def test_a_job_table_says_it_itself(tmp_path: Path, capsys: pytest.CaptureFixtur
     path = tmp_path / "jobs.csv"
     write_job_table([rigid(1, 0, 4, 100)], path)
     assert main(["run", str(path), "-o", str(tmp_path / "out"), "--nodes", "4", "--dependencies"]) == 2
-    assert "are for a trace: a job table says" in capsys.readouterr().err
+    assert "need a trace; a job table has" in capsys.readouterr().err
 
 
 def test_a_state_too_large_for_the_machine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

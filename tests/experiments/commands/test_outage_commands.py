@@ -82,12 +82,12 @@ def test_outages_outside_the_simulated_time_are_mentioned(tmp_path: Path, capsys
     path = tmp_path / "o.csv"
     path.write_text("kind,start,end,nodes\nmaintenance,-9,0,1\nmaintenance,10,20,1\nfailure,1e9,2e9,1\n")
     assert run(tmp_path / "out", "--outages", str(path), "--mechanism", "baseline") == 0
-    told = "holdfast run: 2 of 3 outages never touch the simulated time, 0 s to "
+    told = "holdfast run: 2 of 3 outages lie outside the simulated time, 0 s to "
     assert told in (error := capsys.readouterr().err)
     assert "s of the job table's clock; the first is outage 1 (maintenance, -9 s to 0 s)\n" in error
     path.write_text("kind,start,end,nodes\nfailure,1e9,2e9,1\n")
     assert run(tmp_path / "out", "--outages", str(path), "--mechanism", "baseline") == 0
-    assert "outage 1 (failure, 1000000000 s to 2000000000 s) never touches the simu" in capsys.readouterr().err
+    assert "outage 1 (failure, 1000000000 s to 2000000000 s) lies outside the simu" in capsys.readouterr().err
 
 
 def test_without_outages_no_file_speaks_of_them(tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_a_list_that_lies_where_it_would_be_written_stays_as_it_is(tmp_path: Pat
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--repair", "4h"], "--repair needs --failure-mtbf, which says how often nodes fail"),
+        (["--repair", "4h"], "--repair needs --failure-mtbf"),
         (["--repair-variation", "1"], "--repair-variation needs --failure-mtbf"),
         (["--failure-mtbf", "soon"], "--failure-mtbf must be a duration such as 5y, or node-mtbf, not 'soon'"),
         (["--failure-mtbf", "0"], "--failure-mtbf must be a duration such as 5y, or node-mtbf, not '0'"),

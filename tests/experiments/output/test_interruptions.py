@@ -151,7 +151,8 @@ def test_a_signal_is_one_sentence(end: str, tmp_path: Path) -> None:
     told = [line for line in told if "s/run" not in line and "?run" not in line]
     assert process.returncode == 128 + getattr(signal, end)
     assert len(told) == 1, err
-    assert told[0].startswith(f"holdfast sweep: ended by {end}: what is done is stored")
+    assert told[0].startswith(f"holdfast sweep: ended by {end}: ")
+    assert "holds the runs that are done" in told[0]
     assert not out
     result = open_sealed(tmp_path / "out", "sweep.json")
     assert 0 < result.told["done"] <= len(list((tmp_path / "out" / "store").glob("*.json")))

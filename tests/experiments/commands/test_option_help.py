@@ -1,0 +1,45 @@
+"""The help of every option says what its value is, in which unit, and what holds without it."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from experiments.cli import COMMANDS
+from tests.test_docs import command_parser
+
+#: What stands for a value in the help: the kind of thing, never a question.
+METAVARS = re.compile(
+    r"NAME|TIME|N|N,N,\.\.\.|NUMBER|SHARE|SEED|UNIT|DIR|FILE(\.\w+)?|PATTERN|ADDRESS|KEY=VALUE|NAME=VALUE|\{[\w,.-]+\}"
+)
+#: Words with which no help begins, because a noun or a verb should.
+NOT_FIRST = re.compile(
+    "of|on|by|for|from|in|at|with|without|as|if|where|when|what|who|whose|which|how|that|this|it|is|likewise"
+)
+
+
+def options(command: str) -> Iterator[tuple[str, argparse.Action]]:
+    for action in command_parser(command)._actions:
+        if not isinstance(action, argparse._HelpAction):
+            yield f"{command} {action.option_strings[-1] if action.option_strings else action.metavar}", action
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_option_says_what_it_is(command: str) -> None:
+    for name, action in options(command):
+        assert action.help, name
+        assert not NOT_FIRST.fullmatch(re.split(r"[ ,:;]", action.help)[0].lower()), f"{name}: {action.help}"
+        if not action.option_strings or action.nargs == 0:
+            continue
+        assert isinstance(action.metavar, str), name
+        assert METAVARS.fullmatch(action.metavar), f"{name} {action.metavar}"
+        if not action.required:
+            said = re.search(r"\(default:? ([^)]+)\)", action.help)
+            assert said, f"{name}: {action.help}"
+            if isinstance(action.default, str):
+                assert re.match(rf"{re.escape(action.default)}\b", said[1]), f"{name}: {action.help}"
+        if action.metavar == "TIME":
+            assert re.search(r"\[s\b", action.help), f"{name}: {action.help}"
