@@ -586,6 +586,23 @@ def test_checkpoint_at_the_estimated_arrival(play: Play, lose: Lose, estimated: 
     assert lose(jobs, 10, "CUP&PAA")[1] == lost
 
 
+@pytest.mark.parametrize(
+    ("notice", "at", "lost"),
+    [
+        pytest.param(350, 350, 1000, id="a checkpoint completes at the notice"),
+        pytest.param(351, 400, 1500, id="it completed before the notice: at the estimated arrival"),
+    ],
+)
+def test_checkpoint_at_the_notice(play: Play, lose: Lose, notice: int, at: int, lost: int) -> None:
+    """[now, estimated arrival] includes its beginning: job 1 is preempted at once, after its checkpoint.
+
+    Without tenants job 2 stands by until 400, and job 1 goes on at 450: 100 + 3 x 200 + 2 x 50 are left either way.
+    """
+    jobs = [dumper(), on_demand(2, 400, 6, 50, notice=notice, estimated=400)]
+    assert play(jobs, 10, "CUP&PAA", tenants="none") == {1: (0, 450 + 750, 1, 0), 2: (400, 450, 0, 0)}
+    assert lose(jobs, 10, "CUP&PAA", tenants="none")[1] == lost
+
+
 def test_planned_at_the_estimated_arrival(play: Play) -> None:
     """Job 1 takes no checkpoints and stops at 300; job 2 is late; without tenants the nodes stand by until 400.
 

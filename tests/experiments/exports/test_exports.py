@@ -36,6 +36,7 @@ from workloads.ground.errors import InputError
 from workloads.ground.units import SECOND, to_ticks
 from workloads.hybrid.assignment import Assignment, assign
 from workloads.logs.swf import read_swf
+from workloads.outages.outage import Outage, OutageKind
 from workloads.table.job import JobType
 from workloads.table.jobtable import write_job_table
 
@@ -604,6 +605,21 @@ def test_parquet_tables_are_those_of_the_result(result: Result, tmp_path: Path) 
         assert tables[name].to_numpy().tolist() == frame.to_numpy().tolist()
     assert tables["nodes"]["ranges"].tolist() == [text_of(span.nodes) for span in place_nodes(result)]
     assert tables["nodes"]["nodes"].tolist() == [size(span.nodes) for span in place_nodes(result)]
+
+
+def test_parquet_counts_no_node_that_is_down_as_idle(tmp_path: Path) -> None:
+    """A job on 4 of 10 nodes until 100; 3 nodes are in maintenance from 20 to 60."""
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed (pip install 'holdfast[parquet]')")
+    away = [Outage(OutageKind.MAINTENANCE, 20, 60, 3)]
+    export_result(simulate([rigid(1, 0, 4, 100)], 10, outages=away), tmp_path / "out", "parquet")
+    timeline = pd.read_parquet(tmp_path / "out" / "timeline.parquet")
+    assert timeline[["time", "busy", "idle", "down"]].to_numpy().tolist() == [
+        [0, 4, 6, 0],
+        [20, 4, 3, 3],
+        [60, 4, 6, 0],
+        [100, 0, 10, 0],
+    ]
 
 
 def test_parquet_needs_pyarrow(result: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

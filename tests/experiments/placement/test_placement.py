@@ -9,6 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from experiments.placement.holdings import Holdings
 from experiments.placement.ranges import (
     Ranges,
     common,
@@ -24,6 +25,7 @@ from experiments.placement.ranges import (
 from experiments.placement.spans import DOWN, HELD, RUN, WARNED, Span, place_nodes
 from policies.mechanism import BASELINE, MECHANISMS
 from simulator import Result, simulate
+from simulator.results.records import JobRecord
 from tests.life_strategies import lively_mixes
 from tests.outage_strategies import outages_for
 from tests.stochastic_strategies import Mix
@@ -299,6 +301,25 @@ def test_what_a_victim_gives_to_a_waiting_arrival_is_held() -> None:
         (RUN, 2, 560, 605, ((4, 8),)),
         (RUN, 1, 560, 1280, ((0, 4),)),
     ]
+
+
+def test_held_nodes_go_to_arrived_jobs_first_then_by_notice_and_are_taken_from_the_latest() -> None:
+    """Where the log does not say whose held nodes are more or fewer: three jobs of 4 nodes, of which 2 has arrived."""
+    records = {job: JobRecord(job, JobType.ON_DEMAND, 0, None, None, 4, 9, 0, 0, "", 0) for job in (1, 2, 3)}
+    machine = Holdings(12, records)
+    for job in records:
+        machine.hold((HELD, job), (), 0)
+    machine.gathering[2] = None
+
+    def have(held: int, now: int) -> list[int]:
+        machine.settle(held, now)
+        return [size(machine.of((HELD, job))) for job in records]
+
+    assert have(3, 1) == [0, 3, 0]
+    assert have(9, 2) == [4, 4, 1]
+    assert have(6, 3) == [4, 2, 0]
+    machine.gathering = {3: None, 2: None}
+    assert have(11, 4) == [4, 3, 4]
 
 
 def test_a_shrunk_run_gives_up_its_highest_nodes_and_gets_nodes_back() -> None:
