@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from experiments.recordings.recording import Recording
-from experiments.stories.facts.amounts import as_json
-from experiments.stories.facts.facts import Facts
+from experiments.stories.facts.lifetime import Facts
+from experiments.stories.facts.quantities import as_json
 from experiments.stories.gathering.biography import Biographer
-from experiments.stories.telling.telling import tell
+from experiments.stories.telling.narrative import tell
 from simulator.machine.decisions import Decision
 from simulator.results.records import Records
 from workloads.ground.errors import InputError

@@ -1,28 +1,41 @@
-"""Facts of an on-demand job"s service; times are ticks of the job table"s clock."""
+"""Facts of an on-demand job that is served as one."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from experiments.stories.facts.amounts import NodeTicks, Ticks
+from experiments.stories.facts.quantities import Moment, NodeTicks
 
-__all__ = ["Gathering", "Helper", "OnDemand", "Plan", "Reserved"]
+__all__ = ["Gain", "Gathering", "Helper", "OnDemand", "Plan"]
 
 
 @dataclass(frozen=True, slots=True)
 class Gathering:
     """An arrived on-demand job that had nodes promised by these jobs under warning."""
 
-    since: Ticks
-    until: Ticks
+    since: Moment
+    until: Moment
     jobs: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Reserved:
-    """Nodes that came to a reservation (or were taken from it), which then had ``total``; whose they were."""
+class Gain:
+    """Nodes that come to a reservation.
 
-    time: Ticks
+    Attributes
+    ----------
+    time, nodes, total
+        When, how many, and how many it then had.
+    source
+        ``free``, ``ended``, ``preempted``, ``left over`` (by another on-demand job), ``outage`` (that is over),
+        ``taken`` (they are lost again), or ``unknown``.
+    job_id
+        The job that had them.
+    cause
+        As the log has it.
+    """
+
+    time: Moment
     nodes: int
     total: int
     source: str
@@ -35,13 +48,13 @@ class Plan:
     """An entry of the plan of a notice.
 
     ``what`` is ``expect`` or ``preempt``, ``outcome`` of the latter ``done``, ``dropped`` (not needed any more) or
-    ``void`` (the job had ended, the reservation was over, or somebody else had preempted it).
+    ``void`` (the job had ended, the reservation was over, or it had been preempted already).
     """
 
     what: str
     job_id: int
     nodes: int
-    at: Ticks
+    at: Moment
     overhead: NodeTicks | None
     outcome: str
     reason: str
@@ -49,9 +62,9 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Helper:
-    """Who gave up nodes for it (``shrunk``, ``preempted``, ``planned``, ``tenant``); how many it got, where known."""
+    """A job that gave up nodes for it (``shrunk``, ``preempted``, ``planned``, ``tenant``); how many, where known."""
 
-    time: Ticks
+    time: Moment
     job_id: int
     how: str
     nodes: int | None
@@ -60,7 +73,7 @@ class Helper:
 
 @dataclass(frozen=True, slots=True)
 class OnDemand:
-    """Of an on-demand job that is served as one.
+    """The service of an on-demand job.
 
     Attributes
     ----------
@@ -83,18 +96,18 @@ class OnDemand:
     gatherings
         Its waits for nodes under warning.
     helpers
-        Who gave up nodes.
+        Jobs that gave up nodes.
     instant
         Whether it started within the tolerance.
     """
 
-    notice: Ticks | None
-    estimated: Ticks | None
+    notice: Moment | None
+    estimated: Moment | None
     heard: bool
-    reserved: tuple[Reserved, ...]
+    reserved: tuple[Gain, ...]
     plan: tuple[Plan, ...]
-    timed_out: Ticks | None
-    withdrawn: Ticks | None
+    timed_out: Moment | None
+    withdrawn: Moment | None
     own: int
     lacking: int | None
     room: int | None

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from experiments.recordings.recording import Recording
-from experiments.stories.facts import facts
+from experiments.stories.facts import lifetime as facts
+from experiments.stories.facts.quantities import moved
+from experiments.stories.gathering.arrivals import on_demand_facts
 from experiments.stories.gathering.happenings import happenings
-from experiments.stories.gathering.service import on_demand_facts
-from experiments.stories.gathering.waits import Part, Waits
+from experiments.stories.gathering.waitparts import WaitParts
 from experiments.stories.reading.causes import cause_of
 from experiments.stories.reading.chronicle import Chronicle
 from experiments.stories.reading.ledger import Ledger
-from experiments.stories.reading.lives import Life, Spell, Stint
+from experiments.stories.reading.lives import JobHistory, Spell, Stint
 from simulator.machine.decisions import Decision
 from simulator.machine.stochastic import ReservationRecord
 
@@ -36,7 +38,7 @@ class Biographer:
         self.recording = recording
         self._chronicle = Chronicle(recording, decisions)
         self._ledger = Ledger(self._chronicle)
-        self._waits = Waits(self._chronicle)
+        self._waits = WaitParts(self._chronicle)
         self._tolerance = tolerance
         self._slots: dict[int, list[ReservationRecord]] = {}
         for item in recording.reservations:
@@ -47,9 +49,9 @@ class Biographer:
         recording, life = self.recording, self._chronicle.lives[job_id]
         job, record = life.job, recording.record[job_id]
         came = record.submit is not None and record.start is not None
-        service = None
+        service, origin = None, recording.origin
         if self._chronicle.served_on_demand(job_id):
-            service = on_demand_facts(self._chronicle, self._ledger, life, record, self._tolerance)
+            service = moved(on_demand_facts(self._chronicle, self._ledger, life, record, self._tolerance), origin)
         return facts.Facts(
             job_id=job_id,
             type=job.type.value,
@@ -71,27 +73,23 @@ class Biographer:
             lost=record.lost,
             told=self._chronicle.told,
             windows=any(not name.startswith("failure ") for name in self._chronicle.outages.values()),
-            waits=tuple(self._wait(spell) for spell in life.spells),
-            runs=tuple(self._run(stint, number) for number, stint in enumerate(life.stints)),
-            loans=tuple(self._loans(job_id)),
+            waits=moved(tuple(self._wait(spell) for spell in life.spells), origin),
+            runs=moved(tuple(self._run(stint, number) for number, stint in enumerate(life.stints)), origin),
+            loans=moved(tuple(self._loans(job_id)), origin),
             on_demand=service,
-            others=tuple(self._others(life)),
+            others=moved(tuple(self._others(life)), origin),
         )
 
-    def _at(self, time: int) -> int:
-        """On the job table's clock."""
-        return time + self.recording.origin
-
-    def _others(self, life: Life) -> Iterator[facts.Other]:
+    def _others(self, life: JobHistory) -> Iterator[facts.Other]:
         for place in life.others:
             entry = self._chronicle.entries[place]
-            yield facts.Other(self._at(entry.time), entry.event, entry.before, entry.after, entry.cause)
+            yield facts.Other(entry.time, entry.event, entry.before, entry.after, entry.cause)
 
     def _wait(self, spell: Spell) -> facts.Wait:
         until = self._chronicle.times[-1] if spell.until is None else spell.until
         return facts.Wait(
-            since=self._at(spell.since),
-            until=self._at(until),
+            since=spell.since,
+            until=until,
             why=spell.why,
             cause=spell.cause,
             needs=spell.job.min_nodes,
@@ -101,16 +99,11 @@ class Biographer:
             first=tuple(self._first(spell, until)),
             promises=tuple(self._promises(spell, until)),
             passed_by=tuple(self._passing(place) for place in spell.passed_by),
-            parts=tuple(self._part(part) for part in self._waits.parts(spell)),
-            occupancy=tuple(facts.Occupancy(*item) for item in self._waits.occupants(spell)),
+            parts=self._waits.parts(spell),
+            occupancy=self._waits.occupancy(spell),
         )
 
-    def _part(self, part: Part) -> facts.PartOfWait:
-        jobs = tuple(job_id for job_id in part.others if job_id in self._chronicle.lives)
-        outages = tuple(self._chronicle.outages[item] for item in part.others if item not in self._chronicle.lives)
-        return facts.PartOfWait(part.kind, part.ticks, jobs, outages)
-
-    def _first(self, spell: Spell, until: int) -> Iterator[facts.Interval]:
+    def _first(self, spell: Spell, until: int) -> Iterator[facts.AtHead]:
         """When it stood first in the queue."""
         since: int | None = None
         for instant in self._chronicle.between(spell.since, until):
@@ -118,10 +111,10 @@ class Biographer:
                 since = instant.time if since is None else since
             elif since is not None:
                 by = instant.head.job_id if instant.head is not None else None
-                yield facts.Interval(self._at(since), self._at(instant.time), by)
+                yield facts.AtHead(since, instant.time, by)
                 since = None
         if since is not None:
-            yield facts.Interval(self._at(since), self._at(until), None)
+            yield facts.AtHead(since, until, None)
 
     def _promises(self, spell: Spell, until: int) -> Iterator[facts.Promise]:
         before: int | None = None
@@ -132,14 +125,13 @@ class Biographer:
                     earlier = decision.at < before if decision.at is not None else None
                     when = happenings(self._chronicle, decision.time, spell.job_id, earlier)
                 before = decision.at
-                at = self._at(decision.at) if decision.at is not None else None
-                yield facts.Promise(self._at(decision.time), at, when)
+                yield facts.Promise(decision.time, decision.at, when)
 
     def _passing(self, place: int) -> facts.Passing:
         entry = self._chronicle.entries[place]
-        return facts.Passing(self._at(entry.time), entry.job_id, entry.after, cause_of(entry.cause).kind)
+        return facts.Passing(entry.time, entry.job_id, entry.after, cause_of(entry.cause).kind)
 
-    def _run(self, stint: Stint, number: int) -> facts.Run:
+    def _run(self, stint: Stint, number: int) -> facts.RunFacts:
         cause = self._cause(stint.place)
         returned = [
             item.nodes or 0
@@ -148,15 +140,15 @@ class Biographer:
         ]
         slots = self._slots.get(stint.job_id, ())
         slot = slots[number] if number < len(slots) else None
-        return facts.Run(
-            start=self._at(stint.since),
+        return facts.RunFacts(
+            start=stint.since,
             nodes=stint.nodes,
             cause=cause,
             wait=None if stint.spell is None else self._chronicle.lives[stint.job_id].spells.index(stint.spell),
             returned=sum(returned) if cause.kind == "returned" else 0,
             tenant_of=tuple(sorted(stint.draws.items())),
             resizes=tuple(self._resize(place) for place in stint.changes),
-            end=self._at(stint.until or 0),
+            end=stint.until or 0,
             ending=stint.ending,
             early=stint.early,
             checkpoints=stint.checkpoints,
@@ -167,22 +159,20 @@ class Biographer:
 
     def _cause(self, place: int) -> facts.Cause:
         entry = self._chronicle.entries[place]
-        return facts.Cause(*cause_of(entry.cause), self._ledger.reason(entry.time, entry.job_id))
+        return replace(cause_of(entry.cause), reason=self._ledger.reason(entry.time, entry.job_id))
 
     def _resize(self, place: int) -> facts.Resize:
         entry = self._chronicle.entries[place]
-        return facts.Resize(self._at(entry.time), entry.before, entry.after, self._cause(place))
+        return facts.Resize(entry.time, entry.before, entry.after, self._cause(place))
 
     def _stop(self, stint: Stint) -> facts.Stop | None:
         if stint.stopped is None or stint.stop_place is None:
             return None
         cause = self._cause(stint.stop_place)
-        chosen, spared = self._ledger.victim(
-            stint.stopped, stint.job_id, cause_of(self._chronicle.entries[stint.stop_place].cause)
-        )
+        chosen, spared = self._ledger.victim(stint.stopped, stint.job_id, cause)
         return facts.Stop(
-            time=self._at(stint.stopped),
-            vacated=self._at(stint.until or stint.stopped),
+            time=stint.stopped,
+            vacated=stint.until or stint.stopped,
             cause=cause,
             lost=stint.lost,
             lost_to_warning=stint.lost_to_warning,
@@ -194,7 +184,7 @@ class Biographer:
         )
 
     def _loans(self, job_id: int) -> Iterator[facts.Loan]:
-        """What it gave up, and of that what came back when the borrower had ended."""
+        """Nodes that it gave up, and how many came back when the borrower had ended."""
         given = self._ledger.given.get(job_id, ())
         # A loan is void once its borrower's reservation has timed out, or the lender has run and been preempted again:
         # what comes back is of the last ones.
@@ -208,9 +198,9 @@ class Biographer:
         for place, loan in enumerate(given):
             item = back.get(place)
             yield facts.Loan(
-                self._at(loan.time),
+                loan.time,
                 loan.other or 0,
                 loan.nodes or 0,
                 (item.nodes or 0) if item is not None else 0,
-                self._at(item.time) if item is not None else None,
+                item.time if item is not None else None,
             )

@@ -1,36 +1,15 @@
-"""Causes: what the event log says of why, read in one place.
+"""Causes: the reasons in the event log, read in one place.
 
-A cause that is not known here is handed on in its own words, so that it is told rather than dropped.
+A cause that is not known here keeps its own words, so that it is told rather than dropped.
 """
 
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
-__all__ = ["Cause", "cause_of"]
+from experiments.stories.facts.lifetime import Cause
 
-
-class Cause(NamedTuple):
-    """A cause of the event log.
-
-    Attributes
-    ----------
-    kind
-        ``in order``, ``backfilled``, ``tenant``, ``arrival``, ``returned`` (nodes that an on-demand job gives back),
-        ``made room`` (for an on-demand job, by its arrival strategy), ``planned`` (likewise, by its plan),
-        ``dismissed`` (a tenant, because the on-demand job has come), ``warning over``, ``next reservation``,
-        ``runs already`` (when the replay begins), ``none``, or ``other``.
-    other
-        The job that it names.
-    text
-        As the log has it.
-    """
-
-    kind: str
-    other: int | None
-    text: str
-
+__all__ = ["cause_of"]
 
 _WORDS = {"in order", "backfilled", "tenant", "arrival", "warning over", "next reservation", "runs already"}
 _NAMING = (
@@ -42,10 +21,10 @@ _NAMING = (
 
 
 def cause_of(text: str) -> Cause:
-    """What a cause says.
+    """The cause that a text of the event log states.
 
     >>> cause_of("planned for 17")
-    Cause(kind='planned', other=17, text='planned for 17')
+    Cause(kind='planned', job_id=17, text='planned for 17', reason='')
     >>> cause_of("the roof leaks").kind
     'other'
     """

@@ -1,10 +1,11 @@
-"""The ledger: recorded decisions and named causes, found by whom they concern."""
+"""The ledger: recorded decisions and named causes, by the job that they concern."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 
-from experiments.stories.reading.causes import Cause, cause_of
+from experiments.stories.facts.lifetime import Cause
+from experiments.stories.reading.causes import cause_of
 from experiments.stories.reading.chronicle import Chronicle
 from simulator.machine.decisions import Decision
 
@@ -49,12 +50,12 @@ class Ledger:
         self.named: dict[int, list[int]] = defaultdict(list)
         for place, entry in enumerate(chronicle.entries):
             if entry.event in ("shrink", "warn", "preempt"):
-                other = cause_of(entry.cause).other
+                other = cause_of(entry.cause).job_id
                 if other is not None:
                     self.named[other].append(place)
 
     def reason(self, time: int, job_id: int) -> str:
-        """What a policy said of an action."""
+        """The policy's own words on an action."""
         return self._reasons.get((time, job_id), "")
 
     def dropped(self, job_id: int, other: int) -> bool:
@@ -66,12 +67,12 @@ class Ledger:
         return self._lacking.get(job_id), self._room.get(job_id)
 
     def victim(self, time: int, job_id: int, cause: Cause) -> tuple[Decision | None, Decision | None]:
-        """Why that one: what its preemption was to cost, and the best of those that were spared."""
+        """Why that job: the expected cost of its preemption, and the cheapest job that was spared."""
         if cause.kind == "planned":
-            return self._planned.get((job_id, cause.other)), None
+            return self._planned.get((job_id, cause.job_id)), None
         if cause.kind != "made room":
             return None, None
-        return self._victims.get((time, job_id, cause.other)), self._spared.get((time, cause.other))
+        return self._victims.get((time, job_id, cause.job_id)), self._spared.get((time, cause.job_id))
 
 
 def _by(decisions: list[Decision], name: str) -> dict[int, list[Decision]]:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from experiments.stories.facts.service import Gain
 from simulator.machine.jobstate import JobState
 from workloads.table.job import Job
 
-__all__ = ["Booking", "Gain", "Instant", "Life", "Spell", "Stint"]
+__all__ = ["Booking", "Instant", "JobHistory", "Spell", "Stint"]
 
 
 @dataclass(slots=True, eq=False)
@@ -35,9 +36,9 @@ class Spell:
     rank
         Its place in the order, the smallest first; valid where the order is static.
     ahead
-        Who stood before it when the instant in which it came was over.
+        Jobs that stood before it when the instant in which it came was over.
     ahead_nodes
-        What they asked for.
+        Nodes that they asked for.
     passed_by
         Places of the starts of jobs that stood behind it.
     """
@@ -66,11 +67,11 @@ class Stint:
     Attributes
     ----------
     job_id, place, since
-        Whose, and the start.
+        The job, and its start.
     cause
-        Of the start, as the log has it.
+        Cause of the start, as the log has it.
     spell
-        In the queue, before; None if there was none.
+        The time in the queue before; None if there was none.
     sizes
         (time, nodes) from the start on; 0 nodes at the end.
     changes
@@ -84,7 +85,7 @@ class Stint:
     lost, lost_to_warning
         Node-ticks.
     checkpoints, secured
-        That were written, and the compute time behind them [ticks]; of a rigid job.
+        Checkpoints that a rigid job wrote, and the compute time behind them [ticks].
     draws
         Nodes that a tenant borrowed, by on-demand job.
     """
@@ -115,33 +116,8 @@ class Stint:
 
     @property
     def early(self) -> int:
-        """By how much it ended before its walltime was over; 0 of one that was stopped."""
+        """By how much it ended before its walltime was over; 0 if it was stopped."""
         return max(0, self.expected_end - self.until) if self.until is not None and self.stopped is None else 0
-
-
-@dataclass(frozen=True, slots=True)
-class Gain:
-    """Nodes that come to a reservation.
-
-    Attributes
-    ----------
-    time, nodes, total
-        When, how many, and how many it then had.
-    source
-        ``free``, ``ended``, ``preempted``, ``left over`` (by another on-demand job), ``outage`` (that is over),
-        ``taken`` (they are lost again), or ``unknown``.
-    job_id
-        Whose they were.
-    cause
-        As the log has it.
-    """
-
-    time: int
-    nodes: int
-    total: int
-    source: str
-    job_id: int | None
-    cause: str
 
 
 @dataclass(slots=True, eq=False)
@@ -178,13 +154,13 @@ class Instant:
     Attributes
     ----------
     time
-        Of the simulated clock.
+        Tick of the simulated clock.
     place
-        Of its first entry in the log.
+        Place of its first entry in the log.
     busy, held, down
         Nodes.
     head
-        Who stands first in the queue.
+        The first in the queue.
     holders
         On-demand jobs, and outages by their negative numbers, that nodes are held for; none where it is not known.
     """
@@ -199,7 +175,7 @@ class Instant:
 
 
 @dataclass(slots=True, eq=False)
-class Life:
+class JobHistory:
     """All that the log says of one job.
 
     Attributes
@@ -207,7 +183,7 @@ class Life:
     job
         The row of the job table.
     arrival
-        Of an on-demand job that is served as one.
+        Arrival of an on-demand job that is served as one.
     gathered
         Places where it began to wait for nodes under warning.
     others

@@ -14,9 +14,10 @@ from itertools import groupby
 from typing import cast
 
 from experiments.recordings.recording import Recording
-from experiments.stories.reading.holdings import Holdings
-from experiments.stories.reading.lives import Booking, Gain, Instant, Life, Spell, Stint
-from experiments.stories.reading.standing import Standing
+from experiments.stories.facts.service import Gain
+from experiments.stories.reading.held import HeldNodes
+from experiments.stories.reading.lives import Booking, Instant, JobHistory, Spell, Stint
+from experiments.stories.reading.standing import ReplayedQueue
 from policies.mechanism import BASELINE
 from simulator.machine.decisions import Decision
 from simulator.machine.eventlog import Entry
@@ -58,19 +59,19 @@ class Playback:
     """
 
     def __init__(self, recording: Recording, draws: Sequence[Decision] | None) -> None:
-        self.lives = {job.job_id: Life(job) for job in recording.jobs}
+        self.lives = {job.job_id: JobHistory(job) for job in recording.jobs}
         self.stints: dict[int, Stint] = {}
         self.instants: list[Instant] = []
         self._recording = recording
         self._baseline = recording.mechanism == BASELINE
         self._told = draws is not None
-        self._standing = Standing(recording.order, recording.nodes)
+        self._standing = ReplayedQueue(recording.order, recording.nodes)
         self._runs: dict[int, tuple[Stint, Run | None]] = {}
         self._waiting: dict[int, Spell] = {}
-        # Who has given up nodes last in this instant, and what of them goes back to whom.
+        # The last holder that gave up nodes in this instant, and how many go back to which lender.
         self._giver: tuple[str, int | None] = ("unknown", None)
         self._due: dict[int, int] = {}
-        self._holdings = Holdings()
+        self._holdings = HeldNodes()
         ranks = {job_id: rank for rank, job_id in enumerate(sorted(self.lives))}
         self._states: dict[int, JobState] = {
             job.job_id: job_state(
@@ -112,7 +113,7 @@ class Playback:
             busy, held = machine[time]
             queue = self._standing.in_order(time)
             head = queue[0] if queue else None
-            # Where it is not known who has lent his nodes to tenants, it is not known whom idle ones are held for.
+            # Without recorded loans to tenants the holders of idle nodes are not known.
             holders = self._holdings.holders(held) if self._told else ()
             self.instants.append(Instant(time, first or 0, busy, held, self._holdings.down, head, holders))
             for spell in came:
@@ -170,13 +171,13 @@ class Playback:
         if entry.after < entry.before:
             booking.gains.append(Gain(entry.time, entry.after - entry.before, entry.after, "taken", None, entry.cause))
         elif not returned:
-            # Where it is not known who has borrowed, what a tenant gives back leads to no new total.
+            # Without recorded loans, nodes that a tenant gives back lead to no new total.
             gained = entry.after - (entry.before if self._told else booking.total)
             if gained > 0:
                 booking.gains.append(Gain(entry.time, gained, entry.after, *self._giver, entry.cause))
         booking.total = entry.after
 
-    def _close(self, life: Life, now: int, ending: str) -> None:
+    def _close(self, life: JobHistory, now: int, ending: str) -> None:
         if life.booking is not None and life.booking.until is None:
             life.booking.until, life.booking.ending = now, ending
             self._holdings.close(life.job.job_id)
@@ -213,7 +214,7 @@ class Playback:
         if why != "requeue":
             state.submit = entry.time
 
-    def _start(self, place: int, entry: Entry, life: Life) -> None:
+    def _start(self, place: int, entry: Entry, life: JobHistory) -> None:
         waiting = self._waiting.get(entry.job_id)
         if waiting is not None:
             for other in self._standing.before(waiting, entry.time):

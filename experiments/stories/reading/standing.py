@@ -1,4 +1,4 @@
-"""Standing: who stands before whom, as the queue order says."""
+"""Standing: the queue in its order, at every instant."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from policies.port import SystemView
 from simulator.machine.fairshare import UsageLedger
 from simulator.machine.jobstate import JobState
 
-__all__ = ["Standing"]
+__all__ = ["ReplayedQueue"]
 
 _RANK = attrgetter("rank")
 
 
 class _View:
-    """What an order may see of the machine: what does not change within an instant."""
+    """The part of the machine that an order may see: what does not change within an instant."""
 
     def __init__(self, nodes: int, half_life: float | None) -> None:
         self.now = 0
@@ -30,13 +30,13 @@ class _View:
         return self.ledger.used(group, self.now) if self.ledger is not None else 0.0
 
 
-class Standing:
+class ReplayedQueue:
     """The queue, played again.
 
     Parameters
     ----------
     order
-        The queue order of all but waiting on-demand jobs, which stand first, by arrival.
+        The queue order. On-demand jobs that wait stand before all others, by arrival.
     nodes
         Size of the machine.
     """
@@ -67,7 +67,7 @@ class Standing:
         del self._spells[place]
 
     def in_order(self, now: int) -> Sequence[Spell]:
-        """Who waits, first to last."""
+        """The jobs that wait, first to last."""
         if not self._order.static and self._sorted_at != now:
             key = self._key_at(now)
             for spell in self._spells:
@@ -77,7 +77,7 @@ class Standing:
         return self._spells
 
     def before(self, spell: Spell, now: int) -> Sequence[Spell]:
-        """Who stands before a job that waits."""
+        """The jobs before one that waits."""
         queue = self.in_order(now)
         return queue[: bisect_left(queue, spell.rank, key=_RANK)]
 

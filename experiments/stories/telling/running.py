@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from experiments.stories.facts.facts import Cause, Facts, Resize, Run, Stop, Wait
-from experiments.stories.telling import waiting
-from experiments.stories.telling.guest import given_back
+from experiments.stories.facts.lifetime import Cause, Facts, Resize, RunFacts, Stop, Wait
+from experiments.stories.telling import queued
+from experiments.stories.telling.on_demand import given_back
 from experiments.stories.telling.phrases import amount, count, duration, listed
 
 __all__ = ["run_lines"]
@@ -79,7 +79,7 @@ def _started(facts: Facts, number: int, wait: Wait | None, most: int | None) -> 
         told = f"It started on its {size}{_instantly(facts)}"
     else:
         told = f"It started{again} on {size}" + (f" ({run.cause.text})" if run.cause.text else "")
-    return f"{told}{waiting.kept(wait) if wait is not None else ''}.{_words(run.cause)}"
+    return f"{told}{queued.kept(wait) if wait is not None else ''}.{_words(run.cause)}"
 
 
 def _instantly(facts: Facts) -> str:
@@ -103,7 +103,7 @@ def _resized(resize: Resize) -> str:
     return f"{told}.{_words(cause)}"
 
 
-def _stopped(facts: Facts, run: Run, stop: Stop) -> Iterator[tuple[int, str]]:
+def _stopped(facts: Facts, run: RunFacts, stop: Stop) -> Iterator[tuple[int, str]]:
     nodes = count(run.resizes[-1].after if run.resizes else run.nodes, "node")
     lost = f" It lost {amount(stop.lost)}" if stop.lost else " It lost nothing"
     if facts.type == "malleable":
@@ -148,7 +148,7 @@ def _why_that_one(facts: Facts, stop: Stop) -> str:
     return f"{seen} Job {stop.spared}, which was spared, would have lost less: {least}."
 
 
-def _ended(facts: Facts, run: Run, most: int | None) -> str:
+def _ended(facts: Facts, run: RunFacts, most: int | None) -> str:
     back = given_back(facts.on_demand, most) if facts.on_demand is not None else ""
     checkpoints = f" Its last run had written {count(run.checkpoints, 'checkpoint')}." if run.checkpoints else ""
     if run.ending == "kill":
@@ -159,7 +159,7 @@ def _ended(facts: Facts, run: Run, most: int | None) -> str:
     return f"Its run ended ({run.ending}).{checkpoints}{back}"
 
 
-def _slot_over(run: Run) -> str:
+def _slot_over(run: RunFacts) -> str:
     """The end of a reservation of a stochastic job."""
     slot = run.slot
     if slot is None:

@@ -392,7 +392,7 @@ def test_causes_keep_their_text(text: str) -> None:
     cause = cause_of(text)
     assert cause.text == text
     assert cause.kind != "other"
-    assert cause.other == (7 if "7" in text else None)
+    assert cause.job_id == (7 if "7" in text else None)
 
 
 def test_without_decisions_a_story_says_what_it_does_not_know() -> None:

@@ -10,8 +10,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from experiments.recordings.recording import Recording
-from experiments.stories.facts.facts import Facts
-from experiments.stories.gathering.waits import Waits
+from experiments.stories.facts.lifetime import Facts
+from experiments.stories.gathering.waitparts import WaitParts
 from experiments.stories.reading.causes import cause_of
 from experiments.stories.reading.chronicle import Chronicle
 from experiments.stories.story import Stories
@@ -123,10 +123,10 @@ def test_loans_are_what_the_log_moves(mechanism: str, table: Table, chosen: dict
     grown: dict[tuple[int, int], int] = defaultdict(int)
     for entry in result.entries:
         cause = cause_of(entry.cause)
-        if entry.event == "shrink" and cause.other is not None:
-            shrunk[entry.job_id, cause.other] += entry.before - entry.after
-        if cause.kind == "returned" and cause.other is not None:
-            grown[entry.job_id, cause.other] += entry.after - entry.before if entry.event == "expand" else 0
+        if entry.event == "shrink" and cause.job_id is not None:
+            shrunk[entry.job_id, cause.job_id] += entry.before - entry.after
+        if cause.kind == "returned" and cause.job_id is not None:
+            grown[entry.job_id, cause.job_id] += entry.after - entry.before if entry.event == "expand" else 0
     lent: dict[tuple[int, int], int] = defaultdict(int)
     returned: dict[tuple[int, int], int] = defaultdict(int)
     for job_id, story in facts.items():
@@ -202,7 +202,7 @@ def test_nodes_are_held_for_somebody(table: Table, mechanism: str) -> None:
     for instant in chronicle.instants:
         assert bool(instant.holders) == bool(held[instant.time])
         assert set(instant.holders) <= on_demand
-    assert all(Waits(chronicle).free_at(instant.time) >= 0 for instant in chronicle.instants)
+    assert all(WaitParts(chronicle).free_at(instant.time) >= 0 for instant in chronicle.instants)
 
 
 @settings(max_examples=40, deadline=None)

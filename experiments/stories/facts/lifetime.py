@@ -1,23 +1,24 @@
-"""Facts: what a story is told from. Sentences are made of nothing else.
+"""The facts of one job, from which its story is told: runs, preemptions, loans, and all of them together.
 
-Times are ticks of the job table"s clock.
+Times are ticks, those of :class:`Facts` on the clock of the job table.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from experiments.stories.facts.amounts import NodeTicks, Ticks
-from experiments.stories.facts.service import Gathering, Helper, OnDemand, Plan, Reserved
-from experiments.stories.facts.waits import Happening, Interval, Occupancy, PartOfWait, Passing, Promise, Wait
+from experiments.stories.facts.quantities import Moment, NodeTicks, Ticks
+from experiments.stories.facts.queueing import AtHead, Happening, Occupancy, PartOfWait, Passing, Promise, Wait
+from experiments.stories.facts.service import Gain, Gathering, Helper, OnDemand, Plan
 
 __all__ = [
+    "AtHead",
     "Cause",
     "Facts",
+    "Gain",
     "Gathering",
     "Happening",
     "Helper",
-    "Interval",
     "Loan",
     "Occupancy",
     "OnDemand",
@@ -26,9 +27,8 @@ __all__ = [
     "Passing",
     "Plan",
     "Promise",
-    "Reserved",
     "Resize",
-    "Run",
+    "RunFacts",
     "Slot",
     "Stop",
     "Wait",
@@ -37,7 +37,22 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Why: as :class:`experiments.stories.reading.causes.Cause`, and the words of the policy if it has any."""
+    """A cause of the event log.
+
+    Attributes
+    ----------
+    kind
+        ``in order``, ``backfilled``, ``tenant``, ``arrival``, ``returned`` (nodes that an on-demand job gives back),
+        ``made room`` (for an on-demand job, by its arrival strategy), ``planned`` (likewise, by its plan),
+        ``dismissed`` (a tenant, because the on-demand job has come), ``warning over``, ``next reservation``,
+        ``runs already`` (when the replay begins), ``none``, or ``other``.
+    job_id
+        The job that it names.
+    text
+        As the log has it.
+    reason
+        The words of the policy, if it has any.
+    """
 
     kind: str
     job_id: int | None
@@ -49,7 +64,7 @@ class Cause:
 class Resize:
     """A shrink or an expansion."""
 
-    time: Ticks
+    time: Moment
     before: int
     after: int
     cause: Cause
@@ -68,15 +83,15 @@ class Stop:
     lost, lost_to_warning
         What it cost.
     checkpoints, secured
-        That this run had written, and the compute time behind them.
+        Checkpoints that this run had written, and the compute time behind them.
     overhead
         What the arrival strategy saw that it would cost, or the plan; None: not recorded.
     spared, spared_overhead
-        Of those that could have been preempted instead, the one that would have cost least.
+        The cheapest of the jobs that could have been preempted instead, and what it would have lost.
     """
 
-    time: Ticks
-    vacated: Ticks
+    time: Moment
+    vacated: Moment
     cause: Cause
     lost: NodeTicks
     lost_to_warning: NodeTicks
@@ -99,7 +114,7 @@ class Slot:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class RunFacts:
     """A time on nodes.
 
     Attributes
@@ -119,7 +134,7 @@ class Run:
     early
         By how much it ended before its walltime was over.
     checkpoints
-        That it wrote.
+        Checkpoints that it wrote.
     lost
         If it reached its end and yet saved nothing (a stochastic job).
     stop
@@ -128,14 +143,14 @@ class Run:
         Of a stochastic job.
     """
 
-    start: Ticks
+    start: Moment
     nodes: int
     cause: Cause
     wait: int | None
     returned: int
     tenant_of: tuple[tuple[int, int], ...]
     resizes: tuple[Resize, ...]
-    end: Ticks
+    end: Moment
     ending: str
     early: Ticks
     checkpoints: int
@@ -148,18 +163,18 @@ class Run:
 class Loan:
     """Nodes given up for an on-demand job, and those that it gave back."""
 
-    time: Ticks
+    time: Moment
     borrower: int
     nodes: int
     returned: int
-    returned_at: Ticks | None
+    returned_at: Moment | None
 
 
 @dataclass(frozen=True, slots=True)
 class Other:
     """An entry of the log that is not understood, as it is."""
 
-    time: Ticks
+    time: Moment
     event: str
     before: int
     after: int
@@ -200,9 +215,9 @@ class Facts:
     order: str
     backfilling: str
     machine: int
-    submit: Ticks | None
-    start: Ticks | None
-    end: Ticks | None
+    submit: Moment | None
+    start: Moment | None
+    end: Moment | None
     wait: Ticks | None
     status: str
     preemptions: int
@@ -211,7 +226,7 @@ class Facts:
     told: bool
     windows: bool
     waits: tuple[Wait, ...]
-    runs: tuple[Run, ...]
+    runs: tuple[RunFacts, ...]
     loans: tuple[Loan, ...]
     on_demand: OnDemand | None
     others: tuple[Other, ...]

@@ -1,4 +1,4 @@
-"""Holdings: whom idle nodes are held for, as the event log goes on."""
+"""Held nodes: the jobs and outages that idle nodes are held for, as the event log goes on."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from experiments.stories.reading.lives import Booking
 from simulator.machine.eventlog import Entry
 
-__all__ = ["Holdings"]
+__all__ = ["HeldNodes"]
 
 
-class Holdings:
+class HeldNodes:
     """Open reservations and what they have lent to tenants, arrived jobs that gather their nodes, and outages."""
 
     def __init__(self) -> None:
@@ -51,7 +51,7 @@ class Holdings:
         self._gathering[job_id] = None
 
     def left(self, job_id: int) -> None:
-        """It does so no longer."""
+        """It no longer waits for nodes."""
         self._gathering.pop(job_id, None)
 
     def outage(self, entry: Entry) -> None:
@@ -62,11 +62,11 @@ class Holdings:
             self._booked[entry.job_id] = entry.after
 
     def holders(self, held: int) -> tuple[int, ...]:
-        """Whom so many held nodes are held for: on-demand jobs, and outages by their negative numbers."""
+        """The holders of so many held nodes: on-demand jobs, and outages by their negative numbers."""
         if not held:
             return ()
         idle = {job_id: booking.total - self._lent[job_id] for job_id, booking in self._open.items()}
         idle.update(self._booked)
         found = [job_id for job_id, nodes in idle.items() if nodes > 0]
-        # What is not reserved is with those who have come and wait for the rest.
+        # What is not reserved is held for arrived jobs that wait for the rest.
         return tuple(sorted(found if sum(idle.values()) == held else [*found, *self._gathering]))

@@ -1,22 +1,19 @@
-"""Telling: facts in plain sentences, in the order of time."""
+"""Narrative: facts in plain sentences, in the order of time."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
-from typing import Any
 
-from experiments.stories.facts.facts import Facts, Loan, Wait
-from experiments.stories.telling import running, waiting
-from experiments.stories.telling.guest import on_demand_lines
+from experiments.stories.facts.lifetime import Facts, Loan, Wait
+from experiments.stories.facts.quantities import moments
+from experiments.stories.telling import queued, running
+from experiments.stories.telling.on_demand import on_demand_lines
 from experiments.stories.telling.phrases import Clock, amount, count, duration, jobs, listed, wrapped
 
 __all__ = ["tell"]
 
 #: Names in a list.
 _SHORT = 5
-#: Fields of facts that are times, not durations.
-_MOMENTS = frozenset({"since", "until", "time", "start", "end", "submit", "at", "vacated", "notice", "estimated"})
 
 
 def tell(facts: Facts, first: int, epoch: float | None, *, everything: bool = False) -> str:
@@ -39,7 +36,7 @@ def tell(facts: Facts, first: int, epoch: float | None, *, everything: bool = Fa
         Lines of at most 80 characters, without a line end after the last.
     """
     most = None if everything else _SHORT
-    clock = Clock(first, epoch, list(_times(facts)))
+    clock = Clock(first, epoch, list(moments(facts)))
     head = [*wrapped(f"{_who(facts)} {_summary(facts)}"), *wrapped(clock.about)]
     # Sorted by time alone: what is of one instant keeps the order in which it is told.
     lines = sorted(_lines(facts, clock, most), key=lambda line: line[0])
@@ -47,20 +44,6 @@ def tell(facts: Facts, first: int, epoch: float | None, *, everything: bool = Fa
     story = [line for time, text in lines for line in wrapped(text, f"{clock.at(time):>{width}}  ", " " * (width + 2))]
     blocks = [head, story, *_sections(facts, clock, most)]
     return "\n\n".join("\n".join(block) for block in blocks if block)
-
-
-def _times(facts: Any) -> Iterator[int]:
-    """All times in facts; durations and amounts are none."""
-    if isinstance(facts, tuple):
-        for item in facts:
-            yield from _times(item)
-    elif is_dataclass(facts):
-        for item in fields(facts):
-            value = getattr(facts, item.name)
-            if isinstance(value, int) and item.name in _MOMENTS:
-                yield value
-            else:
-                yield from _times(value)
 
 
 def _who(facts: Facts) -> str:
@@ -79,7 +62,7 @@ def _summary(facts: Facts) -> str:
         waited = duration(facts.end - facts.submit)
         return f"was withdrawn {waited} after its submit, before it had started."
     told = [f"waited {duration(facts.wait)}" if facts.wait else "started at once"]
-    if 0 < facts.wait < waiting.LITTLE:
+    if 0 < facts.wait < queued.LITTLE:
         told = [f"hardly waited ({duration(facts.wait)})"]
     if facts.preemptions:
         told.append(f"was preempted {_times_over(facts.preemptions)}")
@@ -130,7 +113,7 @@ def _queued(wait: Wait, clock: Clock, most: int | None) -> Iterator[tuple[int, s
     began += f" ({wait.cause})" if wait.why == "submit" and wait.cause else ""
     free = f"{count(wait.free, 'node')} {'was' if wait.free == 1 else 'were'} free"
     if wait.first and wait.first[0].since == wait.since:
-        yield wait.since, f"{began} and stood first; {free}{waiting.first_promise(wait, clock)}."
+        yield wait.since, f"{began} and stood first; {free}{queued.first_promise(wait, clock)}."
     elif len(wait.ahead) == 1:
         yield (
             wait.since,
@@ -140,13 +123,13 @@ def _queued(wait: Wait, clock: Clock, most: int | None) -> Iterator[tuple[int, s
         names = listed([str(job_id) for job_id in wait.ahead], most)
         asked = f"which asked for {count(wait.ahead_nodes, 'node')} together"
         yield wait.since, f"{began} behind {count(len(wait.ahead), 'job')} ({names}), {asked}; {free}."
-    yield from waiting.standing(wait, clock, most)
+    yield from queued.standing(wait, clock, most)
 
 
 def _sections(facts: Facts, clock: Clock, most: int | None) -> Iterator[list[str]]:
     """What is told after the story."""
     for wait in facts.waits:
-        yield waiting.section(wait, facts, clock, most)
+        yield queued.section(wait, facts, clock, most)
     yield [line for loan in facts.loans for line in wrapped(_loan(loan, clock), "", "  ")]
     if not facts.told:
         yield wrapped(

@@ -1,16 +1,15 @@
-"""Service: the facts of an on-demand job that is served as one."""
+"""Arrivals: the facts of an on-demand job that is served as one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from experiments.stories.facts import facts
+from experiments.stories.facts import lifetime as facts
 from experiments.stories.reading.causes import cause_of
 from experiments.stories.reading.chronicle import Chronicle
 from experiments.stories.reading.ledger import Ledger
-from experiments.stories.reading.lives import Booking, Life
+from experiments.stories.reading.lives import Booking, JobHistory
 from simulator.results.records import JobRecord
-from workloads.ground.units import to_ticks
 
 __all__ = ["on_demand_facts"]
 
@@ -18,9 +17,9 @@ _HOW = {"dismissed": "tenant", "planned": "planned"}
 
 
 def on_demand_facts(
-    chronicle: Chronicle, ledger: Ledger, life: Life, record: JobRecord, tolerance: int
+    chronicle: Chronicle, ledger: Ledger, life: JobHistory, record: JobRecord, tolerance: int
 ) -> facts.OnDemand:
-    """What became of a notice, and of the arrival.
+    """What became of a notice, and of the arrival; times are ticks of the simulated clock.
 
     Parameters
     ----------
@@ -31,23 +30,19 @@ def on_demand_facts(
     tolerance
         How late it may start and still count as started instantly [ticks].
     """
-    origin = chronicle.recording.origin
     job, booking = life.job, life.booking
     helpers = tuple(_helpers(chronicle, ledger, job.job_id))
     arrived = booking is not None and booking.ending == "arrived"
     lacking, room = ledger.arrival(job.job_id)
     came = record.submit is not None and record.start is not None
     return facts.OnDemand(
-        notice=None if job.notice is None else to_ticks(job.notice),
-        estimated=None if job.estimated_arrival is None else to_ticks(job.estimated_arrival),
+        notice=None if job.notice is None else chronicle.ticks(job.notice),
+        estimated=None if job.estimated_arrival is None else chronicle.ticks(job.estimated_arrival),
         heard=booking is not None,
-        reserved=tuple(
-            facts.Reserved(gain.time + origin, gain.nodes, gain.total, gain.source, gain.job_id, gain.cause)
-            for gain in (booking.gains if booking is not None else ())
-        ),
+        reserved=tuple(booking.gains) if booking is not None else (),
         plan=tuple(_plan(chronicle, ledger, job.job_id)),
-        timed_out=_closed(booking, "time-out", origin),
-        withdrawn=_closed(booking, "withdraw", origin),
+        timed_out=_closed(booking, "time-out"),
+        withdrawn=_closed(booking, "withdraw"),
         own=booking.total if booking is not None and arrived else 0,
         lacking=lacking,
         room=room,
@@ -57,15 +52,15 @@ def on_demand_facts(
     )
 
 
-def _closed(booking: Booking | None, ending: str, origin: int) -> int | None:
+def _closed(booking: Booking | None, ending: str) -> int | None:
     """When a reservation ended, if it ended so."""
     if booking is None or booking.until is None or booking.ending != ending:
         return None
-    return booking.until + origin
+    return booking.until
 
 
 def _helpers(chronicle: Chronicle, ledger: Ledger, job_id: int) -> Iterator[facts.Helper]:
-    """Who gave up nodes for it, in order; nodes are those of its loan, of a tenant those it had borrowed."""
+    """Jobs that gave up nodes for it, in order, with those that they lent; tenants with those that they borrowed."""
     lent = ledger.lenders.get(job_id, ())
     loans = {(item.time, item.job_id): item.nodes for item in lent}
     returned: dict[int, int] = {}
@@ -87,12 +82,11 @@ def _helpers(chronicle: Chronicle, ledger: Ledger, job_id: int) -> Iterator[fact
         elif how == "shrunk" and nodes is None:
             nodes = entry.before - entry.after
         back = returned.pop(entry.job_id, 0) if how != "tenant" else 0
-        yield facts.Helper(entry.time + chronicle.recording.origin, entry.job_id, how, nodes, back)
+        yield facts.Helper(entry.time, entry.job_id, how, nodes, back)
 
 
-def _gatherings(chronicle: Chronicle, ledger: Ledger, life: Life) -> Iterator[facts.Gathering]:
+def _gatherings(chronicle: Chronicle, ledger: Ledger, life: JobHistory) -> Iterator[facts.Gathering]:
     """Its waits for nodes of jobs under warning."""
-    origin = chronicle.recording.origin
     warned = [place for place in ledger.named.get(life.job.job_id, ()) if chronicle.entries[place].event == "warn"]
     for place in life.gathered:
         since = chronicle.entries[place].time
@@ -101,7 +95,7 @@ def _gatherings(chronicle: Chronicle, ledger: Ledger, life: Life) -> Iterator[fa
         until = min((time for after, time in ends if after > place), default=since)
         owing = [item for item in warned if item < place and _vacated(chronicle, item) > since]
         jobs = {chronicle.entries[item].job_id for item in owing}
-        yield facts.Gathering(since + origin, until + origin, tuple(sorted(jobs)))
+        yield facts.Gathering(since, until, tuple(sorted(jobs)))
 
 
 def _vacated(chronicle: Chronicle, place: int) -> int:
@@ -111,7 +105,6 @@ def _vacated(chronicle: Chronicle, place: int) -> int:
 
 
 def _plan(chronicle: Chronicle, ledger: Ledger, job_id: int) -> Iterator[facts.Plan]:
-    origin = chronicle.recording.origin
     done = {
         chronicle.entries[place].job_id
         for place in ledger.named.get(job_id, ())
@@ -128,7 +121,7 @@ def _plan(chronicle: Chronicle, ledger: Ledger, job_id: int) -> Iterator[facts.P
             what="expect" if item.decision == "expect" else "preempt",
             job_id=item.job_id,
             nodes=item.nodes or 0,
-            at=(item.at or 0) + origin,
+            at=item.at or 0,
             overhead=item.loss,
             outcome=outcome,
             reason=ledger.reason(item.time, item.job_id),

@@ -1,68 +1,29 @@
-"""Waits taken apart: what each part of a wait was waited for, and who had the nodes meanwhile.
+"""Parts of a wait: what the job waited for in each, and how the nodes were used meanwhile.
 
-The parts of a wait are the instants in it, each of one kind, so that they sum to it to the tick.
+Each instant of a wait belongs to a part of one kind, so that the parts sum to the wait, to the tick.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
+from experiments.stories.facts.queueing import Occupancy, PartOfWait
 from experiments.stories.reading.chronicle import Chronicle
 from experiments.stories.reading.lives import Spell
 from simulator.results.integrals import integral
 
-__all__ = ["Occupants", "Part", "Waits"]
+__all__ = ["WaitParts"]
 
-#: Kinds of occupants, in the order in which they are told.
-OCCUPANTS = ("before", "ahead", "on-demand", "passed", "down", "idle")
-
-
-class Part(NamedTuple):
-    """A part of a wait.
-
-    Attributes
-    ----------
-    kind
-        ``full``: fewer nodes than it needs were idle; ``held``: enough were, but too many of them were held for
-        on-demand jobs; ``turn``: enough were free, and another job stood first; ``first``: enough were free, and it
-        stood first itself.
-    ticks
-        How long, all in all.
-    others
-        Whom the nodes were held for (outages by their negative numbers), or who stood first; longest first.
-    """
-
-    kind: str
-    ticks: int
-    others: tuple[int, ...]
+#: Kinds of jobs that have nodes, in the order in which they are told.
+_OCCUPANTS = ("before", "ahead", "on-demand", "passed")
 
 
-class Occupants(NamedTuple):
-    """Who had the machine while fewer nodes than needed were idle.
-
-    Attributes
-    ----------
-    kind
-        ``before``: runs that had begun before it came; ``ahead``: jobs from before it in the queue; ``on-demand``:
-        such jobs that did not wait in the queue; ``passed``: jobs from behind it; ``down``: nodes out of service;
-        ``idle``: nobody, too few to be of use.
-    node_ticks
-        Of the machine in that time; those of all kinds sum to it.
-    jobs
-        Who, most node-ticks first.
-    """
-
-    kind: str
-    node_ticks: int
-    jobs: tuple[int, ...]
-
-
-class Waits:
-    """Takes waits apart.
+class WaitParts:
+    """Divides waits.
 
     Parameters
     ----------
@@ -78,7 +39,7 @@ class Waits:
         self._down = np.array([instant.down for instant in instants], dtype=np.int64)
         self._held = np.array([instant.held for instant in instants], dtype=np.int64)
 
-    def parts(self, spell: Spell) -> list[Part]:
+    def parts(self, spell: Spell) -> tuple[PartOfWait, ...]:
         """The parts of a spell, longest first."""
         first, last = self._span(spell)
         kinds = self._kinds(spell, first, last)
@@ -94,25 +55,28 @@ class Waits:
             elif kind == "held":
                 for job_id in self._chronicle.instants[place].holders:
                     others[kind][job_id] += length
-        return [
-            Part(kind, ticks[kind], tuple(sorted(others[kind], key=lambda job_id: (-others[kind][job_id], job_id))))
-            for kind in sorted(ticks, key=lambda kind: (-ticks[kind], kind))
-        ]
+        lives, outages = self._chronicle.lives, self._chronicle.outages
+        found = []
+        for kind in sorted(ticks, key=lambda kind: (-ticks[kind], kind)):
+            ids = _longest_first(others[kind])
+            jobs = tuple(item for item in ids if item in lives)
+            found.append(PartOfWait(kind, ticks[kind], jobs, tuple(outages[item] for item in ids if item not in lives)))
+        return tuple(found)
 
-    def occupants(self, spell: Spell) -> list[Occupants]:
-        """Who had the machine while fewer nodes were idle than the job needs; none if that never was so."""
+    def occupancy(self, spell: Spell) -> tuple[Occupancy, ...]:
+        """Use of the machine while fewer nodes were idle than the job needs; empty if that never was so."""
         first, last = self._span(spell)
         lengths = np.diff(self._times[first : last + 1])
         full = np.where(np.array(self._kinds(spell, first, last)) == "full", lengths, 0) if last > first else lengths
         if not full.sum():
-            return []
+            return ()
         elapsed = np.concatenate([[0], np.cumsum(full)])
         begins, ends, nodes, places = self._segments
         chosen = np.flatnonzero((begins < last) & (ends > first))
         spans = elapsed[np.clip(ends[chosen], first, last) - first]
         spans -= elapsed[np.clip(begins[chosen], first, last) - first]
         passing = set(spell.passed_by)
-        totals: dict[str, dict[int, int]] = {kind: defaultdict(int) for kind in OCCUPANTS}
+        totals: dict[str, dict[int, int]] = {kind: defaultdict(int) for kind in _OCCUPANTS}
         # Node-ticks as Python's integers: a year of a large machine is more than 64 bits hold.
         for place, span, count in zip(places[chosen].tolist(), spans.tolist(), nodes[chosen].tolist(), strict=True):
             amount = span * count
@@ -121,13 +85,9 @@ class Waits:
                 totals[self._kind(spell, place, stint.job_id, place in passing)][stint.job_id] += amount
         down = integral(self._down[first:last], full)
         idle = self._chronicle.machine * int(full.sum()) - sum(sum(jobs.values()) for jobs in totals.values()) - down
-        found = [
-            Occupants(kind, sum(jobs.values()), tuple(sorted(jobs, key=lambda job_id: (-jobs[job_id], job_id))))
-            for kind, jobs in totals.items()
-            if jobs
-        ]
-        rest = [Occupants("down", down, ()), Occupants("idle", idle, ())]
-        return [*found, *(item for item in rest if item.node_ticks)]
+        found = [Occupancy(kind, sum(jobs.values()), _longest_first(jobs)) for kind, jobs in totals.items() if jobs]
+        rest = [Occupancy("down", down, ()), Occupancy("idle", idle, ())]
+        return (*found, *(item for item in rest if item.node_ticks))
 
     def free_at(self, time: int) -> int:
         """Free nodes once the instant is over."""
@@ -165,7 +125,7 @@ class Waits:
 
     @cached_property
     def _segments(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Of all runs: first and last instant, nodes, and the place of the start."""
+        """First and last instant, nodes, and the place of the start, of all runs."""
         rows = []
         for place, stint in self._chronicle.stints.items():
             for (since, nodes), (until, _) in zip(stint.sizes, stint.sizes[1:], strict=False):
@@ -178,3 +138,8 @@ class Waits:
             table[:, 2],
             table[:, 3],
         )
+
+
+def _longest_first(amounts: Mapping[int, int]) -> tuple[int, ...]:
+    """The ids by their amounts, the largest first."""
+    return tuple(sorted(amounts, key=lambda item: (-amounts[item], item)))

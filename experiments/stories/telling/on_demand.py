@@ -1,10 +1,10 @@
-"""Guests: the sentences on an on-demand job, from its notice to its arrival, and on who made room for it."""
+"""On-demand jobs: the sentences from the notice to the arrival, and on the jobs that made room."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from experiments.stories.facts.facts import Facts, Helper, OnDemand, Plan, Reserved
+from experiments.stories.facts.lifetime import Facts, Gain, Helper, OnDemand, Plan
 from experiments.stories.telling.phrases import Clock, amount, count, duration, jobs, listed
 
 __all__ = ["given_back", "on_demand_lines"]
@@ -42,7 +42,7 @@ def on_demand_lines(facts: Facts, service: OnDemand, clock: Clock, most: int | N
 
 
 def given_back(service: OnDemand, most: int | None) -> str:
-    """What its end gave back to those who had given up nodes for it; empty if there were none."""
+    """Nodes that its end gave back to their lenders; empty without lenders."""
     told: list[str] = []
     for helper in service.helpers:
         if helper.how != "tenant" and helper.nodes:
@@ -51,7 +51,7 @@ def given_back(service: OnDemand, most: int | None) -> str:
     return f" It gave back {listed(told, most)}." if told else ""
 
 
-def _reserved(facts: Facts, gains: tuple[Reserved, ...], clock: Clock, most: int | None) -> Iterator[tuple[int, str]]:
+def _reserved(facts: Facts, gains: tuple[Gain, ...], clock: Clock, most: int | None) -> Iterator[tuple[int, str]]:
     few = most is None or len(gains) <= most + 1
     cut = len(gains) if few or most is None else most - 1
     for gain in gains[:cut]:
@@ -64,7 +64,7 @@ def _reserved(facts: Facts, gains: tuple[Reserved, ...], clock: Clock, most: int
         yield gains[-1].time, _gain(facts, gains[-1])
 
 
-def _gain(facts: Facts, gain: Reserved) -> str:
+def _gain(facts: Facts, gain: Gain) -> str:
     noun, verb = ("node", "was") if abs(gain.nodes) == 1 else ("nodes", "were")
     if gain.nodes < 0:
         left = f"{gain.total:,} of {facts.nodes:,} are left"
