@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from workloads.ground.errors import InvariantError
 
-__all__ = ["Ranges", "common", "first_fit", "highest", "joined", "lowest", "ranges_of", "size", "text_of", "without"]
+__all__ = ["Ranges", "common", "first_fit", "highest", "joined", "lowest", "size", "text_of", "without"]
 
 #: Low ends (included) and high ends (not included).
 Ranges = tuple[tuple[int, int], ...]
@@ -19,15 +19,6 @@ def size(ranges: Iterable[tuple[int, int]]) -> int:
     5
     """
     return sum(high - low for low, high in ranges)
-
-
-def ranges_of(nodes: Iterable[int]) -> Ranges:
-    """Ascending numbers as ranges.
-
-    >>> ranges_of([0, 1, 2, 5])
-    ((0, 3), (5, 6))
-    """
-    return _merged((node, node + 1) for node in nodes)
 
 
 def text_of(ranges: Iterable[tuple[int, int]]) -> str:

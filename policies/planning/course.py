@@ -13,10 +13,10 @@ import numpy as np
 
 from policies.planning.plan import ReservationPlan
 
-__all__ = ["Course", "Request", "Schedule"]
+__all__ = ["Course", "ReservationRequest", "Schedule"]
 
 
-class Request(NamedTuple):
+class ReservationRequest(NamedTuple):
     """A reservation to ask for, in the caller's unit of time.
 
     Attributes
@@ -137,12 +137,12 @@ class Course:
         self.saved: float = schedule.unit(0.0)
         self.good = False
 
-    def request(self) -> Request:
+    def request(self) -> ReservationRequest:
         """The next reservation; beyond the last milestone that of the extension."""
         place, schedule = self._place, self._schedule
         if place >= len(schedule.milestones):
             schedule.reach(place)
-        return Request(
+        return ReservationRequest(
             place,
             self.saved,
             schedule.milestones[place],

@@ -19,8 +19,8 @@ from policies.planning.optimal import cheapest
 from policies.planning.plan import ReservationPlan
 from workloads.chains.chain import TaskChain
 from workloads.chains.device import CheckpointDevice
-from workloads.chains.fits import fit_law
 from workloads.chains.runs import TaskRuns
+from workloads.chains.taskfits import fit_law
 from workloads.ground.errors import ParameterError
 from workloads.laws import Law
 

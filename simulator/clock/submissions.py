@@ -1,7 +1,9 @@
-"""Submissions: who is submitted when, and what a submission leads to.
+"""Submissions: when each job is submitted, and what a submission leads to.
 
-Most jobs arrive by the clock; who depends on another one is submitted after that has terminated, who runs already when
-the replay begins is not, and a stochastic job is submitted again for each further reservation.
+Most jobs arrive by the clock. A job that depends on another one is submitted after that has terminated, a job that runs
+already when the replay begins is not submitted, and a stochastic job is submitted again for each further reservation.
+
+Source for dependencies: Standard Workload Format 2.2, fields 17 and 18; docs/model.md, "Life of jobs".
 """
 
 from __future__ import annotations
@@ -13,7 +15,6 @@ from typing import TYPE_CHECKING
 import simpy
 
 from simulator.clock.instants import ARRIVAL, Instants
-from simulator.clock.successors import move_submit, successors_of
 from simulator.machine.jobstate import FixedJob, JobState
 from simulator.machine.stochastic import StochasticJob
 from simulator.machine.system import System
@@ -21,7 +22,7 @@ from simulator.services.ondemand import OnDemandService
 from simulator.services.startingstate import StartingState
 from simulator.services.withdrawals import Withdrawals
 from workloads.ground.errors import InvariantError
-from workloads.ground.units import SECOND
+from workloads.ground.units import SECOND, to_ticks
 from workloads.table.job import JobType
 
 if TYPE_CHECKING:
@@ -40,15 +41,15 @@ class Submissions:
     system
         The machine.
     service
-        Who serves on-demand jobs; None under the baseline.
+        Service of on-demand jobs; None under the baseline.
     instants
         The clock.
     book
-        Who plans the stochastic jobs; None: there are none.
+        Plans of the stochastic jobs; None: there are none.
     state
-        Who runs already; None: nobody.
+        Jobs that run already; None: there are none.
     withdrawals
-        Who withdraws jobs; None: nobody does.
+        Withdrawals of jobs; None: there are none.
     dependent
         Whether any job may depend on another.
 
@@ -79,8 +80,8 @@ class Submissions:
         self._instants = instants
         self._book = book
         self._withdrawals = withdrawals
-        self._successors = successors_of(jobs) if dependent else {}
-        # Who waits for another job, or runs already, does not arrive by the clock.
+        self._successors = _successors_of(jobs) if dependent else {}
+        # Jobs that wait for another one, or run already, do not arrive by the clock.
         running = state.jobs if state is not None else frozenset()
         others = {job.job_id for after in self._successors.values() for job in after} | running
         self._arrivals = sorted(
@@ -147,7 +148,7 @@ class Submissions:
         self._system.cluster.restart_accounting(now)
 
     def _follow(self, job: JobState, cause: str) -> None:
-        moment = self._instants.moment(move_submit(job, self._system.now), ARRIVAL, job.rank)
+        moment = self._instants.moment(_move_submit(job, self._system.now), ARRIVAL, job.rank)
         moment.callbacks.append(lambda _: self._arrive(job, cause))
 
     def _plan(self, job: StochasticJob) -> float:
@@ -165,3 +166,24 @@ class Submissions:
             return False
         self._system.resubmit(job)
         return True
+
+
+def _successors_of(jobs: Sequence[JobState]) -> dict[int, list[JobState]]:
+    """The jobs that depend on each preceding job, in the order of the input."""
+    successors: dict[int, list[JobState]] = {}
+    for job in jobs:
+        if job.job.preceding is not None:
+            successors.setdefault(job.job.preceding, []).append(job)
+    return successors
+
+
+def _move_submit(job: JobState, now: int) -> int:
+    """Submit a job whose preceding one terminates now; returns the time of the submit.
+
+    With a think time the submit is that long from now, whatever the log says; without one it is as in the log, or now
+    if that is later.
+    """
+    think = job.job.think_time
+    at = max(now, job.submit) if think is None else now + to_ticks(think)
+    job.submit = job.first_submit = job.estimated_arrival = at
+    return at

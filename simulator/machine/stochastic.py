@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from policies.planning.course import Course, Request
+from policies.planning.course import Course, ReservationRequest
 from simulator.machine.holders import Run
 from simulator.machine.jobstate import JobState
 from simulator.machine.truth import (
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["ReservationRecord", "ReservedRun", "StochasticJob"]
 
 #: What a job asks for before it is submitted.
-_NOTHING = Request(0, 0, 0, 0, 0, False, None)
+_NOTHING = ReservationRequest(0, 0, 0, 0, 0, False, None)
 
 
 class ReservationRecord(NamedTuple):

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-from policies.planning.course import Request
+from policies.planning.course import ReservationRequest
 from simulator.options import Options
 from workloads.ground.streams import stream
 from workloads.ground.units import to_ticks
@@ -76,7 +76,7 @@ class Truth:
             durations, self._peaks = zip(*memory_profile(job.memory_profile), strict=True)
             self._ends = [to_ticks(seconds) for seconds in accumulate(durations)]
 
-    def ending(self, request: Request, length: int) -> Ending:
+    def ending(self, request: ReservationRequest, length: int) -> Ending:
         """How a reservation goes that asks for that."""
         restart, checkpoint = self._varied(int(request.restart)), self._varied(int(request.checkpoint))
         saved = int(request.saved)

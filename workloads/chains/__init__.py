@@ -3,5 +3,5 @@
 Source: Gainaru, Goglin, Honore, Pallez, "Profiles of upcoming HPC Applications and their Impact on Reservation
 Strategies", Inria RR-9359 [P], sections 2.3, 3 and 4. Times are seconds, memory is GB (10^9 bytes).
 
-Other folders use ``chain``, ``device``, ``fits``, ``runs`` and ``standin``.
+Other folders use ``chain``, ``device``, ``runs``, ``standin`` and ``taskfits``.
 """

@@ -137,19 +137,6 @@ class TaskRuns:
             raise ParameterError("count", "at least 1", count)
         return self.take(rng.integers(0, len(self), count))
 
-    def scaled_to(self, walltimes: npt.ArrayLike) -> TaskRuns:
-        """The same runs with other walltimes, each task by the factor of its run.
-
-        For traces whose clock runs slow: that of the SLANT runs lags 4.7 % behind the wall clock.
-
-        Parameters
-        ----------
-        walltimes
-            Shape (runs,) [s].
-        """
-        factors = np.asarray(walltimes, dtype=float) / self.walltimes
-        return TaskRuns(self.durations * factors[:, None], self.peaks, self.averages, self.names)
-
 
 @dataclass(frozen=True, eq=False)
 class Makespans:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from workloads.chains.fits import Normal
+from workloads.chains.taskfits import Normal
 from workloads.laws import ContinuousLaw, Law
 
 __all__ = ["GridLaw", "partial_sums"]

@@ -66,7 +66,7 @@ def parse_alcf(text: str, path: str | Path, *, lenient: bool = False, procs_per_
     rows = csv.reader(lines_with_ends(text))
     line = 1
     try:
-        record = _Record(Columns(next(rows)))
+        record = _CobaltRecord(Columns(next(rows)))
         intake = Intake()
         line = rows.line_num + 1
         for row in rows:
@@ -96,7 +96,7 @@ def looks_like_alcf(text: str) -> bool:
     return "QUEUED_TIMESTAMP" in names and "RUNTIME_SECONDS" in names
 
 
-class _Record:
+class _CobaltRecord:
     """One row of the table, by the names in its header."""
 
     def __init__(self, columns: Columns) -> None:

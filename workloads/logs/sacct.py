@@ -75,7 +75,7 @@ def parse_sacct(text: str, path: str | Path, *, lenient: bool = False, procs_per
     lines = ((place, line) for place, line in numbered_lines(text) if line and not line.isspace())
     first, names = next(lines)
     try:
-        record = _Record(Columns(names.split("|")), procs_per_node)
+        record = _SacctRecord(Columns(names.split("|")), procs_per_node)
     except ParameterError:
         raise
     except ValueError as error:
@@ -97,7 +97,7 @@ def looks_like_sacct(text: str) -> bool:
     return len(names) > 1 and "submit" in names and bool({"jobid", "jobidraw"} & set(names))
 
 
-class _Record:
+class _SacctRecord:
     """One line of the export, by the names in its header."""
 
     def __init__(self, columns: Columns, procs_per_node: int | None) -> None:

@@ -22,8 +22,8 @@ from experiments.study.experiment import Experiment, Tables
 from experiments.study.levels import close, count
 from experiments.study.rules import LEVEL
 from experiments.study.verdicts import Statement, Verdict, table, text
-from workloads.chains.fits import FITS, choose_fit, fit_law, held_out_score
 from workloads.chains.standin import SLANT_TABLE
+from workloads.chains.taskfits import FITS, choose_fit, fit_law, held_out_score
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

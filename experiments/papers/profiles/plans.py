@@ -19,9 +19,9 @@ from policies.planning.plan import ReservationPlan
 from policies.planning.strategies import STRATEGIES
 from workloads.chains.chain import TaskChain
 from workloads.chains.device import CheckpointDevice
-from workloads.chains.fits import fit_law
 from workloads.chains.runs import TaskRuns
 from workloads.chains.standin import macruise_like
+from workloads.chains.taskfits import fit_law
 from workloads.ground.errors import ParameterError
 from workloads.ground.streams import stream
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from itertools import pairwise
 
 import pytest
@@ -17,7 +18,6 @@ from experiments.placement.ranges import (
     highest,
     joined,
     lowest,
-    ranges_of,
     size,
     text_of,
     without,
@@ -107,6 +107,15 @@ def test_everyone_has_nodes_of_their_own(
     assert len(ended) == len({(span.job_id, span.number) for span in spans if span.kind != HELD})
     assert {span.kind for span in spans} <= {RUN, WARNED, HELD}
     assert all((span.number == 0) == (span.kind == HELD) for span in spans)
+
+
+def ranges_of(nodes: Iterable[int]) -> Ranges:
+    """Ascending numbers as ranges."""
+    found: list[tuple[int, int]] = []
+    for node in nodes:
+        low = found.pop()[0] if found and found[-1][1] == node else node
+        found.append((low, node + 1))
+    return tuple(found)
 
 
 def holds(result: Result, spans: list[Span]) -> None:

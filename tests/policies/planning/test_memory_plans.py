@@ -14,9 +14,9 @@ from policies.planning.plan import ReservationPlan
 from policies.planning.strategies import STRATEGIES
 from workloads.chains.chain import Task, TaskChain
 from workloads.chains.device import CheckpointDevice
-from workloads.chains.fits import Normal, fit_law
 from workloads.chains.runs import TaskRuns
 from workloads.chains.standin import macruise_like, slant_like
+from workloads.chains.taskfits import Normal, fit_law
 from workloads.ground.errors import ParameterError
 from workloads.laws import DiscreteLaw, uniform
 
