@@ -16,6 +16,7 @@ from simulator.machine.jobstate import JobState
 from simulator.machine.kinds import job_state
 from simulator.machine.stochastic import StochasticJob
 from simulator.options import Options
+from simulator.results.recording import changes_of, origin_of
 from simulator.results.records import Accounting, JobRecord, StochasticRecord
 from simulator.results.result import Result
 from simulator.services.closures import Closures
@@ -144,7 +145,7 @@ def _simulated(
     decisions: Decisions,
 ) -> Result:
     began = perf_counter()
-    origin = _origin(table)
+    origin = origin_of(table)
     ranks = {job_id: rank for rank, job_id in enumerate(sorted(job.job_id for job in table))}
     baseline = served_by is None
     states = [
@@ -168,7 +169,7 @@ def _simulated(
         records=[_record(state, origin) for state in states],
         entries=log.entries,
         samples=engine.samples,
-        accounting=accounting,
+        booked=accounting,
         losses=engine.system.usage.losses,
         latencies=engine.latencies,
         engine_seconds=perf_counter() - began - engine.planning_seconds,
@@ -176,7 +177,7 @@ def _simulated(
         planning_seconds=engine.planning_seconds,
         stochastic=[_course(state) for state in states if isinstance(state, StochasticJob)],
         outages=closures.outages if closures is not None else (),
-        down=engine.outages.course if engine.outages is not None else (),
+        down=changes_of(engine.outages.course) if engine.outages is not None else [],
         table=table,
         decisions=decisions.entries if decisions.enabled else None,
         begin=None if state is None else state.begin + origin,
@@ -185,17 +186,12 @@ def _simulated(
     )
 
 
-def _origin(table: list[Job]) -> int:
-    """Ticks of the table's clock at its first event."""
-    return to_ticks(min(time for job in table for time in (job.submit, job.notice) if time is not None))
-
-
 def _closures(table: list[Job], nodes: int, outages: list[Outage], failures: FailureRate | None) -> Closures | None:
     """The outages, if there are any; what makes no sense is refused."""
     if not outages and failures is None:
         return None
     check_outages(outages, nodes, table)
-    origin = _origin(table)
+    origin = origin_of(table)
     begin = max((to_ticks(job.running_since) - origin for job in table if job.running_since is not None), default=0)
     return Closures(outages, failures, nodes, origin, begin)
 

@@ -69,7 +69,7 @@ ALTERED = {
     "preemptions": lambda result: _record(result, preemptions=3),
     "submit": lambda result: _record(result, submit=1),
     "record": lambda result: replace(result, records=result.records[1:]),
-    "accounting": lambda result: replace(result, accounting=result.accounting._replace(idle=0)),
+    "accounting": lambda result: replace(result, booked=result.accounting._replace(idle=0)),
     "samples": lambda result: replace(
         result, samples=[(now, busy, held + 9, *rest) for now, busy, held, *rest in result.samples]
     ),

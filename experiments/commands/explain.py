@@ -66,18 +66,16 @@ def _stories(arguments: argparse.Namespace) -> Stories:
     from pathlib import Path
 
     from experiments.output.seals import open_sealed
-    from experiments.recordings.archive import read_decisions, read_recording
+    from experiments.recordings.archive import read_recording
     from experiments.recordings.runfile import RUN, measurement_of
     from experiments.stories.story import Stories
 
-    recording = read_recording(arguments.directory, arguments.mechanism, trust=arguments.trust)
+    recording = read_recording(arguments.directory, arguments.mechanism, decisions=True, trust=arguments.trust)
     place = Path(arguments.directory)
     told = open_sealed(place, RUN, check=False).told
     measurement = measurement_of(place, told)
     return Stories(
         recording,
-        read_decisions(arguments.directory, recording),
-        epoch=recording.epoch,
         instant_tolerance=measurement.instant_tolerance if "measurement" in told else None,
     )
 

@@ -24,11 +24,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(arguments: argparse.Namespace) -> None:
     """Run the command."""
-    from experiments.exports.formats import EXPORTS, export_recording, format_of
+    from experiments.exports.formats import EXPORTS, export_result, format_of
     from experiments.recordings.archive import read_recording
 
     name = arguments.format or format_of(arguments.output)
     EXPORTS[name]  # a wrong one is told before a year is read
     recording = read_recording(arguments.directory, arguments.mechanism, trust=arguments.trust)
-    told = export_recording(recording, arguments.output, name)
+    told = export_result(recording, arguments.output, name)
     print(f"{told} of {recording.mechanism} written to {arguments.output}")

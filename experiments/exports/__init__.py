@@ -3,6 +3,6 @@
 Other folders use this package's own names, and ``formats``.
 """
 
-from experiments.exports.formats import EXPORTS, Export, export_recording, export_result
+from experiments.exports.formats import EXPORTS, Export, export_result
 
-__all__ = ["EXPORTS", "Export", "export_recording", "export_result"]
+__all__ = ["EXPORTS", "Export", "export_result"]

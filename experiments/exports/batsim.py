@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from experiments.placement.ranges import Ranges, text_of
 from experiments.placement.spans import RUN, WARNED, Span, place_nodes
-from experiments.recordings.recording import Recording
+from simulator.results.recording import Recording
 from simulator.results.records import JobRecord
 from workloads.ground.errors import ParameterError
 from workloads.ground.files import atomic_open

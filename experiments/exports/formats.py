@@ -9,12 +9,11 @@ from experiments.exports.batsim import BatsimExport
 from experiments.exports.perfetto import export_perfetto
 from experiments.exports.swf import SwfExport
 from experiments.exports.tables import export_parquet
-from experiments.recordings.recording import Recording
-from simulator.results.records import Records
+from simulator.results.recording import Recording
 from workloads.ground.errors import InputError
 from workloads.ground.registry import Registry, function_of
 
-__all__ = ["EXPORTS", "Export", "export_recording", "export_result", "format_of"]
+__all__ = ["EXPORTS", "Export", "export_result", "format_of"]
 
 #: Writes a recording to a file, or a directory, and says in words what is in it.
 Export = Callable[[Recording, Path], str]
@@ -48,12 +47,12 @@ def format_of(path: str | Path) -> str:
     return _SUFFIXES[suffix]
 
 
-def export_recording(recording: Recording, path: str | Path, format: str | None = None) -> str:
-    """Export what is known of a simulation.
+def export_result(result: Recording, path: str | Path, format: str | None = None) -> str:
+    """Export a simulation, of a result in memory or read back from a directory.
 
     Parameters
     ----------
-    recording
+    result
         With its event log.
     path
         Compressed if the name ends in ``.gz``; of Parquet a directory.
@@ -68,11 +67,6 @@ def export_recording(recording: Recording, path: str | Path, format: str | None 
     Raises
     ------
     InputError
-        If the format is unknown, the recording has no event log, or the file cannot be written.
+        If the format is unknown, the result has no event log, or the file cannot be written.
     """
-    return EXPORTS[format or format_of(path)](recording, Path(path))
-
-
-def export_result(result: Records, path: str | Path, format: str | None = None) -> str:
-    """Export a result in memory; parameters, value and errors are those of :func:`export_recording`."""
-    return export_recording(Recording.of(result), path, format)
+    return EXPORTS[format or format_of(path)](result, Path(path))

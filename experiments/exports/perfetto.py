@@ -18,8 +18,8 @@ from typing import Any
 from experiments.exports.lanes import Lanes
 from experiments.placement.ranges import size, text_of
 from experiments.placement.spans import DOWN, HELD, RUN, WARNED, Span, place_nodes
-from experiments.recordings.recording import Recording
 from experiments.timelines.runs import Run, runs_of
+from simulator.results.recording import Recording
 from workloads.ground.files import atomic_open
 from workloads.ground.units import SECOND
 from workloads.table.job import JobType

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from experiments.recordings.recording import Recording
 from experiments.timelines.runs import Run, runs_of
+from simulator.results.recording import Recording
 from simulator.results.records import JobRecord
 from workloads.ground.units import to_ticks
 from workloads.logs.swflines import CANCELLED, CONVERSION, SwfJob, number_names, write_lines

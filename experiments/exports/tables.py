@@ -9,7 +9,7 @@ from typing import Any
 
 from experiments.placement.ranges import size, text_of
 from experiments.placement.spans import place_nodes
-from experiments.recordings.recording import Recording
+from simulator.results.recording import Recording
 from workloads.ground.errors import OutputError
 from workloads.ground.files import atomic_open
 from workloads.ground.units import SECOND
@@ -57,7 +57,7 @@ def export_parquet(recording: Recording, path: Path) -> str:
 
 def _jobs(recording: Recording) -> Columns:
     """The rows of the result file, with what was asked for."""
-    records, jobs = recording.records, recording.jobs
+    records, jobs = recording.records, recording.table
     waits = [_between(record.submit, record.start) for record in records]
     responses = [_between(record.submit, record.end) for record in records]
     return {

@@ -13,11 +13,11 @@ from typing import Any
 
 from experiments.placement.rectangles import Rectangle, rectangles_of
 from experiments.placement.spans import DOWN, HELD, RUN, WARNED, place_nodes
-from experiments.recordings.recording import Recording
 from experiments.recordings.windows import Window, opened, unix_origin
 from experiments.timelines.phases import use_of_time
 from simulator.machine.eventlog import Entry
-from simulator.results.records import JobRecord, Records
+from simulator.results.recording import Recording
+from simulator.results.records import JobRecord
 from workloads.ground.errors import InputError
 from workloads.ground.units import SECOND
 from workloads.table.job import JobType
@@ -34,12 +34,12 @@ _STATUS = ("completed", "killed", "cancelled", "withdrawn")
 _NAMING = re.compile(r"(?:(?:planned )?for |returned by )(\d+)|(\d+) arrived")
 
 
-def columns_of(result: Recording | Records, window: Window | None = None) -> dict[str, Any]:
+def columns_of(recording: Recording, window: Window | None = None) -> dict[str, Any]:
     """What the page needs to know of a simulation.
 
     Parameters
     ----------
-    result
+    recording
         With its event log.
     window
         Only what touches this time; default all of it.
@@ -54,7 +54,6 @@ def columns_of(result: Recording | Records, window: Window | None = None) -> dic
     InputError
         If the event log was switched off, or nothing runs in the window.
     """
-    recording = Recording.of(result)
     use = use_of_time(recording)
     opens, closes = (window or Window()).bounds(recording)
     rectangles = [item for item in rectangles_of(place_nodes(recording)) if item.end > opens and item.start < closes]

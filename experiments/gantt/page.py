@@ -13,9 +13,8 @@ from typing import Any
 from experiments.figures.style import STATE_COLORS, TYPE_COLORS, mechanism_name
 from experiments.gantt.columns import columns_of
 from experiments.output.pagepolicy import with_policy
-from experiments.recordings.recording import Recording
 from experiments.recordings.windows import Window
-from simulator.results.records import Records
+from simulator.results.recording import Recording
 from workloads.ground.files import atomic_open
 
 __all__ = ["render_gantt", "write_gantt"]
@@ -25,7 +24,7 @@ _UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", 
 
 
 def write_gantt(
-    path: str | Path, result: Recording | Records, window: Window | None = None, words: str = "holdfast gantt"
+    path: str | Path, recording: Recording, window: Window | None = None, words: str = "holdfast gantt"
 ) -> int:
     """Write the page; the other arguments are those of :func:`render_gantt`.
 
@@ -39,19 +38,19 @@ def write_gantt(
     OutputError
         If the file cannot be written.
     """
-    columns = columns_of(result, window)
+    columns = columns_of(recording, window)
     html = _render(columns, words)
     with atomic_open(path) as file:
         file.write(html)
     return len(columns["jobs"]["id"])
 
 
-def render_gantt(result: Recording | Records, window: Window | None = None, words: str = "holdfast gantt") -> str:
+def render_gantt(recording: Recording, window: Window | None = None, words: str = "holdfast gantt") -> str:
     """The page.
 
     Parameters
     ----------
-    result
+    recording
         With its event log.
     window
         What is shown; default everything.
@@ -68,7 +67,7 @@ def render_gantt(result: Recording | Records, window: Window | None = None, word
     InputError
         If the event log was switched off, or nothing runs in the window.
     """
-    return _render(columns_of(result, window), words)
+    return _render(columns_of(recording, window), words)
 
 
 def _render(columns: Mapping[str, Any], words: str) -> str:

@@ -8,34 +8,18 @@ which take the same nodes back, and an on-demand job starts on the nodes that we
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import groupby
-from typing import Protocol
 
 from experiments.placement.holdings import DOWN, HELD, RUN, WARNED, Holdings, Span
 from experiments.placement.ranges import common, first_fit, highest, joined, lowest, size, without
-from simulator.clock.instants import Sample
 from simulator.machine.eventlog import Entry
-from simulator.results.records import JobRecord
-from workloads.ground.errors import InputError
+from simulator.results.recording import Recording
 
-__all__ = ["DOWN", "HELD", "RUN", "WARNED", "Recorded", "Span", "place_nodes"]
-
-
-class Recorded(Protocol):
-    """What a placement is made from; :class:`simulator.results.records.Records` is one."""
-
-    @property
-    def nodes(self) -> int: ...
-    @property
-    def records(self) -> Sequence[JobRecord]: ...
-    @property
-    def entries(self) -> Sequence[Entry]: ...
-    @property
-    def samples(self) -> Sequence[Sample]: ...
+__all__ = ["DOWN", "HELD", "RUN", "WARNED", "Span", "place_nodes"]
 
 
-def place_nodes(result: Recorded) -> list[Span]:
+def place_nodes(result: Recording) -> list[Span]:
     """Give nodes by number to whoever has any in the event log of a simulation.
 
     Parameters
@@ -54,9 +38,7 @@ def place_nodes(result: Recorded) -> list[Span]:
     InputError
         If the event log was switched off.
     """
-    if not result.entries:
-        raise InputError("this result has no event log; simulate with events=True")
-    machine = Holdings(result.nodes, {record.job_id: record for record in result.records})
+    machine = Holdings(result.with_events().nodes, result.record)
     held = {sample[0]: sample[2] for sample in result.samples}
     for now, entries in groupby(result.entries, key=lambda entry: entry.time):
         for entry in entries:

@@ -1,24 +1,22 @@
 """Archives: what ``holdfast run`` has left in a directory, read back.
 
 ``run.json`` says what was simulated and of which mechanisms there are tables; one of them, with its event log, is a
-:class:`~experiments.recordings.recording.Recording`.
+:class:`~simulator.results.result.Result`.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from experiments.output.filenames import table_name
-from experiments.output.seals import Sealed, open_sealed
-from experiments.recordings.recording import Recording, origin_of
+from experiments.output.seals import Sealed
 from experiments.recordings.runfile import (
     EPOCH,
     JOB_TABLE,
-    RUN,
     chosen_mechanism,
     epoch_of,
     nodes_of,
@@ -32,18 +30,20 @@ from simulator.clock.instants import Sample
 from simulator.machine.decisions import Decision
 from simulator.machine.eventlog import Entry
 from simulator.machine.stochastic import ReservationRecord
-from simulator.results.records import JobRecord
-from workloads.ground.errors import TraceError
+from simulator.results.recording import changes_of, origin_of
+from simulator.results.records import JobRecord, StochasticRecord
+from simulator.results.result import Result
+from workloads.ground.errors import InputError, TraceError
 from workloads.ground.fields import Columns, number, whole
 from workloads.ground.files import read_text
 from workloads.ground.units import to_ticks
 from workloads.table.job import Job, JobType
+from workloads.table.joblife import beginning_of
 
 __all__ = [
     "EPOCH",
     "JOB_TABLE",
     "chosen_mechanism",
-    "read_decisions",
     "read_recording",
     "read_run",
     "simulated_jobs",
@@ -69,8 +69,13 @@ _LAST = ("complete", "kill", "cancel")
 
 
 def read_recording(
-    directory: str | Path, mechanism: str | None = None, *, events: bool = True, trust: bool = False
-) -> Recording:
+    directory: str | Path,
+    mechanism: str | None = None,
+    *,
+    events: bool = True,
+    decisions: bool = False,
+    trust: bool = False,
+) -> Result:
     """Read one mechanism's results from a directory of ``holdfast run``.
 
     Parameters
@@ -80,15 +85,18 @@ def read_recording(
     mechanism
         Which one, where there are several.
     events
-        Whether the event log is wanted; without it, ``entries`` and ``samples`` are empty.
+        Whether the event log is wanted; without it, ``entries``, ``samples`` and ``down`` are empty.
+    decisions
+        Whether what was recorded beside the event log is wanted, if there is such a file.
     trust
         Whether plug-ins that ``run.json`` names by their import path may be imported where their code is needed: by
         the queue order of explanations, and the reader of a trace whose jobs were not kept.
 
     Returns
     -------
-    Recording
-        Equal to :meth:`Recording.of` of the result in memory.
+    Result
+        As in memory, but for what only the simulation itself measures
+        (:class:`~simulator.results.recording.Recording` says what that is) and the plans of stochastic jobs.
 
     Raises
     ------
@@ -103,21 +111,26 @@ def read_recording(
     jobs = simulated_jobs(result, trust=trust)
     table = result.need(table_name("jobs", name), "the jobs of that mechanism: run it again")
     records = list(_records(table, {job.job_id: job for job in jobs}, name))
-    origin = origin_of(jobs)
+    if [job.job_id for job in jobs] != [record.job_id for record in records]:
+        raise InputError("the job table must hold the jobs that were simulated, in the same order")
+    origin, begin = origin_of(jobs), beginning_of(jobs)
     entries: list[Entry] = []
     samples: list[Sample] = []
     if events:
         entries, samples = _history(result, name, origin, records)
-    return Recording(
+    return Result(
         mechanism=name,
         nodes=nodes_of(place, told),
         options=options_of(place, told),
-        jobs=jobs,
+        table=list(jobs),
         records=records,
         entries=entries,
         samples=samples,
-        reservations=_reservations(result.find(table_name("reservations", name)), jobs),
+        stochastic=_courses(result.find(table_name("reservations", name)), jobs),
         origin=origin,
+        begin=None if begin is None else to_ticks(begin),
+        down=changes_of(_down(entries)),
+        decisions=_decisions(result.find(table_name("decisions", name)), origin) if decisions else None,
         epoch=epoch_of(place, told),
         trusted=trust,
     )
@@ -217,16 +230,16 @@ def _history(
     return entries, samples
 
 
-def read_decisions(directory: str | Path, recording: Recording) -> list[Decision] | None:
-    """What ``holdfast run --events`` has recorded beside the event log of that recording; None: nothing.
+def _down(entries: Iterable[Entry]) -> Iterator[tuple[int, int]]:
+    """(time, nodes that are down) after each event of an outage."""
+    of_outage: dict[int, int] = {}
+    for entry in entries:
+        if entry.event in ("down", "up"):
+            of_outage[entry.job_id] = entry.after
+            yield entry.time, sum(of_outage.values())
 
-    Raises
-    ------
-    TraceError
-        If the file is broken.
-    """
-    result = open_sealed(Path(directory), RUN, check=False)  # read_recording has looked at all files
-    path, origin = result.find(table_name("decisions", recording.mechanism)), recording.origin
+
+def _decisions(path: Path | None, origin: int) -> list[Decision] | None:
     if path is None:
         return None
     return [
@@ -244,13 +257,16 @@ def read_decisions(directory: str | Path, recording: Recording) -> list[Decision
     ]
 
 
-def _reservations(path: Path | None, jobs: Sequence[Job]) -> list[ReservationRecord]:
-    # Where there are no digests, one of an earlier run may lie there.
-    if path is None or not any(job.type is JobType.STOCHASTIC for job in jobs):
-        return []
-    found = []
-    for _, row in table_rows(path, _RESERVATION, "ending"):
+def _courses(path: Path | None, jobs: Sequence[Job]) -> list[StochasticRecord]:
+    """The stochastic jobs with their reservations."""
+    found: dict[int, list[ReservationRecord]] = {job.job_id: [] for job in jobs if job.type is JobType.STOCHASTIC}
+    # Where there are no digests, a file of an earlier run may lie there.
+    for _, row in table_rows(path, _RESERVATION, "ending") if path is not None and found else ():
         values: dict[str, Any] = {name: _ticks(value) if name in _TICKS else value for name, value in row.items()}
         values["memory"] = values.pop("memory_gb")
-        found.append(ReservationRecord(**values))
-    return found
+        found.setdefault(row["job_id"], []).append(ReservationRecord(**values))
+    return [
+        StochasticRecord(job.job_id, job.application, job.plan, to_ticks(job.true_runtime or 0), None, tuple(items))
+        for job in jobs
+        if (items := found.get(job.job_id)) is not None
+    ]

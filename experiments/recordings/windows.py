@@ -5,16 +5,11 @@ from __future__ import annotations
 import argparse
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
-from experiments.recordings.recording import Recording
+from simulator.results.recording import Recording
 from workloads.ground.errors import InputError, ParameterError
 from workloads.ground.units import SECOND, parse_duration, to_ticks
 from workloads.logs.trace import epoch_of
-from workloads.table.joblife import beginning_of
-
-if TYPE_CHECKING:
-    from simulator.results.records import Records
 
 __all__ = ["Window", "add_window", "opened", "unix_origin", "window_of"]
 
@@ -22,17 +17,16 @@ _NEVER = "no job of this result ever ran; there is no time to draw"
 _LEGAL = "a time after the first submit, such as 12h or 43200, or a date, such as 2022-03-01T12:00"
 
 
-def unix_origin(recording: Recording | Records) -> int | None:
+def unix_origin(recording: Recording) -> int | None:
     """Ticks since 1970 at which the simulated clock stands at 0; None: nobody knows what date that was.
 
     A log says it in its header (``UnixStartTime``), or its seconds are so many that they count from 1970.
     """
-    epoch = getattr(recording, "epoch", None)
-    known = epoch_of({}, recording.origin / SECOND) if epoch is None else epoch
+    known = epoch_of({}, recording.origin / SECOND) if recording.epoch is None else recording.epoch
     return None if known is None else recording.origin + to_ticks(known)
 
 
-def opened(recording: Recording | Records) -> int:
+def opened(recording: Recording) -> int:
     """From when on time is accounted for: the first submit, or the begin of a replay with a starting state.
 
     Returns
@@ -45,15 +39,9 @@ def opened(recording: Recording | Records) -> int:
     InputError
         If no job ever came.
     """
-    if isinstance(recording, Recording):
-        submits = [record.submit for record in recording.records if record.submit is not None]
-        begin = beginning_of(recording.jobs)
-        first = min(submits, default=None) if begin is None else to_ticks(begin)
-    else:
-        first = recording.opened
-    if first is None:
+    if recording.opened is None:
         raise InputError(_NEVER)
-    return first - recording.origin
+    return recording.opened - recording.origin
 
 
 @dataclass(frozen=True)
@@ -71,7 +59,7 @@ class Window:
     start: float | str | None = None
     end: float | str | None = None
 
-    def bounds(self, recording: Recording | Records) -> tuple[int, int]:
+    def bounds(self, recording: Recording) -> tuple[int, int]:
         """The window in ticks of the simulated clock.
 
         Raises
@@ -79,11 +67,10 @@ class Window:
         InputError
             If one of them is no time, or the window is empty.
         """
-        ends = [record.end for record in recording.records if record.end is not None]
         first = opened(recording)
-        if not ends:
+        if recording.closed is None:
             raise InputError(_NEVER)
-        last = max(ends) - recording.origin
+        last = recording.closed - recording.origin
         # Notices may come before.
         opens = min(first, recording.entries[0].time if recording.entries else first)
         if self.start is not None:
@@ -101,7 +88,7 @@ def _day(ticks: int) -> str:
     return datetime.fromtimestamp(ticks // SECOND, UTC).date().isoformat()
 
 
-def _tick(name: str, value: float | str, first: int, recording: Recording | Records) -> int:
+def _tick(name: str, value: float | str, first: int, recording: Recording) -> int:
     if isinstance(value, str) and "-" in value[1:]:
         try:
             date = datetime.fromisoformat(value)

@@ -11,17 +11,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from experiments.recordings.recording import Recording
 from experiments.stories.facts.lifetime import Facts
 from experiments.stories.facts.quantities import as_json
 from experiments.stories.gathering.biography import Biographer
 from experiments.stories.telling.narrative import tell
-from simulator.machine.decisions import Decision
-from simulator.results.records import Records
+from simulator.results.recording import Recording
 from workloads.ground.errors import InputError
 from workloads.ground.units import to_ticks
 from workloads.logs.trace import epoch_of
@@ -68,11 +65,7 @@ class Stories:
     Parameters
     ----------
     recording
-        Of a simulation, with its event log.
-    decisions
-        What was recorded beside it; None: nothing.
-    epoch
-        Seconds since 1970 at which the job table's clock stands at 0; None: not known.
+        Of a simulation, with its event log, and best with its decisions.
     instant_tolerance
         How late an on-demand job may start and still count as started instantly [s]; None: the warning.
 
@@ -85,25 +78,17 @@ class Stories:
     def __init__(
         self,
         recording: Recording,
-        decisions: Sequence[Decision] | None = None,
         *,
-        epoch: float | None = None,
         instant_tolerance: float | None = None,
     ) -> None:
         tolerance = recording.options.warning if instant_tolerance is None else instant_tolerance
-        self._biographer = Biographer(recording, decisions, to_ticks(tolerance))
+        self._biographer = Biographer(recording, recording.decisions, to_ticks(tolerance))
         self._known = recording.record
         submits = [record.submit for record in recording.records if record.submit is not None]
         self._first = min(submits, default=recording.origin)
-        self._epoch = epoch
-
-    @classmethod
-    def of(cls, result: Records, *, epoch: float | None = None, instant_tolerance: float | None = None) -> Stories:
-        """Those of a result in memory, best one that was simulated with ``decisions=True``."""
-        recording = Recording.of(result, result.table)
-        first = min((record.submit for record in result.records if record.submit is not None), default=0)
-        known = epoch_of({}, first / to_ticks(1)) if epoch is None else epoch
-        return cls(recording, result.decisions, epoch=known, instant_tolerance=instant_tolerance)
+        # Where nobody has said what the table's seconds count from, they may be so many that they count from 1970.
+        guessed = epoch_of({}, min(submits, default=0) / to_ticks(1))
+        self._epoch = guessed if recording.epoch is None else recording.epoch
 
     def story(self, job_id: int) -> Story:
         """The story of a job.
@@ -119,7 +104,7 @@ class Stories:
         return Story(self._biographer.of(job_id), self._first, self._epoch)
 
 
-def explain(result: Records, job_id: int, *, instant_tolerance: float | None = None) -> Story:
+def explain(result: Recording, job_id: int, *, instant_tolerance: float | None = None) -> Story:
     """The story of one job of a result; for several, :class:`Stories` reads the event log only once.
 
     Parameters
@@ -142,4 +127,4 @@ def explain(result: Records, job_id: int, *, instant_tolerance: float | None = N
     InputError
         If there is no such job, or no event log.
     """
-    return Stories.of(result, instant_tolerance=instant_tolerance).story(job_id)
+    return Stories(result, instant_tolerance=instant_tolerance).story(job_id)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from experiments.recordings.recording import Recording
 from experiments.stories.telling.phrases import amount, duration
 from experiments.tables import render
+from simulator.results.recording import Recording
 from simulator.results.records import JobRecord
 from workloads.ground.units import SECOND
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from experiments.recordings.recording import Recording
+from simulator.results.recording import Recording
 from workloads.ground.units import to_ticks
 from workloads.table.job import JobType
 
@@ -69,7 +69,7 @@ def calls(recording: Recording) -> list[Call]:
     """
     recording.with_events()
     found = {}
-    for job in recording.jobs:
+    for job in recording.table:
         if job.type is JobType.ON_DEMAND:
             notice, estimated = (
                 None if time is None else to_ticks(time) - recording.origin

@@ -50,10 +50,9 @@ def machine_rows(results: Sequence[Result]) -> list[dict[str, Any]]:
 
 def _span(result: Result) -> tuple[int, int]:
     """First submit (or when the replay begins) and last completion, in ticks of the simulated clock."""
-    ends = [record.end for record in result.records if record.end is not None]
-    if not ends or result.opened is None:
+    if result.opened is None or result.closed is None:
         raise InputError("no job of this result ever ran; there is no time to draw")
-    return result.opened - result.origin, max(ends) - result.origin
+    return result.opened - result.origin, result.closed - result.origin
 
 
 def _steps(result: Result, span: tuple[int, int], width: float, over: str) -> list[dict[str, Any]]:

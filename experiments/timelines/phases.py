@@ -14,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from experiments.recordings.recording import Recording
 from experiments.recordings.windows import opened
 from policies.mechanism import BASELINE
 from simulator.machine.jobstate import FixedJob, JobState, MalleableJob
@@ -22,7 +21,8 @@ from simulator.machine.kinds import job_state
 from simulator.machine.stochastic import ReservationRecord
 from simulator.machine.truth import CANCELLED, COMPLETED, SAVED
 from simulator.results.integrals import integral
-from simulator.results.records import Accounting, Records
+from simulator.results.recording import Recording
+from simulator.results.records import Accounting
 from workloads.ground.units import to_ticks
 from workloads.table.job import JobType
 
@@ -200,30 +200,28 @@ class UseOfTime(NamedTuple):
         return {use: integral(level, spans) for use, level in self.nodes.items()}
 
 
-def use_of_time(result: Recording | Records) -> UseOfTime:
+def use_of_time(recording: Recording) -> UseOfTime:
     """What the nodes were used for, from the first submit to the last completion.
 
     Parameters
     ----------
-    result
+    recording
         With its event log.
 
     Returns
     -------
     UseOfTime
-        The uses sum to the size of the machine at all times, and their integrals are the result's accounting exactly.
+        The uses sum to the size of the machine at all times, and their integrals are the accounting exactly.
 
     Raises
     ------
     InputError
         If the event log was switched off, or no job ever ran.
     """
-    recording = Recording.of(result)
-    ends = [record.end for record in recording.records if record.end is not None]
     found = list(phases(recording))
     # What was before the begin of a replay with a starting state is not accounted for.
     first = opened(recording)
-    last = max(ends, default=recording.origin) - recording.origin
+    last = first if recording.closed is None else recording.closed - recording.origin
     changes: dict[str, list[tuple[int, int]]] = {use: [] for use in Accounting._fields}
     for phase in found:
         if phase.end > first:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from experiments.recordings.recording import Recording
 from simulator.machine.eventlog import Entry
+from simulator.results.recording import Recording
 
 __all__ = ["ENDINGS", "Run", "runs_of"]
 

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from experiments.recordings.recording import Recording
 from experiments.timelines.phases import phases
+from simulator.results.recording import Recording
 from workloads.table.job import JobType
 
 __all__ = ["Stay", "heads", "levels", "stays"]
@@ -66,7 +66,7 @@ def stays(recording: Recording) -> list[Stay]:
     """
     recording.with_events()
     served = recording.mechanism != "baseline"
-    rows = {job.job_id: row for row, job in enumerate(recording.jobs)}
+    rows = {job.job_id: row for row, job in enumerate(recording.table)}
     done = _compute_done(recording)
     lengths = {(item.job_id, item.start - recording.origin): item.length for item in recording.reservations}
     begun: dict[int, int] = {}

@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from simulator.results.integrals import integral
-from simulator.results.records import JobRecord, Records
+from simulator.results.recording import NO_METRICS, Recording
+from simulator.results.records import JobRecord
 from simulator.results.reservations import summarize_stochastic
 from workloads.ground.errors import InputError, ParameterError
 from workloads.ground.units import COSTS, LARGEST_TIME, SECOND, to_ticks
@@ -117,7 +118,7 @@ class Window(NamedTuple):
         return earliest, latest
 
 
-def _instant_ticks(result: Records, instant_tolerance: float | None) -> int:
+def _instant_ticks(result: Recording, instant_tolerance: float | None) -> int:
     """How late an on-demand job may start and still count as started instantly [ticks]; None: by the warning."""
     if instant_tolerance is None:
         instant_tolerance = result.options.warning
@@ -126,7 +127,7 @@ def _instant_ticks(result: Records, instant_tolerance: float | None) -> int:
     return to_ticks(instant_tolerance)
 
 
-def job_rows(result: Records, instant_tolerance: float | None = None) -> Iterator[dict[str, object]]:
+def job_rows(result: Recording, instant_tolerance: float | None = None) -> Iterator[dict[str, object]]:
     """The rows of the result file (``jobs-*.csv``): seconds and node-seconds; None where a value is not defined."""
     tolerance = _instant_ticks(result, instant_tolerance)
     for record in result.records:
@@ -180,7 +181,7 @@ def _p95(values: np.ndarray) -> float:
     return float(np.percentile(values, 95))
 
 
-def _chosen(result: Records, window: Window) -> list[JobRecord]:
+def _chosen(result: Recording, window: Window) -> list[JobRecord]:
     """The records of the jobs that came, within the window."""
     begin = result.begin
     submits = [record.submit for record in result.records if record.submit is not None]
@@ -207,7 +208,7 @@ def _by_type(records: Sequence[JobRecord]) -> dict[JobType, _Measured]:
 
 
 def summarize(
-    result: Records, *, instant_tolerance: float | None = None, window: Window | None = None
+    result: Recording, *, instant_tolerance: float | None = None, window: Window | None = None
 ) -> dict[str, str | int | float]:
     """The summary of one simulation.
 
@@ -226,7 +227,14 @@ def summarize(
         The columns of :data:`SUMMARY_COLUMNS`, and where there are outages those of :data:`OUTAGE_COLUMNS`, where there
         are stochastic jobs those of :data:`simulator.results.reservations.SUMMARY_COLUMNS`, and where jobs may be
         withdrawn :data:`CANCELLATION_COLUMNS`; a mean or ratio over no jobs is NaN.
+
+    Raises
+    ------
+    InputError
+        If the result was read back from a directory, or the window leaves no job.
     """
+    if result.booked is None:
+        raise InputError(NO_METRICS)
     tolerance = _instant_ticks(result, instant_tolerance)
     window = window if window is not None else Window()
     chosen = _chosen(result, window)
@@ -269,7 +277,7 @@ def summarize(
     return summary
 
 
-def summarize_types(result: Records, *, window: Window | None = None) -> list[dict[str, str | int | float]]:
+def summarize_types(result: Recording, *, window: Window | None = None) -> list[dict[str, str | int | float]]:
     """The metrics of the jobs, for all of them and for each type: a row each; stochastic where there are any."""
     records = _ended(_chosen(result, window if window is not None else Window()))
     kinds = [kind for kind in JobType if kind is not JobType.STOCHASTIC or result.stochastic]
@@ -293,18 +301,17 @@ def summarize_types(result: Records, *, window: Window | None = None) -> list[di
     ]
 
 
-def _measured_time(result: Records, window: Window) -> tuple[int, int, int]:
+def _measured_time(result: Recording, window: Window) -> tuple[int, int, int]:
     """From when to when the machine is measured, and the time from the first submit to the last completion; ticks."""
-    ends = [record.end for record in result.records if record.end is not None]
-    first = result.opened
-    if not ends or first is None:
+    first, last = result.opened, result.closed
+    if first is None or last is None:
         return 0, 0, 0
     opens = first - result.origin + to_ticks(window.warmup)
-    closes = max(ends) - result.origin - to_ticks(window.cooldown)
-    return opens, closes, max(ends) - first
+    closes = last - result.origin - to_ticks(window.cooldown)
+    return opens, closes, last - first
 
 
-def _availability(result: Records, window: Window, utilization: float) -> dict[str, float]:
+def _availability(result: Recording, window: Window, utilization: float) -> dict[str, float]:
     """The columns of :data:`OUTAGE_COLUMNS`."""
     opens, closes, _ = _measured_time(result, window)
     if closes <= opens:
@@ -319,7 +326,7 @@ def _availability(result: Records, window: Window, utilization: float) -> dict[s
     }
 
 
-def _machine(result: Records, window: Window) -> tuple[float, int, int]:
+def _machine(result: Recording, window: Window) -> tuple[float, int, int]:
     """Utilisation, node-ticks lost, and elapsed ticks; a loss counts when it is booked."""
     opens, closes, elapsed = _measured_time(result, window)
     if closes <= opens:

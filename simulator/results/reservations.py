@@ -13,7 +13,8 @@ import numpy as np
 from policies.mechanism import BASELINE
 from simulator.machine.stochastic import ReservationRecord
 from simulator.machine.truth import CANCELLED, COMPLETED, OVER_MEMORY, PREEMPTED, SAVED
-from simulator.results.records import JobRecord, Records, StochasticRecord
+from simulator.results.recording import Recording
+from simulator.results.records import JobRecord, StochasticRecord
 from workloads.ground.units import SECOND, to_ticks
 from workloads.table.job import JobType
 
@@ -49,7 +50,7 @@ SUMMARY_COLUMNS = (
 )
 
 
-def reservation_rows(result: Records) -> Iterator[dict[str, object]]:
+def reservation_rows(result: Recording) -> Iterator[dict[str, object]]:
     """A row for each reservation, job by job; seconds, nodes and GB.
 
     ``restart``, ``work`` and ``checkpoint`` are what its time went into, ``milestone`` the work that the plan expected
@@ -72,7 +73,7 @@ def reservation_rows(result: Records) -> Iterator[dict[str, object]]:
             }
 
 
-def stochastic_rows(result: Records) -> Iterator[dict[str, object]]:
+def stochastic_rows(result: Recording) -> Iterator[dict[str, object]]:
     """A row for each stochastic job; seconds, and costs in the seconds that its prices make of them.
 
     ``strategy`` is what made the plan (``walltime`` while too few runs were known), ``expected_cost`` what the plan
@@ -107,7 +108,7 @@ def stochastic_rows(result: Records) -> Iterator[dict[str, object]]:
         }
 
 
-def summarize_stochastic(result: Records, records: Sequence[JobRecord]) -> dict[str, float]:
+def summarize_stochastic(result: Recording, records: Sequence[JobRecord]) -> dict[str, float]:
     """The columns of :data:`SUMMARY_COLUMNS`.
 
     Parameters
@@ -191,7 +192,7 @@ def _planned_costs(courses: Sequence[StochasticRecord]) -> list[float]:
     return costs
 
 
-def work_utilization(result: Records) -> float:
+def work_utilization(result: Recording) -> float:
     """True runtimes times nodes of all jobs, over N times the time from the first submit to the last completion.
 
     The setup of a malleable job takes its time at any size, and counts with the nodes that the job had in it. Of a job

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from simulator.machine.eventlog import Entry
 from simulator.results.metrics import Window, job_rows, summarize
-from simulator.results.records import Records
+from simulator.results.recording import Recording
 from workloads.ground.units import SECOND
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ __all__ = ["Result"]
 
 
 @dataclass(frozen=True)
-class Result(Records):
-    """What a simulation has shown: :class:`~simulator.results.records.Records`, as tables for those who want tables."""
+class Result(Recording):
+    """What a simulation has shown: a :class:`~simulator.results.recording.Recording` with tables and metrics."""
 
     @cached_property
     def jobs(self) -> pd.DataFrame:
@@ -52,7 +52,7 @@ class Result(Records):
         frame = pd.DataFrame(list(self.samples), columns=["time", "busy", "held", "waiting_jobs", "waiting_nodes"])
         frame["time"] = (frame["time"] + self.origin) / SECOND
         frame.insert(3, "idle", self.nodes - frame["busy"] - frame["held"])
-        if self.accounting.down:
+        if self.had_down():
             frame["down"] = self.down_at_samples()
             frame["idle"] -= frame["down"]
         return frame

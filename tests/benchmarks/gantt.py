@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from experiments.gantt.page import write_gantt
-from experiments.recordings.recording import Recording
 from simulator import simulate
+from simulator.results.recording import Recording
 from tests.browser import Browser
 from workloads.hybrid.assignment import assign
 from workloads.theta.generator import generate
@@ -57,7 +57,7 @@ def month(jobs: int, mechanism: str) -> Recording:
         for job in trace.jobs
     ]
     table = assign(replace(trace, jobs=tuple(shorter)), seed=1)
-    return Recording.of(simulate(table, 4392, mechanism), table)
+    return simulate(table, 4392, mechanism)
 
 
 def main() -> None:

@@ -13,7 +13,7 @@ from workloads.ground.errors import InputError, ParameterError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from simulator.results.records import Records
+    from simulator.results.recording import Recording
     from workloads.outages.failures import FailureRate
     from workloads.outages.outage import Outage
 
@@ -108,7 +108,7 @@ def outages_of(arguments: argparse.Namespace, nodes: int) -> AskedOutages:
     return AskedOutages(outages, failures, configuration)
 
 
-def untouched(outages: Sequence[Outage], results: Sequence[Records]) -> str:
+def untouched(outages: Sequence[Outage], results: Sequence[Recording]) -> str:
     """Warning about given outages outside the simulated time; empty if there are none."""
     from workloads.ground.units import SECOND, to_ticks
 
@@ -129,7 +129,7 @@ def untouched(outages: Sequence[Outage], results: Sequence[Records]) -> str:
     return f"{len(apart):,} of {len(outages):,} outages lie outside {span}; the first is {first_of}"
 
 
-def write_happened(results: Sequence[Records], new: Path, directory: Path, source: str | None) -> None:
+def write_happened(results: Sequence[Recording], new: Path, directory: Path, source: str | None) -> None:
     """Write the outages of a run, so that it can be repeated.
 
     Parameters

@@ -20,9 +20,8 @@ from experiments.figures.style import (
 )
 from experiments.placement.rectangles import Rectangle, rectangles_of
 from experiments.placement.spans import DOWN, HELD, RUN, WARNED, place_nodes
-from experiments.recordings.recording import Recording
 from experiments.recordings.windows import Window
-from simulator.results.records import Records
+from simulator.results.recording import Recording
 from workloads.ground.errors import InputError
 from workloads.table.job import JobType
 
@@ -45,9 +44,7 @@ _LETTER = 0.009
 _CALLS = 30
 
 
-def plot_gantt(
-    result: Recording | Records, window: Window | None = None, *, labels: Mapping[int, str] | None = None
-) -> Figure:
+def plot_gantt(result: Recording, window: Window | None = None, *, labels: Mapping[int, str] | None = None) -> Figure:
     """Draw the runs in a window of time, coloured by type; warnings are hatched, preemptions end in a dark edge.
 
     Parameters
@@ -180,7 +177,7 @@ def _name(axes: Axes, shown: Sequence[Rectangle], names: Mapping[int, str], axis
 
 
 def _mark_calls(
-    axes: Axes, result: Recording | Records, types: Mapping[int, JobType], names: Mapping[int, str], axis: TimeAxis
+    axes: Axes, result: Recording, types: Mapping[int, JobType], names: Mapping[int, str], axis: TimeAxis
 ) -> bool:
     """Triangles over the machine: open for a notice, full for an arrival. Returns whether there are any."""
     found = [

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from experiments.figures.style import FONT, INK, PAGE, dress, mechanism_name, new_figure, panel_letters
-from experiments.recordings.recording import Recording
 from experiments.recordings.windows import Window
-from simulator.results.records import Records
+from simulator.results.recording import Recording
 from workloads.ground.errors import InputError, ParameterError
 from workloads.ground.units import SECOND
 
@@ -78,12 +77,12 @@ def _sizes(power: int, first: int, smallest: int, largest: int) -> str:
     return str(high) if low >= high else f"{low}\N{EN DASH}{high}"
 
 
-def plot_wait_map(result: Recording | Records, window: Window | None = None, *, quantile: float = 0.9) -> Figure:
+def plot_wait_map(recording: Recording, window: Window | None = None, *, quantile: float = 0.9) -> Figure:
     """The median and a quantile of the waits, by size and requested walltime.
 
     Parameters
     ----------
-    result
+    recording
         It needs no event log.
     window
         Jobs submitted in it count; default all. Cancelled ones never do.
@@ -103,7 +102,6 @@ def plot_wait_map(result: Recording | Records, window: Window | None = None, *, 
     """
     from matplotlib.colors import LogNorm
 
-    recording = Recording.of(result)
     if not 0 < quantile < 1:
         raise ParameterError("quantile", "a number between 0 and 1", quantile)
     opens, closes = (window or Window()).bounds(recording)

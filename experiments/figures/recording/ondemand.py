@@ -20,10 +20,9 @@ from experiments.figures.style import (
     new_figure,
     panel_letters,
 )
-from experiments.recordings.recording import Recording
 from experiments.recordings.windows import Window, unix_origin
 from experiments.timelines.calls import ROOM, Call, calls
-from simulator.results.records import Records
+from simulator.results.recording import Recording
 from workloads.ground.errors import InputError
 from workloads.ground.units import SECOND
 from workloads.table.job import JobType
@@ -49,12 +48,12 @@ _ROOM = {
 _COLOR = TYPE_COLORS[JobType.ON_DEMAND]
 
 
-def plot_on_demand(result: Recording | Records, window: Window | None = None) -> Figure:
+def plot_on_demand(recording: Recording, window: Window | None = None) -> Figure:
     """The on-demand jobs that were expected in a window, a row each.
 
     Parameters
     ----------
-    result
+    recording
         With its event log.
     window
         What is shown; default everything.
@@ -70,7 +69,6 @@ def plot_on_demand(result: Recording | Records, window: Window | None = None) ->
     InputError
         If there is no event log, or no on-demand job is expected in the window.
     """
-    recording = Recording.of(result)
     opens, closes = (window or Window()).bounds(recording)
     rows = [call for call in calls(recording) if opens <= call.expected <= closes]
     if not rows:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from experiments.recordings.recording import Recording
 from experiments.recordings.windows import Window
+from simulator.results.recording import Recording
 from workloads.ground.errors import UnknownNameError
 
 if TYPE_CHECKING:

@@ -8,10 +8,9 @@ import numpy as np
 
 from experiments.figures.recording.timeaxis import TimeAxis
 from experiments.figures.style import INK, PAGE, TYPE_COLORS, dress, mechanism_name, new_figure, panel_letters
-from experiments.recordings.recording import Recording
 from experiments.recordings.windows import Window
 from experiments.timelines.waiting import Stay, heads, levels, stays
-from simulator.results.records import Records
+from simulator.results.recording import Recording
 from workloads.ground.units import SECOND
 from workloads.table.job import JobType
 
@@ -29,12 +28,12 @@ __all__ = ["plot_queue"]
 _HOUR = 3600 * SECOND
 
 
-def plot_queue(result: Recording | Records, window: Window | None = None) -> Figure:
+def plot_queue(recording: Recording, window: Window | None = None) -> Figure:
     """What waits over time.
 
     Parameters
     ----------
-    result
+    recording
         With its event log.
     window
         What is shown; default everything. Courses with more steps than can be told apart are averaged over bins.
@@ -51,7 +50,6 @@ def plot_queue(result: Recording | Records, window: Window | None = None) -> Fig
     InputError
         If there is no event log, or the window is empty.
     """
-    recording = Recording.of(result)
     axis = TimeAxis.of(recording, window)
     found = stays(recording)
     times, jobs, nodes, work = levels(found)

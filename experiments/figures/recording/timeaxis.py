@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from experiments.figures.style import FONT, INK
-from experiments.recordings.recording import Recording
 from experiments.recordings.windows import Window, opened, unix_origin
 from experiments.timelines.steps import Floats, TimeUnit, bin_averages, choose_bin, choose_unit
-from simulator.results.records import Records
+from simulator.results.recording import Recording
 from workloads.ground.units import SECOND
 
 if TYPE_CHECKING:
@@ -47,7 +46,7 @@ class TimeAxis(NamedTuple):
     dates: bool
 
     @classmethod
-    def of(cls, recording: Recording | Records, window: Window | None = None) -> TimeAxis:
+    def of(cls, recording: Recording, window: Window | None = None) -> TimeAxis:
         """The axis of a window, by default of all that was recorded."""
         opens, closes = (window or Window()).bounds(recording)
         origin = unix_origin(recording)

@@ -16,11 +16,10 @@ from experiments.figures.style import (
     new_figure,
     panel_letters,
 )
-from experiments.recordings.recording import Recording
 from experiments.recordings.windows import Window, opened
 from experiments.timelines.phases import use_of_time
 from simulator.results.integrals import integral
-from simulator.results.records import Records
+from simulator.results.recording import Recording
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,12 +33,12 @@ __all__ = ["plot_use"]
 _LARGE = ("compute", "idle")
 
 
-def plot_use(result: Recording | Records, window: Window | None = None) -> Figure:
+def plot_use(recording: Recording, window: Window | None = None) -> Figure:
     """The use of the nodes over time.
 
     Parameters
     ----------
-    result
+    recording
         With its event log.
     window
         What is shown; default everything. Courses with more steps than can be told apart are averaged over bins.
@@ -55,7 +54,6 @@ def plot_use(result: Recording | Records, window: Window | None = None) -> Figur
     InputError
         If there is no event log, or the window is empty.
     """
-    recording = Recording.of(result)
     axis = TimeAxis.of(recording, window)
     use = use_of_time(recording)
     times = use.times + opened(recording)

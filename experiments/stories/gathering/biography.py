@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from experiments.recordings.recording import Recording
 from experiments.stories.facts import lifetime as facts
 from experiments.stories.facts.quantities import moved
 from experiments.stories.gathering.arrivals import on_demand_facts
@@ -17,6 +16,7 @@ from experiments.stories.reading.ledger import Ledger
 from experiments.stories.reading.lives import JobHistory, Spell, Stint
 from simulator.machine.decisions import Decision
 from simulator.machine.stochastic import ReservationRecord
+from simulator.results.recording import Recording
 
 __all__ = ["Biographer"]
 

@@ -7,10 +7,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 from functools import cached_property
 
-from experiments.recordings.recording import Recording
 from experiments.stories.reading.lives import Booking, Instant, Stint
 from experiments.stories.reading.playback import Playback
 from simulator.machine.decisions import Decision
+from simulator.results.recording import Recording
 from workloads.ground.units import to_ticks
 
 __all__ = ["Chronicle"]

@@ -13,7 +13,6 @@ from copy import copy
 from itertools import groupby
 from typing import cast
 
-from experiments.recordings.recording import Recording
 from experiments.stories.facts.service import Gain
 from experiments.stories.reading.held import HeldNodes
 from experiments.stories.reading.lives import Booking, Instant, JobHistory, Spell, Stint
@@ -28,6 +27,7 @@ from simulator.machine.run import MalleableRun
 from simulator.machine.stochastic import ReservationRecord
 from simulator.machine.truth import COMPLETED, SAVED
 from simulator.machine.usage import Usage
+from simulator.results.recording import Recording
 from simulator.services.startingstate import EarlyFixedRun, EarlyMalleableRun
 from workloads.ground.units import to_ticks
 from workloads.table.job import JobType
@@ -59,7 +59,7 @@ class Playback:
     """
 
     def __init__(self, recording: Recording, draws: Sequence[Decision] | None) -> None:
-        self.lives = {job.job_id: JobHistory(job) for job in recording.jobs}
+        self.lives = {job.job_id: JobHistory(job) for job in recording.table}
         self.stints: dict[int, Stint] = {}
         self.instants: list[Instant] = []
         self._recording = recording
@@ -77,7 +77,7 @@ class Playback:
             job.job_id: job_state(
                 job, row, ranks[job.job_id], recording.origin, recording.options, baseline=self._baseline
             )
-            for row, job in enumerate(recording.jobs)
+            for row, job in enumerate(recording.table)
         }
         asked: dict[int, list[ReservationRecord]] = defaultdict(list)
         for item in recording.reservations:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from experiments.cli import main
-from experiments.recordings.archive import read_decisions, read_recording
+from experiments.recordings.archive import read_recording
 from experiments.stories.story import Stories
 from simulator import simulate
 from tests.places import GOLDEN
@@ -46,8 +46,8 @@ def test_a_directory_tells_what_the_result_tells(
 ) -> None:
     jobs = read_job_table(GOLDEN / "small.csv").jobs
     result = simulate(jobs, 20, mechanism, decisions=True)
-    assert read_decisions(results, read_recording(results, mechanism)) == result.decisions
-    stories = Stories.of(result)
+    assert read_recording(results, mechanism, decisions=True).decisions == result.decisions
+    stories = Stories(result)
     for job in jobs:
         story = stories.story(job.job_id)
         assert told(capsys, results, job.job_id, "--mechanism", mechanism) == f"{story}\n"

@@ -18,11 +18,10 @@ from hypothesis import strategies as st
 from matplotlib.patches import Rectangle
 
 from experiments.cli import main
-from experiments.exports import EXPORTS, export_recording, export_result
+from experiments.exports import EXPORTS, export_result
 from experiments.exports.batsim import COLUMNS
 from experiments.placement.ranges import size, text_of
 from experiments.placement.spans import DOWN, HELD, place_nodes
-from experiments.recordings.recording import Recording
 from policies.mechanism import BASELINE, MECHANISMS
 from policies.planning.costs import CostModel
 from policies.planning.plan import ReservationPlan
@@ -658,7 +657,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert f"of CUP-SPAA written to {tmp_path / 't.json.gz'}" in capsys.readouterr().out
     document = json.loads(gzip.decompress((tmp_path / "t.json.gz").read_bytes()))
     assert document["otherData"]["mechanism"] == "CUP-SPAA"
-    export_recording(Recording.of(simulate(JOBS, 16, "CUP-SPAA")), tmp_path / "same.json")
+    export_result(simulate(JOBS, 16, "CUP-SPAA"), tmp_path / "same.json")
     assert json.loads((tmp_path / "same.json").read_text()) == document
 
     def refused(*words: str) -> str:

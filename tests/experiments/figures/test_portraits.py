@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 from typing import cast
 
@@ -22,11 +21,10 @@ from experiments.figures.recording.timeaxis import TimeAxis
 from experiments.figures.recording.uses import plot_use
 from experiments.figures.style import save
 from experiments.gantt.columns import columns_of
-from experiments.gantt.page import render_gantt
-from experiments.recordings.recording import Recording
 from experiments.recordings.windows import Window
 from experiments.timelines.calls import calls
 from simulator import simulate
+from simulator.results.recording import Recording
 from tests.support import malleable, on_demand, rigid
 from workloads.ground.errors import InputError
 from workloads.ground.units import SECOND
@@ -45,7 +43,7 @@ def recorded(mechanism: str = "CUA-PAA", since: int = 0) -> Recording:
         on_demand(5, at + 9000, 4, 1500, 2000),
         on_demand(6, None, 4, 1500, 2000, notice=at + 9600, estimated=at + 10800),
     ]
-    return Recording.of(simulate(jobs, 16, mechanism), jobs)
+    return simulate(jobs, 16, mechanism)
 
 
 def many() -> Recording:
@@ -58,7 +56,7 @@ def many() -> Recording:
         for row, (submit, nodes, time) in enumerate(zip(submits, sizes, times, strict=True), start=1)
     ]
     jobs += [on_demand(1000 + row, 1e9 + 43200 * row, 40, 3600, 7200) for row in range(70)]
-    return Recording.of(simulate(jobs, 400, "N-PAA"), jobs)
+    return simulate(jobs, 400, "N-PAA")
 
 
 def steps(axes: Axes, number: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -70,7 +68,7 @@ def steps(axes: Axes, number: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("make", [recorded, many])
 def test_the_areas_of_the_stack_are_the_accounting(make: object) -> None:
     recording = make()  # type: ignore[operator]  # a function
-    accounting = simulate(recording.jobs, recording.nodes, recording.mechanism).accounting
+    accounting = simulate(recording.table, recording.nodes, recording.mechanism).accounting
     figure = plot_use(recording)
     axes = figure.axes[0]
     areas = {}
@@ -91,7 +89,7 @@ def test_nodes_that_are_down_are_shown() -> None:
     jobs = [rigid(1, 0, 4, 3600), rigid(2, 60, 2, 6600)]
     outage = Outage(OutageKind.MAINTENANCE, 4000, 6000, 6)
     result = simulate(jobs, 8, "N-PAA", outages=[outage])
-    recording = Recording.of(result, jobs)
+    recording = result
     assert result.accounting.down > 0
     texts = [text.get_text() for text in plot_use(recording).legends[0].get_texts()]
     assert any(text.startswith("down ") for text in texts)
@@ -101,7 +99,7 @@ def test_nodes_that_are_down_are_shown() -> None:
 
 def test_the_queue_is_drawn_as_it_was() -> None:
     jobs = [rigid(1, 0, 2, 100), rigid(2, 10, 2, 50, 60), rigid(3, 20, 1, 50)]
-    figure = plot_queue(Recording.of(simulate(jobs, 2), jobs))
+    figure = plot_queue(simulate(jobs, 2))
     expected = ([0, 1, 2, 1, 0], [0, 100, 150, 50, 0], [0, 120 / 3600, 170 / 3600, 50 / 3600, 0])
     for axes, course in zip(figure.axes, expected, strict=False):
         values, edges, _ = steps(axes, 0)
@@ -132,7 +130,7 @@ def test_who_made_room() -> None:
         rigid(1, 0, 6, 4000, 5000), malleable(2, 60, 6, 9000, 9000, min_nodes=2, setup=100),
         on_demand(4, 900, 8, 600, notice=300, estimated=1200),
     ]  # fmt: skip
-    call = calls(Recording.of(simulate(jobs, 16, "CUA-SPAA"), jobs))[0]
+    call = calls(simulate(jobs, 16, "CUA-SPAA"))[0]
     times = (call.notice, call.held, call.arrival, call.start, call.estimated)
     assert times == tuple(
         tuple(at * SECOND for at in time) if isinstance(time, tuple) else time * SECOND
@@ -140,7 +138,7 @@ def test_who_made_room() -> None:
     )
     assert call.room == {"reserved": 4, "tenants": 0, "planned": 0, "shrunk": 4, "preempted": 0}
     assert call.givers == [2]
-    call = calls(Recording.of(simulate(jobs, 16, "N-PAA"), jobs))[0]
+    call = calls(simulate(jobs, 16, "N-PAA"))[0]
     assert call.held is None
     # It is warned: two minutes later its nodes are there.
     assert (call.start, call.room["preempted"], call.givers) == (1020 * SECOND, 6, [2])
@@ -148,7 +146,7 @@ def test_who_made_room() -> None:
 
 def test_a_planned_victim_gives_no_more_than_is_missing() -> None:
     jobs = [rigid(1, 0, 8, 9000), on_demand(2, 2000, 4, 600, notice=1000)]
-    call = calls(Recording.of(simulate(jobs, 8, "CUP-PAA"), jobs))[0]
+    call = calls(simulate(jobs, 8, "CUP-PAA"))[0]
     assert call.room == {"reserved": 0, "tenants": 0, "planned": 4, "shrunk": 0, "preempted": 0}
     assert call.givers == [1]
 
@@ -158,12 +156,12 @@ def test_tenants_time_outs_and_no_shows() -> None:
         rigid(1, 0, 4, 300), rigid(2, 150, 4, 3000, 4000, setup=10),
         on_demand(3, 500, 4, 100, notice=100, estimated=500), on_demand(4, None, 2, 60, notice=5000, estimated=6000),
     ]  # fmt: skip
-    found = calls(Recording.of(simulate(jobs, 8, "CUA-PAA"), jobs))
+    found = calls(simulate(jobs, 8, "CUA-PAA"))
     assert [call.job_id for call in found] == [3, 4]
     assert found[0].room == {"reserved": 0, "tenants": 4, "planned": 0, "shrunk": 0, "preempted": 0}
     assert (found[1].arrival, found[1].start) == (None, None)
     late = [rigid(1, 0, 4, 3000), on_demand(3, 2000, 8, 100, notice=100, estimated=500)]
-    call = calls(Recording.of(simulate(late, 8, "CUA-PAA"), late))[0]
+    call = calls(simulate(late, 8, "CUA-PAA"))[0]
     assert call.timed_out == 1100 * SECOND
     assert call.held == (100 * SECOND, 1100 * SECOND)
     assert call.room == {"reserved": 0, "tenants": 0, "planned": 0, "shrunk": 0, "preempted": 4}
@@ -171,13 +169,13 @@ def test_tenants_time_outs_and_no_shows() -> None:
 
 def test_withdrawn_jobs_are_in_no_wait_and_have_a_story() -> None:
     jobs = [rigid(1, 0, 4, 3600), rigid(2, 60, 4, 3600, cancelled_at=600), rigid(3, 90, 4, 3600)]
-    recording = Recording.of(simulate(jobs, 4), jobs)
+    recording = simulate(jobs, 4)
     shown = [text.get_text().split("\n")[1] for text in plot_wait_map(recording).axes[0].texts]
     assert shown == ["2"]
     columns = columns_of(recording)["jobs"]
     assert [columns["statuses"][status] for status in columns["status"]] == ["completed", "withdrawn", "completed"]
     assert columns["start"] == [0, 600, 3600]
-    call = calls(Recording.of(simulate(early := [on_demand(1, 0, 4, 100, running_since=10)], 4, "N-PAA"), early))[0]
+    call = calls(simulate([on_demand(1, 0, 4, 100, running_since=10)], 4, "N-PAA"))[0]
     assert (call.arrival, call.start) == (0, 10 * SECOND)
 
 
@@ -226,7 +224,7 @@ def test_a_gantt_chart_of_many_jobs_shows_all_of_them() -> None:
         if isinstance(item, PolyCollection)
         for path in item.get_paths()
     )
-    accounting = simulate(recording.jobs, recording.nodes, "N-PAA").accounting
+    accounting = simulate(recording.table, recording.nodes, "N-PAA").accounting
     busy = sum(accounting) - accounting.idle - accounting.held
     # Node-days: all but what is held.
     assert area == pytest.approx(busy / SECOND / 86400)
@@ -255,12 +253,12 @@ def test_windows() -> None:
         Window("2022-03-01").bounds(recorded())
     nobody = [on_demand(1, None, 2, 100, notice=0, estimated=100)]
     with pytest.raises(InputError, match="no job of this result ever ran"):
-        Window().bounds(Recording.of(simulate(nobody, 2, "CUA-PAA"), nobody))
+        Window().bounds(simulate(nobody, 2, "CUA-PAA"))
 
 
 def test_a_notice_may_come_before_the_first_submit() -> None:
     jobs = [on_demand(1, 400, 2, 100, notice=0, estimated=300), rigid(2, 100, 2, 50)]
-    recording = Recording.of(simulate(jobs, 4, "CUA-PAA"), jobs)
+    recording = simulate(jobs, 4, "CUA-PAA")
     # The simulated clock begins at the notice; a user counts from the first submit.
     assert Window().bounds(recording) == (0, 500 * SECOND)
     assert Window(50, "1m").bounds(recording) == (150 * SECOND, 160 * SECOND)
@@ -284,17 +282,6 @@ def test_pictures_are_the_same_bytes_again(tmp_path: Path) -> None:
         written = [save(portrait.draw(recorded(), Window(), 0.9), tmp_path / f"{name}-{number}") for number in (1, 2)]
         assert written[0][0].read_bytes() == written[1][0].read_bytes()
         assert written[0][1].read_bytes() == written[1][1].read_bytes()
-
-
-def test_a_result_will_do(tmp_path: Path) -> None:
-    recording = recorded()
-    result = simulate(recording.jobs, recording.nodes, recording.mechanism)
-    for plot in (plot_gantt, plot_use, plot_queue, plot_on_demand, plot_wait_map):
-        of_result, of_recording = (io.BytesIO(), io.BytesIO())
-        for given, file in ((result, of_result), (recording, of_recording)):
-            plot(given).savefig(file, dpi=40)
-        assert of_result.getvalue() == of_recording.getvalue()
-    assert render_gantt(result) == render_gantt(recording)
 
 
 @pytest.fixture(scope="module")

@@ -19,10 +19,10 @@ from experiments.gantt.columns import KINDS, columns_of
 from experiments.gantt.page import render_gantt, write_gantt
 from experiments.placement.rectangles import rectangles_of
 from experiments.placement.spans import HELD, Span, place_nodes
-from experiments.recordings.recording import Recording
 from experiments.recordings.windows import Window
 from policies.mechanism import BASELINE, MECHANISMS
 from simulator import simulate
+from simulator.results.recording import Recording
 from tests.browser import Browser
 from tests.strategies import Table, job_tables
 from tests.support import malleable, on_demand, rigid
@@ -47,7 +47,7 @@ def recorded(mechanism: str = "CUP-PAA") -> Recording:
         on_demand(6, at + 9000, 4, 1500, 2000, project="beamline", user="cat"),
         rigid(7, at + 30 * hour, 2, hour, project="climate", user="bob"),
     ]
-    return Recording.of(simulate(jobs, 16, mechanism), jobs)
+    return simulate(jobs, 16, mechanism)
 
 
 def cells(rectangles: Any) -> dict[tuple[str, int], set[tuple[int, int, int]]]:
@@ -100,7 +100,7 @@ def test_columns_are_the_result_in_seconds() -> None:
     assert (columns["mechanism"], columns["nodes"], columns["base"], columns["dates"]) == ("CUP-PAA", 16, NOON, True)
     jobs = columns["jobs"]
     assert jobs["id"] == [1, 2, 3, 4, 5, 6, 7]
-    assert [jobs["projects"][place] for place in jobs["project"]] == [job.project for job in recording.jobs]
+    assert [jobs["projects"][place] for place in jobs["project"]] == [job.project for job in recording.table]
     assert jobs["submit"] == [0, 60, 120, 900, 4200, 9000, 108000]
     assert jobs["walltime"][:2] == [10800, 14400]
     by_id = {record.job_id: record for record in recording.records}
@@ -135,7 +135,7 @@ def test_columns_are_the_result_in_seconds() -> None:
 def test_causes_name_jobs_and_nothing_else() -> None:
     jobs = [rigid(1, 0, 8, 3600), on_demand(2, 100, 2, 60)]
     outage = Outage(OutageKind.FAILURE, 500, 600, 1, place=0.5, name="no. 2")
-    log = columns_of(Recording.of(simulate(jobs, 8, "N-PAA", outages=[outage]), jobs))["log"]
+    log = columns_of(simulate(jobs, 8, "N-PAA", outages=[outage]))["log"]
     told = {(log["causes"][cause], other) for cause, other in zip(log["cause"], log["other"], strict=True)}
     assert {("for #", 2), ("returned by #", 2), ("failure 1 (no. 2)", 0)} <= told
     assert all(("#" in cause) == (other != 0) for cause, other in told)
@@ -481,7 +481,7 @@ def test_keys_alone_suffice(browser: Browser, page: Path) -> None:
 def test_nodes_that_are_nobodys(browser: Browser, tmp_path: Path) -> None:
     jobs = [rigid(1, 0, 4, 3600), rigid(2, 0, 4, 1000), rigid(3, 60, 4, 3600)]
     outage = Outage(OutageKind.MAINTENANCE, 1000, 3000, 4)
-    recording = Recording.of(simulate(jobs, 8, "N-PAA", outages=[outage]), jobs)
+    recording = simulate(jobs, 8, "N-PAA", outages=[outage])
     write_gantt(tmp_path / "down.html", recording)
     browser.open(tmp_path / "down.html")
     assert "down" in browser.evaluate("document.getElementById('legend').innerText")

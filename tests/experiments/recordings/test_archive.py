@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import asdict
+from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from experiments.cli import main
 from experiments.recordings.archive import read_recording
-from experiments.recordings.recording import Recording
 from experiments.recordings.runfile import read_run
 from policies.planning.planbook import Planner
-from simulator import simulate
+from simulator import Result, simulate
+from simulator.results.reservations import stochastic_rows
 from tests.support import malleable, on_demand, resealed, rigid, stochastic
 from workloads.ground.errors import InputError
 from workloads.logs.swf import write_swf
 from workloads.logs.trace import Trace, TraceJob
+from workloads.outages.file import write_outages
+from workloads.outages.outage import Outage, OutageKind
 from workloads.table.job import Job
 from workloads.table.jobtable import read_job_table, write_job_table
 
@@ -31,6 +34,8 @@ JOBS = [
     on_demand(7, None, 2, 100, notice=900, estimated=1500),
     rigid(8, 2800, 2, 1500, killed=True),
 ]
+#: Windows: start, end [s], nodes.
+AWAY = ((3000.0, 4000.0, 5), (4000.0, 4500.0, 5), (1e6, 2e6, 3))
 
 
 def run(tmp_path: Path, jobs: list[Job], *words: str) -> Path:
@@ -39,23 +44,45 @@ def run(tmp_path: Path, jobs: list[Job], *words: str) -> Path:
     return tmp_path / "out"
 
 
+def told(result: Result) -> dict[str, Any]:
+    """What a directory tells of a result, too."""
+    measured = ("booked", "losses", "latencies", "engine_seconds", "planning_seconds", "withdrawn", "malleable_setup")
+    found = {item.name: getattr(result, item.name) for item in fields(result)}
+    found["stochastic"] = [course._replace(known_plan=None) for course in result.stochastic]
+    return {name: value for name, value in found.items() if name not in ("epoch", "trusted", "outages", *measured)}
+
+
 @pytest.mark.parametrize("mechanism", ["baseline", "CUP-SPAA"])
 def test_a_directory_is_read_back_as_it_was_in_memory(tmp_path: Path, mechanism: str) -> None:
-    place = run(tmp_path, JOBS, "--mechanism", "all", "--events")
-    jobs = read_job_table(tmp_path / "table.csv").jobs
-    assert read_recording(place, mechanism) == Recording.of(simulate(jobs, 16, mechanism), jobs)
-    without = read_recording(place, mechanism, events=False)
-    assert without == Recording.of(simulate(jobs, 16, mechanism, events=False), jobs)
+    lively = [replace(job, running_since=job.submit) if job.job_id == 1 else job for job in JOBS]
+    away = ["--outages", str(tmp_path / "outages.csv")]
+    for jobs, words in ((JOBS, []), ([*lively, replace(rigid(9, 2900, 2, 500), cancelled_at=2950.0)], away)):
+        outages = [Outage(OutageKind.MAINTENANCE, start, end, nodes) for start, end, nodes in AWAY if words]
+        write_outages(outages, tmp_path / "outages.csv")
+        place = run(tmp_path, jobs, "--mechanism", "all", "--events", *words)
+        table = read_job_table(tmp_path / "table.csv").jobs
+        result = simulate(table, 16, mechanism, decisions=True, outages=outages)
+        found = read_recording(place, mechanism, decisions=True)
+        assert told(found) == told(result)
+        assert found.had_down() == result.had_down() == bool(words)
+        without = told(simulate(table, 16, mechanism, events=False)) | {"samples": [], "down": []}
+        assert told(read_recording(place, mechanism, events=False)) | {"records": 0} == without | {"records": 0}
+    with pytest.raises(InputError, match="a result that was read back has no metrics"):
+        found.summary()
+    assert found.timeline().equals(result.timeline())
+    assert found.events.equals(result.events)
 
 
 def test_stochastic_jobs_come_with_their_reservations(tmp_path: Path) -> None:
     jobs = [*JOBS, stochastic(9, 1100, 3, 4000.0, "masi", walltime=3000)]
     place = run(tmp_path, jobs, "--mechanism", "CUA-PAA", "--events")
     table = read_job_table(tmp_path / "table.csv").jobs
-    found = read_recording(place)
-    expected = Recording.of(simulate(table, 16, "CUA-PAA", planner=Planner()), table)
+    found, expected = read_recording(place), simulate(table, 16, "CUA-PAA", planner=Planner())
     assert len(expected.reservations) > 1
-    assert found == expected
+    assert told(found) == told(expected)
+    assert found.reservations_of(9) == expected.stochastic[0].reservations
+    with pytest.raises(InputError, match="does not know its plans"):
+        list(stochastic_rows(found))
 
 
 def test_the_jobs_of_a_trace_are_kept_or_made_again(tmp_path: Path) -> None:
@@ -66,7 +93,7 @@ def test_the_jobs_of_a_trace_are_kept_or_made_again(tmp_path: Path) -> None:
         for events in ([], ["--events"]):
             assert main(["run", str(tmp_path / "trace.swf"), "-o", str(out), *words, *events]) == 0
             found = read_recording(out, events=bool(events))
-            assert [job.job_id for job in found.jobs] == list(range(1, 9))
+            assert [job.job_id for job in found.table] == list(range(1, 9))
             assert found.nodes == 4
         # With the event log, a directory needs nothing else.
         (tmp_path / "trace.swf").rename(tmp_path / "elsewhere.swf")
@@ -141,15 +168,11 @@ def test_what_does_not_belong_together_is_refused(tmp_path: Path) -> None:
     assert "there is no run.json" in refused()
 
 
-def test_a_recording_needs_the_jobs_that_were_simulated() -> None:
+def test_what_a_recording_looks_up() -> None:
     result = simulate(JOBS, 16)
-    with pytest.raises(InputError, match="in the same order"):
-        Recording.of(result, JOBS[1:])
-    silent = Recording.of(simulate(JOBS, 16, events=False), JOBS)
     with pytest.raises(InputError, match="no event log"):
-        silent.with_events()
-    recording = Recording.of(result, JOBS)
-    assert recording.with_events() is recording
-    assert asdict(recording.job[2])["project"] == "physics"
-    assert recording.walltime(JOBS[3]) == 3900_000_000
-    assert Recording.of(simulate(JOBS, 16, "N-PAA"), JOBS).walltime(JOBS[3]) == 4000_000_000
+        simulate(JOBS, 16, events=False).with_events()
+    assert result.with_events() is result
+    assert result.job[2].project == "physics"
+    assert result.walltime(JOBS[3]) == 3900_000_000
+    assert simulate(JOBS, 16, "N-PAA").walltime(JOBS[3]) == 4000_000_000

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import pytest
 
-from experiments.recordings.recording import Recording
 from experiments.stories.reading.causes import cause_of
 from experiments.stories.story import Stories, explain
 from policies.arrival import ARRIVALS, PreemptAtArrival
@@ -417,7 +416,7 @@ def test_times_are_dates_where_the_trace_has_an_epoch() -> None:
     assert "Times are UTC." in text
     assert "2022-01-01 08:05  It was submitted behind job 2" in text
     assert "2022-01-01 08:40 It now stood first in the queue, and it was promised a start by 09:10." in flat(text)
-    stories = Stories(Recording.of(simulate(QUEUE, 10), QUEUE), epoch=86400.0)
+    stories = Stories(replace(simulate(QUEUE, 10), epoch=86400.0))
     assert "1970-01-02 00:05  It was submitted behind" in str(stories.story(5))
 
 

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from experiments.recordings.recording import Recording
 from experiments.stories.facts.lifetime import Facts
 from experiments.stories.gathering.waitparts import WaitParts
 from experiments.stories.reading.causes import cause_of
@@ -40,7 +39,7 @@ options = st.fixed_dictionaries(
 def all_facts(result: Result) -> dict[int, Facts]:
     # Nobody came: there is nothing to tell.
     assume(result.entries)
-    stories = Stories.of(result)
+    stories = Stories(result)
     return {job.job_id: stories.story(job.job_id).facts for job in result.table}
 
 
@@ -110,7 +109,7 @@ def test_what_comes_back_is_of_the_loan_that_still_stands() -> None:
         on_demand(7, 750, 5, 50, notice=100, estimated=100),
     ]
     result = simulate(jobs, 9, "CUP-PAA", decisions=True)
-    assert [(loan.nodes, loan.returned) for loan in Stories.of(result).story(6).facts.loans] == [(2, 0), (4, 4)]
+    assert [(loan.nodes, loan.returned) for loan in Stories(result).story(6).facts.loans] == [(2, 0), (4, 4)]
 
 
 @every_mechanism
@@ -178,8 +177,8 @@ def test_whoever_easy_promises_a_start_stands_first(table: Table, mechanism: str
 def test_every_story_is_told_within_80_columns(mechanism: str, table: Table) -> None:
     result = simulate(table.jobs, table.nodes, mechanism, decisions=True)
     assume(result.entries)
-    without = Stories.of(simulate(table.jobs, table.nodes, mechanism))
-    stories = Stories.of(result)
+    without = Stories(simulate(table.jobs, table.nodes, mechanism))
+    stories = Stories(result)
     for job in table.jobs:
         story = stories.story(job.job_id)
         for text in (str(story), story.at_length(), str(without.story(job.job_id))):
@@ -196,7 +195,7 @@ def test_every_story_is_told_within_80_columns(mechanism: str, table: Table) -> 
 def test_nodes_are_held_for_somebody(table: Table, mechanism: str) -> None:
     result = simulate(table.jobs, table.nodes, mechanism, decisions=True)
     assume(result.entries)
-    chronicle = Chronicle(Recording.of(result, result.table), result.decisions)
+    chronicle = Chronicle(result, result.decisions)
     held = {time: held for time, _, held, _, _ in result.samples}
     on_demand = {job.job_id for job in table.jobs if job.type is JobType.ON_DEMAND}
     for instant in chronicle.instants:
@@ -234,7 +233,7 @@ def test_outages_withdrawals_dependencies_and_starting_states_are_told(
     away = data.draw(outages_for(mix.jobs, mix.nodes))
     result = simulate(mix.jobs, mix.nodes, mechanism, decisions=True, plans=mix.plans, outages=away, order=order)
     assume(result.entries)
-    stories = Stories.of(result)
+    stories = Stories(result)
     for record in result.records:
         story = stories.story(record.job_id)
         facts = story.facts

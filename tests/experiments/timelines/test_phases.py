@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from experiments import cli
 from experiments.recordings.archive import read_recording
-from experiments.recordings.recording import Recording
 from experiments.tables import read_csv
 from experiments.timelines.phases import phases, use_of_time
 from simulator import Result, simulate
@@ -40,7 +39,7 @@ operated = st.fixed_dictionaries(
 
 def told(jobs: list[Job], nodes: int, mechanism: str, job_id: int) -> list[tuple[float, float, int, str]]:
     """The phases of a job: from, to [s], nodes and use."""
-    recording = Recording.of(simulate(jobs, nodes, mechanism), jobs)
+    recording = simulate(jobs, nodes, mechanism)
     return [
         (phase.start / SECOND, phase.end / SECOND, phase.nodes, phase.use)
         for phase in phases(recording)
@@ -109,7 +108,7 @@ def test_a_job_that_is_withdrawn_has_done_what_it_has_done() -> None:
 def test_a_job_that_runs_already_counts_from_the_begin_on() -> None:
     jobs = [rigid(1, 0, 2, 100, setup=10, interval=20, cost=5, running_since=0), rigid(2, 0, 2, 200, running_since=32)]
     result = simulate(jobs, 4, "N-PAA")
-    use = use_of_time(Recording.of(result, jobs))
+    use = use_of_time(result)
     assert use.node_ticks() == result.accounting._asdict()
     # The replay begins at 32 s, in the first dump of job 1, which has three seconds left.
     assert [round(time / SECOND) for time in use.times.tolist()] == [0, 3, 23, 28, 48, 53, 68, 200]
@@ -117,7 +116,7 @@ def test_a_job_that_runs_already_counts_from_the_begin_on() -> None:
 
 
 def agrees(result: Result, jobs: list[Job]) -> None:
-    use = use_of_time(Recording.of(result, jobs))
+    use = use_of_time(result)
     assert use.node_ticks() == result.accounting._asdict()
     levels = np.array(list(use.nodes.values()))
     assert (levels >= 0).all()
@@ -175,4 +174,4 @@ def test_a_directory_gives_the_same_as_its_accounting(tmp_path: Path) -> None:
 def test_what_has_no_log_is_refused() -> None:
     jobs = [rigid(1, 0, 2, 100)]
     with pytest.raises(InputError, match="no event log"):
-        use_of_time(Recording.of(simulate(jobs, 2, events=False), jobs))
+        use_of_time(simulate(jobs, 2, events=False))

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from experiments.recordings.recording import Recording
 from experiments.timelines.waiting import Stay, heads, levels, stays
 from simulator import simulate
 from tests.life_strategies import lively_mixes
@@ -33,7 +32,7 @@ def test_what_is_left_of_the_walltime_waits() -> None:
     jobs = [
         rigid(1, 0, 2, 100, 120, setup=10, interval=20, cost=5), on_demand(2, 70, 2, 30), rigid(3, 80, 1, 50),
     ]  # fmt: skip
-    found = stays(Recording.of(simulate(jobs, 2, "N-PAA"), jobs))
+    found = stays(simulate(jobs, 2, "N-PAA"))
     assert told(found) == [(1, 70, 100, 2 * (120 - 40)), (3, 80, 150, 50)]
     times, waiting, nodes, work = levels(found)
     assert (times / SECOND).tolist() == [70, 80, 100, 150]
@@ -47,12 +46,12 @@ def test_what_is_left_of_the_walltime_waits() -> None:
 def test_work_of_a_malleable_job_counts_as_done() -> None:
     jobs = [malleable(1, 0, 4, 100, 200, min_nodes=4, setup=20), on_demand(2, 50, 4, 10)]
     # 30 s of work on 4 nodes before the warning; it waits once its nodes are given up.
-    assert told(stays(Recording.of(simulate(jobs, 4, "N-PAA"), jobs))) == [(1, 170, 180, 4 * 200 - 4 * 30)]
+    assert told(stays(simulate(jobs, 4, "N-PAA"))) == [(1, 170, 180, 4 * 200 - 4 * 30)]
 
 
 def test_an_on_demand_job_that_waits_stands_first() -> None:
     jobs = [on_demand(1, 0, 2, 100), rigid(2, 10, 2, 50), on_demand(3, 20, 2, 50)]
-    found = stays(Recording.of(simulate(jobs, 2, "N-PAA"), jobs))
+    found = stays(simulate(jobs, 2, "N-PAA"))
     assert [(start / SECOND, end / SECOND, stay.job_id) for start, end, stay in heads(found)] == [
         (10, 20, 2), (20, 100, 3), (100, 150, 2),
     ]  # fmt: skip
@@ -67,7 +66,7 @@ def test_the_queue_is_that_of_the_simulator(mechanism: str, data: st.DataObject,
     result = simulate(mix.jobs, mix.nodes, mechanism, plans=mix.plans, outages=outages)
     if not result.entries:
         return
-    found = stays(Recording.of(result, mix.jobs))
+    found = stays(result)
     times, waiting, nodes, work = levels(found)
     assert (work >= 0).all()
     for now, _, _, jobs, asked in result.samples:
@@ -81,7 +80,7 @@ def test_who_gathers_nodes_after_a_failure_waits_no_more() -> None:
     gathered = [entry for entry in result.entries if entry.event == "gather"]
     queued = [entry for entry in result.entries if entry.event == "requeue"]
     assert {(entry.time, entry.job_id) for entry in gathered} & {(entry.time, entry.job_id) for entry in queued}
-    times, waiting, _, _ = levels(stays(Recording.of(result, table.jobs)))
+    times, waiting, _, _ = levels(stays(result))
     for now, _, _, jobs, _ in result.samples:
         place = int(np.searchsorted(times, now, side="right")) - 1
         assert jobs == (waiting[place] if place >= 0 else 0)

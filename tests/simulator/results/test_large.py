@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from experiments.recordings.recording import Recording
 from experiments.timelines.phases import use_of_time
 from experiments.timelines.waiting import levels, stays
 from simulator import simulate
@@ -30,7 +29,7 @@ def test_the_largest_machine() -> None:
     assert summary["utilization_available"] == pytest.approx(busy / (NODES * elapsed - down), rel=1e-15)
     assert result.accounting.compute == busy * SECOND > 2**63
     assert use_of_time(result).node_ticks() == result.accounting._asdict()
-    times, _, nodes, work = levels(stays(Recording.of(result, jobs)))
+    times, _, nodes, work = levels(stays(result))
     assert (times[-1], nodes[0], work[0]) == (YEARS * SECOND, 9_000_001, 9_000_001 * 3600 * SECOND)
 
 

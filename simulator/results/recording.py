@@ -1,0 +1,221 @@
+"""Recording: what is known of one simulation, fresh from the simulator or read back from a directory.
+
+Metrics, pictures, explanations and exports take a :class:`Recording` and do not ask where it comes from.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from typing import Self
+
+from policies.mechanism import BASELINE
+from policies.order import ORDERS, Order
+from simulator.clock.instants import Sample
+from simulator.machine.decisions import Decision
+from simulator.machine.eventlog import Entry
+from simulator.machine.stochastic import ReservationRecord
+from simulator.options import Options
+from simulator.results.records import Accounting, JobRecord, StochasticRecord
+from workloads.ground.errors import InputError
+from workloads.ground.importing import importing
+from workloads.ground.units import to_ticks
+from workloads.outages.outage import Outage
+from workloads.table.job import Job, JobType
+
+__all__ = ["NO_METRICS", "Recording", "changes_of", "origin_of"]
+
+NO_METRICS = "a result that was read back has no metrics: they are in the tables of its directory"
+
+
+@dataclass(frozen=True)
+class Recording:
+    """One simulation of a job table under a mechanism.
+
+    A directory of ``holdfast run`` tells everything but the fields from ``booked`` on, which keep their defaults.
+
+    Attributes
+    ----------
+    mechanism
+        ``baseline`` or e.g. ``CUA-SPAA``.
+    nodes
+        Size of the machine.
+    options
+        How it was operated.
+    table
+        The job table that was simulated.
+    records
+        One for each job, in the order of the job table; times in ticks of the table's clock.
+    entries
+        The event log, in order of time; empty if it was switched off.
+    samples
+        (time, busy nodes, held nodes, waiting jobs, nodes they ask for) at the end of each instant.
+    stochastic
+        One for each stochastic job, in the order of the job table.
+    origin
+        Ticks of the job table's clock at which the simulated clock stands at 0.
+    begin
+        When a replay with a starting state began, in ticks of the table's clock; None: at the first submit.
+    down
+        (time, nodes that are down) from each change on; nothing where there are no outages.
+    decisions
+        What the event log does not tell, in order of time; None: it was not recorded.
+    epoch
+        Seconds since 1970 at which the job table's clock stands at 0; None: not known.
+    trusted
+        Whether a queue order that the options name by its import path may be imported.
+    booked
+        Where all node-ticks went (:attr:`accounting`); None: not known.
+    losses
+        (time, node-ticks) of each loss to a preemption.
+    latencies
+        Wall-clock seconds of each decision with its scheduling pass.
+    engine_seconds
+        Wall-clock seconds of the simulation alone.
+    planning_seconds
+        Wall-clock seconds of planning, which are not in ``engine_seconds`` nor in ``latencies``.
+    outages
+        Those that were given, and those that were drawn until the end; the event log tells of them by their place here.
+    withdrawn
+        Node-ticks of the runs that their users ended; None: the table withdraws no job.
+    malleable_setup
+        Node-ticks of the setups of malleable jobs that completed, at the sizes that they had then.
+    """
+
+    mechanism: str
+    nodes: int
+    options: Options
+    table: Sequence[Job]
+    records: Sequence[JobRecord]
+    entries: Sequence[Entry] = ()
+    samples: Sequence[Sample] = ()
+    stochastic: Sequence[StochasticRecord] = ()
+    origin: int = 0
+    begin: int | None = None
+    down: Sequence[tuple[int, int]] = ()
+    decisions: Sequence[Decision] | None = None
+    epoch: float | None = field(default=None, compare=False)
+    trusted: bool = field(default=True, compare=False, repr=False)
+    booked: Accounting | None = None
+    losses: Sequence[tuple[int, int]] = ()
+    latencies: Sequence[float] = ()
+    engine_seconds: float = 0.0
+    planning_seconds: float = 0.0
+    outages: Sequence[Outage] = ()
+    withdrawn: int | None = None
+    malleable_setup: int = 0
+
+    @cached_property
+    def order(self) -> Order:
+        """The queue order.
+
+        Raises
+        ------
+        InputError
+            If it cannot be had, or is not trusted.
+        """
+        with importing(self.trusted):
+            return ORDERS[self.options.order]
+
+    @cached_property
+    def job(self) -> dict[int, Job]:
+        """The job table by job id."""
+        return {job.job_id: job for job in self.table}
+
+    @cached_property
+    def record(self) -> dict[int, JobRecord]:
+        """The records by job id."""
+        return {record.job_id: record for record in self.records}
+
+    @property
+    def reservations(self) -> list[ReservationRecord]:
+        """Those of stochastic jobs, job by job."""
+        return [item for course in self.stochastic for item in course.reservations]
+
+    @cached_property
+    def _reservations(self) -> dict[int, Sequence[ReservationRecord]]:
+        return {course.job_id: course.reservations for course in self.stochastic}
+
+    def reservations_of(self, job_id: int) -> Sequence[ReservationRecord]:
+        """Those of a stochastic job, in the order of their submits; of other jobs none."""
+        return self._reservations.get(job_id, ())
+
+    @property
+    def opened(self) -> int | None:
+        """From when on time and nodes are accounted for, in ticks of the table's clock; None: no job came."""
+        if self.begin is not None:
+            return self.begin
+        return min((record.submit for record in self.records if record.submit is not None), default=None)
+
+    @property
+    def closed(self) -> int | None:
+        """Until when they are: the last end of a job, in ticks of the table's clock; None: no job came."""
+        return max((record.end for record in self.records if record.end is not None), default=None)
+
+    @property
+    def accounting(self) -> Accounting:
+        """Where all node-ticks went.
+
+        Raises
+        ------
+        InputError
+            If this was read back from a directory, whose tables hold its metrics.
+        """
+        if self.booked is None:
+            raise InputError(NO_METRICS)
+        return self.booked
+
+    def walltime(self, job: Job) -> int:
+        """What a job asks for at its requested size [ticks]; under the baseline that of the trace."""
+        as_traced = self.mechanism == BASELINE and job.type is not JobType.STOCHASTIC
+        asked = job.trace_walltime if as_traced else None
+        return to_ticks(job.walltime if asked is None else asked)
+
+    def had_down(self) -> bool:
+        """Whether nodes were down in the time that is accounted for."""
+        if not self.down or self.opened is None or self.closed is None:
+            return False
+        first, last = self.opened - self.origin, self.closed - self.origin
+        changes = [*self.down, (last, 0)]
+        return any(nodes and max(time, first) < min(then, last) for (time, nodes), (then, _) in pairwise(changes))
+
+    def down_at_samples(self) -> list[int]:
+        """Nodes that were down at the end of each instant of the samples."""
+        times = [time for time, _ in self.down]
+        nodes = [0, *(nodes for _, nodes in self.down)]
+        return [nodes[bisect_right(times, sample[0])] for sample in self.samples]
+
+    def with_events(self) -> Self:
+        """This recording.
+
+        Raises
+        ------
+        InputError
+            If it has no event log.
+        """
+        if not self.entries:
+            raise InputError("this result has no event log; simulate with events=True")
+        return self
+
+
+def changes_of(levels: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """(Time, level) from each change on, beginning at level 0; of several at one time the last counts.
+
+    >>> changes_of([(0, 0), (3, 5), (3, 4), (6, 4), (9, 0)])
+    [(3, 4), (9, 0)]
+    """
+    found: list[tuple[int, int]] = []
+    for time, level in levels:
+        if found and found[-1][0] == time:
+            found.pop()
+        if level != (found[-1][1] if found else 0):
+            found.append((time, level))
+    return found
+
+
+def origin_of(jobs: Iterable[Job]) -> int:
+    """Where the simulated clock begins: at the first submit or notice of the table [ticks of its own clock]."""
+    return to_ticks(min((time for job in jobs for time in (job.submit, job.notice) if time is not None), default=0.0))
