@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint docs slow bench pages clean
+.PHONY: demo test lint lint-js docs slow bench pages clean
 
 demo: $(VENV)/.installed
 	$(BIN)/holdfast demo -o out/demo
@@ -15,6 +15,13 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# The types and the style of the Gantt page's script; optional, it needs Node.js and its package registry.
+SCRIPT := tests/experiments/gantt/script
+lint-js:
+	@if command -v npm > /dev/null; then \
+		cd $(SCRIPT) && npm install --no-package-lock --no-audit --no-fund --silent && npm run --silent check; \
+	else echo "lint-js checks nothing: there is no npm here; Node.js has it"; fi
 
 # The documentation site, in out/docs; a warning is an error. It needs no network.
 docs: $(VENV)/.installed-docs
@@ -50,4 +57,4 @@ pages: $(VENV)/.installed
 	$(BIN)/python -m experiments.study.report.pages out/reproduction
 
 clean:
-	rm -rf $(VENV) out docs/reference/api build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(SCRIPT)/node_modules out docs/reference/api build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,5 +1,6 @@
 // Choosing a job, and searching for jobs.
 
+/** @param {number} k */
 const choose = (k) => {
   state.chosen = k;
   panel.hidden = k < 0;
@@ -13,24 +14,26 @@ const choose = (k) => {
 const byStart = Int32Array.from(jobs.start.keys()).sort((a, b) => jobs.start[a] - jobs.start[b] || a - b);
 const rank = new Int32Array(jobs.count);
 byStart.forEach((k, place) => { rank[k] = place; });
+/** @param {number} by */
 const step = (by) => {
-  const list = state.hits && state.hits.length ? state.hits : null;
-  if (list) return goTo(state.hit + by);
+  if (state.hits?.length) { goTo(state.hit + by); return; }
   const middle = (view.from + view.to) / 2;
   const place = state.chosen >= 0 ? rank[state.chosen] + by : Math.max(0, byStart.findIndex((k) => jobs.end[k] > middle));
   const k = byStart[Math.max(0, Math.min(jobs.count - 1, place))];
   choose(k);
-  return reveal(k);
+  reveal(k);
 };
+/** @param {number} place */
 const goTo = (place) => {
-  const many = state.hits.length;
+  const hits = state.hits || [], many = hits.length;
   state.hit = ((place % many) + many) % many;
-  const k = state.hits[state.hit];
+  const k = hits[state.hit];
   choose(k);
   if (many === 1) showJob(k); else reveal(k);
   $("found").textContent = `${state.hit + 1} of ${many.toLocaleString("en")}`;
 };
-const act = (what, k) => {
+/** @type {(what: string, k?: number) => void} */
+const act = (what, k = -1) => {
   if (what === "close") { choose(-1); chart.focus(); }
   else if (what === "job") showJob(state.chosen);
   else if (what === "choose") { choose(k); reveal(k); }
@@ -45,7 +48,7 @@ const look = () => {
     marked = new Uint8Array(jobs.count);
     for (const k of state.hits) marked[k] = 1;
   }
-  const none = !state.hits || !state.hits.length;
+  const none = !state.hits?.length;
   $("before").disabled = $("after").disabled = none;
   $("found").textContent = !state.hits ? "" : none ? "no job" : state.hits.length === 1 ? "1 job" : `${state.hits.length.toLocaleString("en")} jobs`;
   paint();
@@ -53,8 +56,8 @@ const look = () => {
 };
 $("query").addEventListener("input", look);
 $("query").addEventListener("keydown", (event) => {
-  if (event.key === "Enter" && event.shiftKey && state.hits && state.hits.length) { event.preventDefault(); goTo(state.hit < 0 ? -1 : state.hit - 1); }
+  if (event.key === "Enter" && event.shiftKey && state.hits?.length) { event.preventDefault(); goTo(state.hit < 0 ? -1 : state.hit - 1); }
   if (event.key === "Escape") { $("query").value = ""; look(); chart.focus(); }
 });
-$("search").addEventListener("submit", (event) => { event.preventDefault(); if (state.hits && state.hits.length) goTo(state.hit + 1); });
+$("search").addEventListener("submit", (event) => { event.preventDefault(); if (state.hits?.length) goTo(state.hit + 1); });
 $("before").addEventListener("click", () => goTo(state.hit < 0 ? -1 : state.hit - 1));

@@ -1,13 +1,15 @@
-// Colours: by what jobs can be told apart, and which class of it each job is in.
+// Colours: the ways to tell jobs apart, and the class of each job in each.
 
 const Colors = (() => {
   const { jobs } = Model;
   const OTHERS = ["#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#882255", "#999933", "#332288", "#B8860B"];
   const RAMP = { light: ["#cfe1f2", "#93c3df", "#4b97c9", "#1763a6", "#08306b", "#2b0a3d"], dark: ["#27435f", "#2f6394", "#4790cc", "#8cc0ea", "#cfe6fa", "#fff3c9"] };
   const GREY = "#8a8f96";
+  /** @type {(title: string, values: Float64Array, bounds: number[], names: string[]) => Mode} */
   const binned = (title, values, bounds, names) => ({
     title, classes: names.map((name) => ({ name })), of: Int32Array.from(values, (v) => bounds.findIndex((b) => v <= b)), ramp: true,
   });
+  /** @type {(title: string, texts: string[], column: Float64Array) => Mode} */
   const named = (title, texts, column) => {
     const work = new Float64Array(texts.length);
     for (let k = 0; k < jobs.count; k++) work[column[k]] += jobs.nodes[k] * jobs.runtime[k];
@@ -25,6 +27,7 @@ const Colors = (() => {
   const reasonOf = Array.from(Model.why, (c) => (c < 0 ? "never started" : Model.log.causes[c] || "in order"));
   const more = [...new Set(reasonOf)].filter((cause) => !known.includes(cause)).sort();
   const causes = [...known, ...more];
+  /** @type {Record<string, Mode>} */
   const modes = {
     type: {
       title: "type", of: Int32Array.from(jobs.type),
@@ -45,6 +48,7 @@ const Colors = (() => {
   };
   if (jobs.projects.length < 2) delete modes.project;
   if (jobs.users.length < 2) delete modes.user;
-  const colorOf = (mode, c) => (mode.ramp ? RAMP[Painter.theme.dark ? "dark" : "light"][c] : mode.classes[c].color);
+  /** @type {(mode: Mode, c: number) => string} */
+  const colorOf = (mode, c) => (mode.ramp ? RAMP[Painter.theme.dark ? "dark" : "light"][c] : mode.classes[c].color || GREY);
   return { modes, colorOf, GREY };
 })();

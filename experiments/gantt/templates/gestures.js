@@ -1,5 +1,6 @@
 // Gestures: pointer, wheel and fingers over the chart.
 
+/** @type {(event: MouseEvent) => Place} */
 const placeOf = (event) => {
   const box = over.getBoundingClientRect(), L = Painter.layout;
   const x = event.clientX - box.left, y = event.clientY - box.top;
@@ -8,6 +9,8 @@ const placeOf = (event) => {
   const zone = y < L.nodes ? (x < L.left ? "numbers" : "nodes") : y >= L.overview - 4 ? "overview" : y >= L.use && x >= L.left ? "strips" : "axis";
   return { x, y, time, node, zone };
 };
+/** The rectangle and the job at a place, -1 if there is none.
+ * @type {(at: Place) => [number, number]} */
 const jobAt = ({ zone, time, node }) => {
   if (zone !== "nodes") return [-1, -1];
   const r = Model.at(time, node);
@@ -15,6 +18,7 @@ const jobAt = ({ zone, time, node }) => {
 };
 
 const hideTip = () => { tip.hidden = true; state.cross = null; if (state.hover >= 0) state.hover = -1; redrawOver(); };
+/** @type {(children: HTMLElement[], at: Place) => void} */
 const showTip = (children, { x, y }) => {
   tip.replaceChildren(...children);
   tip.hidden = false;
@@ -22,27 +26,33 @@ const showTip = (children, { x, y }) => {
   tip.style.left = `${Math.max(0, x + 16 + w > L.width ? (x - 16 - w < 0 ? (L.width - w) / 2 : x - 16 - w) : x + 16)}px`;
   tip.style.top = `${Math.max(0, Math.min(y + 14, L.height - h - 4))}px`;
 };
+/** @param {Place} at */
 const hover = (at) => {
   const [r, k] = jobAt(at);
+  /** @param {number} c */
   const css = (c) => `rgb(${c & 255},${(c >> 8) & 255},${(c >> 16) & 255})`;
   state.cross = at.zone === "strips" || at.zone === "nodes" ? at.x : null;
   state.hover = k;
   if (k >= 0) {
     const kind = Model.rectangles.kind[r];
     const now = Story.sizeAt(k, at.time);
+    /** @type {[string, string] | null} */
     const extra = kind === Model.HELD ? ["here", "nodes held for it"] : kind === Model.WARNED ? ["here", "under warning"] : now !== jobs.nodes[k] ? ["here", `on ${now} of ${jobs.nodes[k]} nodes`] : null;
     showTip(Story.tip(k, css(fills[k]), extra), at);
   } else if (at.zone === "strips") {
     const { use, queue } = Model;
     const u = use.place(at.time), q = queue.place(at.time);
-    const rows = use.names.map((name, n) => [name, use.levels[n][u]]).filter(([, n]) => n).map(([name, n]) => [name, `${n.toLocaleString("en")} nodes (${((100 * n) / NODES).toFixed(1)} %)`]);
+    /** @type {[string, string][]} */
+    const rows = use.names.map((name, n) => ({ name, n: use.levels[n][u] })).filter(({ n }) => n).map(({ name, n }) => [name, `${n.toLocaleString("en")} nodes (${((100 * n) / NODES).toFixed(1)} %)`]);
     showTip([Story.element("h2", null, Time.stamp(at.time)), Story.table([...rows, ["waiting", `${Story.count(queue.levels[0][q], "job", "jobs")}, for ${Story.count(queue.levels[1][q], "node", "nodes")}`]])], at);
   } else if (r >= 0) showTip(Story.place(r), at);
   else tip.hidden = true;
   redrawOver();
 };
 
+/** @type {Map<number, Place>} */
 const pointers = new Map();
+/** @type {Drag | null} */
 let drag = null;
 over.addEventListener("pointerdown", (event) => {
   if (event.button) return;
@@ -59,6 +69,7 @@ over.addEventListener("pointerdown", (event) => {
   } else drag = { kind: event.shiftKey ? "box" : "pan", x: at.x, y: at.y, at, view: { ...view }, moved: false };
   tip.hidden = true;
 });
+/** @param {Place} at */
 const scrub = ({ x }) => {
   const L = Painter.layout, t = ((x - L.left) / L.w) * LENGTH, half = (view.to - view.from) / 2;
   show(t - half, t + half);
@@ -89,6 +100,7 @@ over.addEventListener("pointermove", (event) => {
   const old = drag.view, dt = (-dx / L.w) * (old.to - old.from), dn = (dy / L.nodes) * (old.top - old.bottom);
   return show(old.from + dt, old.to + dt, old.bottom + dn, old.top + dn);
 });
+/** @param {PointerEvent} event */
 const release = (event) => {
   pointers.delete(event.pointerId);
   over.classList.remove("grabbed");
@@ -98,7 +110,10 @@ const release = (event) => {
   drag = null;
   state.box = null;
   if (kind === "box" && moved && box) {
-    const t = (x) => view.from + ((x - L.left) / L.w) * (view.to - view.from), n = (y) => view.top - (y / L.nodes) * (view.top - view.bottom);
+    /** @param {number} x */
+    const t = (x) => view.from + ((x - L.left) / L.w) * (view.to - view.from);
+    /** @param {number} y */
+    const n = (y) => view.top - (y / L.nodes) * (view.top - view.bottom);
     show(t(box.x0), t(box.x1), n(box.y1), n(box.y0));
   } else if (!moved && event.type === "pointerup") {
     const k = jobAt(at)[1];

@@ -1,8 +1,9 @@
 // The model: columns of numbers as typed arrays, and questions to them. Nothing here knows of the screen.
 
 const Model = (() => {
-  const data = JSON.parse(document.getElementById("data").textContent);
+  const data = JSON.parse(/** @type {HTMLElement} */ (document.getElementById("data")).textContent || "");
 
+  /** @param {number[]} steps */
   const sums = (steps) => {
     const out = new Float64Array(steps.length);
     let at = 0;
@@ -10,17 +11,20 @@ const Model = (() => {
     return out;
   };
 
-  const jobs = { count: data.jobs.id.length, types: data.jobs.types, projects: data.jobs.projects, users: data.jobs.users, statuses: data.jobs.statuses };
-  for (const [name, column] of Object.entries(data.jobs)) if (!(name in jobs)) jobs[name] = Float64Array.from(column);
-  jobs.id = data.jobs.id;
+  /** @type {any} */
+  const columns = { count: data.jobs.id.length, types: data.jobs.types, projects: data.jobs.projects, users: data.jobs.users, statuses: data.jobs.statuses };
+  for (const [name, column] of Object.entries(data.jobs)) if (!(name in columns)) columns[name] = Float64Array.from(column);
+  columns.id = data.jobs.id;
+  /** @type {Jobs} */
+  const jobs = columns;
   const byId = new Map(jobs.id.map((id, k) => [id, k]));
 
-  const log = { events: data.log.events, causes: data.log.causes, time: sums(data.log.d_time) };
-  for (const name of ["event", "before", "after", "cause", "other"]) log[name] = data.log[name];
-  log.first = new Uint32Array(jobs.count + 1);
-  data.log.count.forEach((n, k) => { log.first[k + 1] = log.first[k] + n; });
+  const { events, causes, event, before, after, cause, other } = data.log;
+  /** @type {Log} */
+  const log = { events, causes, event, before, after, cause, other, time: sums(data.log.d_time), first: new Uint32Array(jobs.count + 1) };
+  data.log.count.forEach((/** @type {number} */ n, /** @type {number} */ k) => { log.first[k + 1] = log.first[k] + n; });
 
-  // Rectangles: neighbouring nodes that somebody has for some time, in the order in which they begin.
+  // Rectangles: neighbouring nodes that a job or an outage has for some time, in the order in which they begin.
   const raw = data.rectangles;
   const size = raw.low.length;
   const kinds = raw.kinds.length;
@@ -38,16 +42,20 @@ const Model = (() => {
     reach[k] = Math.max(k ? reach[k - 1] : -Infinity, end[k]);
   }
   const rectangles = { size, kinds: raw.kinds, start, end, low, high, job, kind, preempted };
-  const [RUN, WARNED, HELD, DOWN] = raw.kinds.map((_, k) => k);
+  const [RUN, WARNED, HELD, DOWN] = raw.kinds.keys();
 
-  const lower = (values, value) => { // the first place whose value is greater
+  /** The first place whose value is greater.
+   * @type {(values: Float64Array, value: number) => number} */
+  const lower = (values, value) => {
     let a = 0, b = values.length;
     while (a < b) { const m = (a + b) >> 1; if (values[m] > value) b = m; else a = m + 1; }
     return a;
   };
+  /** @type {(from: number, to: number) => [number, number]} */
   const overlapping = (from, to) => [lower(reach, from), lower(start, to)];
 
   // Rectangles of each job, and the largest of each, which may carry its name.
+  /** @type {Map<number, number[]>} */
   const ofJob = new Map();
   for (let k = 0; k < size; k++) {
     if (job[k] < 0) continue;
@@ -56,7 +64,7 @@ const Model = (() => {
   }
   const named = new Uint8Array(size);
   for (const own of ofJob.values()) {
-    let best = new Map();
+    const best = new Map();
     for (const k of own) {
       if (kind[k] !== RUN) continue;
       const key = start[k];
@@ -69,6 +77,7 @@ const Model = (() => {
   // Where is what: rectangles by slices of time, so that a pointer finds its job at once.
   const length = Math.max(1, data.length);
   const slices = Math.max(1, Math.min(4096, size >> 3));
+  /** @param {number} time */
   const slice = (time) => Math.max(0, Math.min(slices - 1, Math.floor((time / length) * slices)));
   const counts = new Uint32Array(slices + 1);
   for (let k = 0; k < size; k++) for (let s = slice(start[k]); s <= slice(end[k]); s++) counts[s + 1]++;
@@ -76,6 +85,8 @@ const Model = (() => {
   const members = new Uint32Array(counts[slices]);
   const fill = counts.slice();
   for (let k = 0; k < size; k++) for (let s = slice(start[k]); s <= slice(end[k]); s++) members[fill[s]++] = k;
+  /** The rectangle at a place, -1 if there is none.
+   * @type {(time: number, node: number) => number} */
   const at = (time, node) => {
     const s = slice(time);
     for (let place = counts[s]; place < counts[s + 1]; place++) {
@@ -86,6 +97,7 @@ const Model = (() => {
   };
 
   // Step functions with their integrals, so that the mean over any time is two look-ups.
+  /** @type {(part: RawSteps) => Steps} */
   const steps = (part) => {
     const time = sums(part.d_time);
     const levels = part.levels.map((level) => Float64Array.from(level));
@@ -94,6 +106,7 @@ const Model = (() => {
       for (let k = 0; k < level.length; k++) area[k + 1] = area[k] + level[k] * ((k + 1 < time.length ? time[k + 1] : length) - time[k]);
       return area;
     });
+    /** @param {number} when */
     const place = (when) => Math.max(0, lower(time, when) - 1);
     return { time, levels, areas, place, names: part.names };
   };
@@ -109,15 +122,19 @@ const Model = (() => {
       if (log.event[p] === START) { why[k] = log.cause[p]; break; }
 
   // Jobs that a query means: words, all of which must hold.
+  /** @type {(text: string) => number[] | null} */
   const search = (text) => {
     const words = text.trim().toLowerCase().split(/\s+/).filter(Boolean);
     if (!words.length) return null;
+    /** @type {Record<string, [string[], Float64Array]>} */
     const names = { project: [jobs.projects, jobs.project], user: [jobs.users, jobs.user], type: [jobs.types, jobs.type] };
+    /** @type {(field: string, word: string, exact: boolean) => (k: number) => boolean} */
     const of = (field, word, exact) => {
       const [texts, column] = names[field];
       const hit = texts.map((name) => (exact ? name.toLowerCase() === word : name.toLowerCase().includes(word)));
       return (k) => hit[column[k]];
     };
+    /** @type {((k: number) => boolean)[]} */
     const tests = words.map((word) => {
       const [, field, value] = /^(id|job|project|user|type):(.*)$/.exec(word) || [];
       if (field === "id" || field === "job") return (k) => String(jobs.id[k]) === value;

@@ -3,11 +3,13 @@
 // Buttons and keys.
 
 const whole = () => show(0, LENGTH, 0, NODES);
+/** @type {Record<string, () => void>} */
 const tasks = { in: () => zoomTime(0.6), out: () => zoomTime(1 / 0.6), back: () => move(-0.25), on: () => move(0.25), all: whole };
-for (const button of document.querySelectorAll("[data-do]")) button.addEventListener("click", () => tasks[button.dataset.do]());
+for (const button of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-do]"))) button.addEventListener("click", () => tasks[button.dataset.do || ""]());
 chart.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey) return;
   const far = event.shiftKey ? 0.9 : 0.15;
+  /** @type {Record<string, () => unknown>} */
   const keys = {
     ArrowLeft: () => move(-far), ArrowRight: () => move(far), ArrowUp: () => move(0, far), ArrowDown: () => move(0, -far),
     "+": () => (event.altKey ? zoomNodes(0.7) : zoomTime(0.7)), "=": () => (event.altKey ? zoomNodes(0.7) : zoomTime(0.7)),
@@ -25,9 +27,11 @@ $("colors").addEventListener("change", () => { state.mode = $("colors").value; p
 
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { restyle(); redraw(); });
 new ResizeObserver(() => { if (!printing) resize(); }).observe(chart);
-// Browsers print what they know of a canvas, not its pixels: a picture of it stands in.
+// Browsers do not print the pixels of a canvas: a picture of it takes its place.
+/** @type {HTMLElement | null} */
 let printed = null;
-const print = (now) => {
+/** @param {boolean} now */
+const stage = (now) => {
   if (printed) printed.remove();
   printed = null;
   printing = now;
@@ -35,18 +39,19 @@ const print = (now) => {
   resize();
   tell(now);
   if (now) {
-    printed = Story.element("img", { src: $("plot").toDataURL("image/png"), alt: chart.getAttribute("aria-label") });
+    printed = Story.element("img", { src: $("plot").toDataURL("image/png"), alt: chart.getAttribute("aria-label") || "" });
     chart.append(printed);
   }
   $("plot").hidden = over.hidden = now;
 };
-addEventListener("beforeprint", () => print(true));
-addEventListener("afterprint", () => print(false));
+addEventListener("beforeprint", () => stage(true));
+addEventListener("afterprint", () => stage(false));
 
 restyle();
 resize();
 tell(true);
 const asked = /^#job=(\d+)$/.exec(location.hash);
-if (asked && Model.byId.has(Number(asked[1]))) { const k = Model.byId.get(Number(asked[1])); choose(k); showJob(k); }
+const first = asked ? Model.byId.get(Number(asked[1])) : undefined;
+if (first !== undefined) { choose(first); showJob(first); }
 // For scripts and tests.
 window.holdfast = { view, show, state, times, model: Model, layout: () => Painter.layout, hits: () => (state.hits || []).map((k) => jobs.id[k]) };

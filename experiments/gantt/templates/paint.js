@@ -1,25 +1,43 @@
 // Painting: nodes, axes and strips on a canvas. Rectangles are filled into a buffer of pixels, which costs the same
-// without a graphics card; a pixel shows what its middle shows, so that what is too small to be seen misleads nobody.
+// without a graphics card; a pixel shows what its middle shows, so that what is too small to be seen does not mislead.
 
-const TYPE_COLORS = {{ type_colors }};
-const STATE_COLORS = {{ state_colors }};
-
+/** @type {(hex: string) => RGB} */
 const parts = (hex) => [1, 3, 5].map((k) => parseInt(hex.slice(k, k + 2), 16));
+/** @type {(color: RGB) => number} */
 const abgr = ([r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
+/** @type {(one: RGB, other: RGB, share: number) => RGB} */
 const blend = (one, other, share) => one.map((value, k) => Math.round(value + (other[k] - value) * share));
+/** @type {(color: RGB) => boolean} */
 const isLight = ([r, g, b]) => 0.299 * r + 0.587 * g + 0.114 * b > 150;
 
 const Painter = (() => {
-  const plot = document.getElementById("plot"), over = document.getElementById("over");
-  const pen = plot.getContext("2d", { alpha: false }), top = over.getContext("2d");
+  const plot = /** @type {HTMLCanvasElement} */ (document.getElementById("plot"));
+  const over = /** @type {HTMLCanvasElement} */ (document.getElementById("over"));
+  const pen = /** @type {CanvasRenderingContext2D} */ (plot.getContext("2d", { alpha: false }));
+  const top = /** @type {CanvasRenderingContext2D} */ (over.getContext("2d"));
   const R = Model.rectangles;
-  let theme, layout, nodesImage, useImage, queueImage, wholeImage;
+  /** @type {Theme} */
+  let theme;
+  /** @type {Layout} */
+  let layout;
+  /** @type {Pixels} */
+  let nodesImage;
+  /** @type {Pixels} */
+  let useImage;
+  /** @type {Pixels} */
+  let queueImage;
+  /** @type {Pixels | null} */
+  let wholeImage = null;
 
+  /** @param {boolean} printing */
   const readTheme = (printing) => {
     const css = getComputedStyle(document.documentElement);
+    /** @param {string} name */
     const get = (name) => css.getPropertyValue(name).trim();
+    /** @param {string} hex */
     const long = (hex) => (hex.length === 4 ? `#${[...hex.slice(1)].map((c) => c + c).join("")}` : hex);
     const dark = !printing && matchMedia("(prefers-color-scheme: dark)").matches;
+    /** @type {any} */
     const colors = printing
       ? { paper: "#ffffff", ink: "#000000", soft: "#444444", line: "#bbbbbb", idle: "#f1f2f4", mark: "#000000" }
       : Object.fromEntries(["paper", "ink", "soft", "line", "idle", "mark"].map((name) => [name, long(get(`--${name}`))]));
@@ -35,8 +53,9 @@ const Painter = (() => {
     return theme;
   };
 
+  /** @param {boolean} printing */
   const measure = (printing) => {
-    const box = plot.parentElement.getBoundingClientRect();
+    const box = /** @type {HTMLElement} */ (plot.parentElement).getBoundingClientRect();
     const dpr = printing ? 2 : Math.min(2, window.devicePixelRatio || 1);
     const width = Math.max(200, Math.floor(box.width)), height = Math.max(220, Math.floor(box.height));
     const narrow = width < 520;
@@ -55,6 +74,7 @@ const Painter = (() => {
       canvas.width = Math.round(width * dpr);
       canvas.height = Math.round(height * dpr);
     }
+    /** @type {(h: number) => Pixels} */
     const image = (h) => {
       const made = new ImageData(Math.max(1, Math.round(w * dpr)), Math.max(1, Math.round(h * dpr)));
       return { made, buffer: new Uint32Array(made.data.buffer), w: made.width, h: made.height };
@@ -68,6 +88,7 @@ const Painter = (() => {
 
   // Nodes over time.
 
+  /** @type {(view: View, fills: Uint32Array, marked: Uint8Array | null) => [number, number, number, number, number][]} */
   const drawNodes = (view, fills, marked) => {
     const { buffer, w: W, h: H, made } = nodesImage;
     const { dpr } = layout;
@@ -76,6 +97,7 @@ const Painter = (() => {
     const gapX = 4 * dpr, gapY = 5 * dpr, edge = Math.max(1, Math.round(1.6 * dpr));
     const hatch = Math.max(3, Math.round(4 * dpr)), line = Math.max(1, Math.round(1.2 * dpr));
     const ink = abgr(parts(theme.mark));
+    /** @type {[number, number, number, number, number][]} */
     const names = [];
     const [a, b] = Model.overlapping(view.from, view.to);
     for (let k = a; k < b; k++) {
@@ -117,6 +139,7 @@ const Painter = (() => {
     return names;
   };
 
+  /** @type {(names: [number, number, number, number, number][], fills: Uint32Array) => void} */
   const drawNames = (names, fills) => {
     const { left, dpr } = layout;
     pen.font = "11px system-ui, sans-serif";
@@ -133,12 +156,14 @@ const Painter = (() => {
 
   // Strips: means over each column of pixels.
 
+  /** @type {(steps: Steps, level: number, from: number, to: number, columns: number) => Float64Array} */
   const means = (steps, level, from, to, columns) => {
     const { time, levels, areas } = steps;
     const values = levels[level], area = areas[level];
     const out = new Float64Array(columns);
     const width = (to - from) / columns;
     let place = steps.place(from);
+    /** @param {number} t */
     const integral = (t) => {
       while (place + 1 < time.length && time[place + 1] <= t) place++;
       return t < time[0] ? 0 : area[place] + values[place] * (Math.min(t, Model.length) - time[place]);
@@ -153,6 +178,7 @@ const Painter = (() => {
     return out;
   };
 
+  /** @type {(image: Pixels, from: number, to: number, x: number, y: number) => void} */
   const drawUse = ({ buffer, w: W, h: H, made }, from, to, x, y) => {
     buffer.fill(abgr(theme.idleParts));
     const floor = new Float64Array(W);
@@ -170,6 +196,7 @@ const Painter = (() => {
   };
 
   const most = Model.queue.levels[0].reduce((best, n) => Math.max(best, n), 1);
+  /** @param {View} view */
   const drawQueue = (view) => {
     const { buffer, w: W, h: H, made } = queueImage;
     buffer.fill(abgr(parts(theme.paper)));
@@ -181,9 +208,12 @@ const Painter = (() => {
 
   // Axes and words.
 
+  /** @param {View} view */
   const drawAxes = (view) => {
     const { left, w, nodes, axis, narrow } = layout;
+    /** @param {number} t */
     const x = (t) => left + ((t - view.from) / (view.to - view.from)) * w;
+    /** @param {number} n */
     const y = (n) => ((view.top - n) / (view.top - view.bottom)) * nodes;
     pen.font = "11px system-ui, sans-serif";
     pen.textBaseline = "middle";
@@ -251,6 +281,7 @@ const Painter = (() => {
     }
   };
 
+  /** @type {(least: number) => number} */
   const niceStep = (least) => {
     const power = 2 ** Math.max(0, Math.ceil(Math.log2(Math.max(1, least))));
     if (Model.nodes >= 512) return power;
@@ -259,6 +290,7 @@ const Painter = (() => {
   };
 
   // All of the time in small, and the window in it.
+  /** @param {View} view */
   const drawOverview = (view) => {
     const { left, w, dpr, overview, overviewHeight: h } = layout;
     if (!wholeImage) {
@@ -277,6 +309,7 @@ const Painter = (() => {
     pen.strokeRect(Math.max(left, a) + 0.5, overview + 0.5, Math.max(3, b - a - 1), h - 1);
   };
 
+  /** @type {(view: View, fills: Uint32Array, marked: Uint8Array | null) => void} */
   const draw = (view, fills, marked) => {
     const { dpr } = layout;
     pen.setTransform(1, 0, 0, 1, 0, 0);
@@ -292,6 +325,7 @@ const Painter = (() => {
   };
 
   // What lies over the picture: outlines of the jobs under the pointer and chosen, a cross line, a box.
+  /** @type {(view: View, outlined: number[], cross: number | null, box: Box | null) => void} */
   const drawOver = (view, outlined, cross, box) => {
     const { dpr, left, w, nodes } = layout;
     top.setTransform(dpr, 0, 0, dpr, 0, 0);

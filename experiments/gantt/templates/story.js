@@ -2,22 +2,28 @@
 
 const Story = (() => {
   const { jobs, log, wait } = Model;
+  /** @type {Record<string, string>} */
   const REASONS = {
     "in order": "in its turn", backfilled: "backfilled", tenant: "tenant on idle reserved nodes", arrival: "on arrival",
     "runs already": "before the replay began", "returned by #": "on nodes that came back from job #", "": "in its turn",
   };
+  /** @type {(n: number, one: string, many: string) => string} */
   const count = (n, one, many) => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
+  /** @type {(cause: number, other: number) => string} */
   const reason = (cause, other) => {
     const text = log.causes[cause] ?? "";
     return (REASONS[text] ?? text).replace("#", other ? String(other) : "#");
   };
+  /** @param {number} s */
   const nodeHours = (s) => `${(s / 3600).toLocaleString("en", { maximumFractionDigits: s < 36000 ? 1 : 0 })} node-hours`;
 
   // The first start of a job tells why.
+  /** @param {number} k */
   const firstStart = (k) => {
     for (let p = log.first[k]; p < log.first[k + 1]; p++) if (log.events[log.event[p]] === "start") return p;
     return -1;
   };
+  /** @type {(k: number, time: number) => number} */
   const sizeAt = (k, time) => {
     let nodes = 0;
     for (let p = log.first[k]; p < log.first[k + 1] && log.time[p] <= time; p++) {
@@ -27,8 +33,11 @@ const Story = (() => {
     return nodes;
   };
 
+  /** @param {number} k */
   const facts = (k) => {
+    /** @type {[string, string][]} */
     const out = [];
+    /** @type {(name: string, text: string) => unknown} */
     const say = (name, text) => text && out.push([name, text]);
     say("project", jobs.projects[jobs.project[k]]);
     say("user", jobs.users[jobs.user[k]]);
@@ -53,6 +62,7 @@ const Story = (() => {
   };
 
   // One line of the log in words.
+  /** @param {number} p */
   const line = (p) => {
     const event = log.events[log.event[p]], before = log.before[p], after = log.after[p];
     const cause = (log.causes[log.cause[p]] || "").replace("#", `job ${log.other[p]}`);
@@ -79,25 +89,30 @@ const Story = (() => {
     }
   };
 
+  /** @type {(name: string, attributes?: Record<string, string> | null, ...children: (Node | string)[]) => HTMLElement} */
   const element = (name, attributes, ...children) => {
     const made = document.createElement(name);
     for (const [key, value] of Object.entries(attributes || {})) made.setAttribute(key, value);
     made.append(...children);
     return made;
   };
+  /** @param {[string, string][]} rows */
   const table = (rows) => {
     const list = element("dl", { class: "facts" });
     for (const [name, text] of rows) list.append(element("dt", null, name), element("dd", null, text));
     return list;
   };
+  /** @type {(k: number, color: string) => HTMLElement} */
   const head = (k, color) => {
     const swatch = element("span", { class: "swatch" });
     swatch.style.background = color;
     return element("h2", null, swatch, `Job ${jobs.id[k]}, ${jobs.types[jobs.type[k]]}`);
   };
 
+  /** @type {(k: number, color: string, extra: [string, string] | null) => HTMLElement[]} */
   const tip = (k, color, extra) => [head(k, color), table([...(extra ? [extra] : []), ...facts(k)])];
 
+  /** @type {(k: number, color: string, act: (what: string, k?: number) => void) => HTMLElement[]} */
   const panel = (k, color, act) => {
     const close = element("button", { type: "button", "aria-label": "Let this job go", title: "Escape" }, "\u00d7");
     close.addEventListener("click", () => act("close"));
@@ -128,7 +143,8 @@ const Story = (() => {
     return [top, table(facts(k)), actions, element("h3", null, "What happened"), events];
   };
 
-  // Nodes that are nobody's: down, or kept by an advance reservation.
+  /** A rectangle without a job: nodes that are down, or kept by an advance reservation.
+   * @param {number} r */
   const place = (r) => {
     const R = Model.rectangles, nodes = R.high[r] - R.low[r];
     const numbers = nodes > 1 ? `${R.low[r]} to ${R.high[r] - 1}` : String(R.low[r]);

@@ -1,13 +1,19 @@
 // The view: what is shown, in which colours, and drawing it once a frame.
 
 const { jobs, length: LENGTH, nodes: NODES } = Model;
-const $ = (id) => document.getElementById(id);
+/** @template {keyof PageElements} K
+ * @param {K} id
+ * @returns {PageElements[K]} */
+const $ = (id) => /** @type {any} */ (document.getElementById(id));
 const chart = $("chart"), over = $("over"), tip = $("tip"), panel = $("story");
 const SHORTEST = Math.min(60, LENGTH), FEWEST = Math.min(8, NODES);
 const view = { from: 0, to: LENGTH, bottom: 0, top: NODES };
+/** @type {PageState} */
 const state = { mode: "type", hidden: new Map(), hits: null, hit: -1, hover: -1, chosen: -1, cross: null, box: null };
 const fills = new Uint32Array(jobs.count);
-let marked = null, pending = false, printing = false;
+/** @type {Uint8Array | null} */
+let marked = null;
+let pending = false, printing = false;
 
 // Colours.
 
@@ -29,6 +35,7 @@ const buildLegend = () => {
   const mode = modes[state.mode], hidden = state.hidden.get(state.mode) || new Set();
   const numbers = new Uint32Array(mode.classes.length);
   for (const c of mode.of) numbers[c]++;
+  /** @type {HTMLElement[]} */
   const items = [];
   mode.classes.forEach((item, c) => {
     if (!numbers[c]) return;
@@ -46,6 +53,7 @@ const buildLegend = () => {
     items.push(button);
   });
   const R = Model.rectangles;
+  /** @type {(text: string, style: string) => void} */
   const sign = (text, style) => {
     const swatch = Story.element("i");
     swatch.style.cssText = style;
@@ -70,18 +78,23 @@ const clamp = () => {
   view.bottom = Math.max(0, Math.min(NODES - span, view.bottom));
   view.top = view.bottom + span;
 };
+/** @type {(from: number, to: number, bottom?: number, top?: number) => void} */
 const show = (from, to, bottom = view.bottom, top = view.top) => {
   Object.assign(view, { from, to, bottom, top });
   clamp();
   redraw();
   tell();
 };
+/** @type {(factor: number, t?: number) => void} */
 const zoomTime = (factor, t = (view.from + view.to) / 2) => show(t - (t - view.from) * factor, t + (view.to - t) * factor);
+/** @type {(factor: number, n?: number) => void} */
 const zoomNodes = (factor, n = (view.bottom + view.top) / 2) => show(view.from, view.to, n - (n - view.bottom) * factor, n + (view.top - n) * factor);
+/** @type {(time: number, nodes?: number) => void} */
 const move = (time, nodes = 0) => {
   const dt = time * (view.to - view.from), dn = nodes * (view.top - view.bottom);
   show(view.from + dt, view.to + dt, view.bottom + dn, view.top + dn);
 };
+/** @param {number} k */
 const showJob = (k) => {
   const own = Model.ofJob.get(k) || [];
   let from = Infinity, to = -Infinity, bottom = Infinity, top = -Infinity;
@@ -96,29 +109,32 @@ const showJob = (k) => {
   const t = (from + to) / 2, n = (bottom + top) / 2;
   show(t - span / 2, t + span / 2, Math.max(0, n - high / 2), Math.min(NODES, n + high / 2));
 };
-// A window that has the job in it, at the scale that there is.
+/** Move the window to the job, at the present scale.
+ * @param {number} k */
 const reveal = (k) => {
   const R = Model.rectangles;
   const seen = (Model.ofJob.get(k) || []).some((r) => R.high[r] > view.bottom && R.low[r] < view.top);
   if (!seen) Object.assign(view, { bottom: 0, top: NODES });
-  if (jobs.end[k] > view.from && jobs.start[k] < view.to) return redraw();
+  if (jobs.end[k] > view.from && jobs.start[k] < view.to) { redraw(); return; }
   const half = (view.to - view.from) / 2, t = (jobs.start[k] + jobs.end[k]) / 2;
   show(t - half, t + half);
 };
 
 let telling = 0;
+/** @param {boolean} [atOnce] */
 const tell = (atOnce) => {
   clearTimeout(telling);
   const say = () => {
     const part = view.top - view.bottom < NODES ? `, nodes ${Math.floor(view.bottom)} to ${Math.ceil(view.top) - 1}` : "";
     $("where").textContent = `${Time.stamp(view.from)} to ${Time.stamp(view.to)} (${Time.duration(view.to - view.from)})${part}`;
   };
-  // Whoever listens is told where a movement ends.
+  // A screen reader hears where a movement ends, not each step of it.
   if (atOnce === true) say(); else telling = setTimeout(say, 150);
 };
 
 // Drawing, once a frame.
 
+/** @type {number[]} */
 const times = [];
 const render = () => {
   pending = false;
@@ -133,7 +149,7 @@ const redraw = () => {
   pending = true;
   requestAnimationFrame(render);
 };
-const outlined = () => [...new Set([state.chosen, state.hover, state.hit < 0 ? -1 : state.hits[state.hit]])].filter((k) => k >= 0);
+const outlined = () => [...new Set([state.chosen, state.hover, state.hit < 0 || !state.hits ? -1 : state.hits[state.hit]])].filter((k) => k >= 0);
 const redrawOver = () => { if (!pending) requestAnimationFrame(() => Painter.drawOver(view, outlined(), state.cross, state.box)); };
 const resize = () => { Painter.measure(printing); clamp(); if (printing) render(); else redraw(); };
 const restyle = () => { Painter.readTheme(printing); paint(); buildLegend(); };
