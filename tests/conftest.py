@@ -10,6 +10,7 @@ from hypothesis import settings
 
 from policies import reserving, shadow
 from policies.port import SystemView
+from tests.sketching import sketches
 
 # Time limits for single examples would make tests fail on a busy machine. Where a change is judged (CI) the same
 # examples are tried every time; elsewhere new ones, so that somebody finds what they missed.
@@ -40,3 +41,13 @@ def no_node_is_promised_twice() -> Iterator[None]:
         patch.setattr(shadow, "arriving", checked)
         patch.setattr(reserving, "arriving", checked)
         yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_picture_is_rendered(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Outside of the modules that are about pictures."""
+    if request.node.get_closest_marker("pictures"):
+        yield
+    else:
+        with sketches():
+            yield

@@ -22,6 +22,8 @@ from tests.documentation.given import provide
 from tests.documentation.session import NOT_RUN, PAGES, ROOT, Session, excuse_of, read_through
 from tests.test_architecture import MODULES, name_of
 
+pytestmark = pytest.mark.pictures
+
 
 def name_of_page(page: Path) -> str:
     return page.relative_to(ROOT).as_posix()

@@ -10,6 +10,8 @@ from experiments import cli
 from workloads.ground.documents import parse_json, parse_toml, read_json
 from workloads.ground.errors import InputError, UnknownNameError, sentence_of, shown
 
+pytestmark = pytest.mark.pictures
+
 LONG = "x" * 300
 PLAN = "plan exponential --mean 1h --n 4"
 

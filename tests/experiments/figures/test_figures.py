@@ -29,6 +29,8 @@ from workloads.ground.errors import InputError
 from workloads.logs.trace import Trace, TraceJob
 from workloads.table.job import Job, JobType
 
+pytestmark = pytest.mark.pictures
+
 RIGID, MALLEABLE, ON_DEMAND = JobType.RIGID, JobType.MALLEABLE, JobType.ON_DEMAND
 JOBS = [
     Job(1, RIGID, 0, 6, 7200, 9000, setup=300, checkpoint_interval=1500, checkpoint_cost=60),

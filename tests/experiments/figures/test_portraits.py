@@ -30,6 +30,8 @@ from workloads.ground.errors import InputError
 from workloads.ground.units import SECOND
 from workloads.outages.outage import Outage, OutageKind
 
+pytestmark = pytest.mark.pictures
+
 NOON = 1_646_136_000  # 1 March 2022, 12:00 UTC
 
 

@@ -11,6 +11,8 @@ import pytest
 from experiments import cli
 from experiments.tables import read_csv
 
+pytestmark = pytest.mark.pictures
+
 
 @pytest.fixture(scope="module")
 def experiment(tmp_path_factory: pytest.TempPathFactory) -> Path:
