@@ -8,6 +8,8 @@ BIN := $(VENV)/bin
 demo: $(VENV)/.installed
 	$(BIN)/holdfast demo -o out/demo
 
+# The tests start many processes: compiled modules are kept, whatever the environment says.
+test: export PYTHONDONTWRITEBYTECODE =
 test: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n auto
 
@@ -29,8 +31,9 @@ docs: $(VENV)/.installed-docs
 	$(BIN)/python -m sphinx -b html -j auto -n -q -W --keep-going docs out/docs
 	@echo "the documentation is in out/docs/index.html"
 
+# What is statistical or long, and of all tests that draw examples as many as each asks for.
 slow: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -m slow
+	$(BIN)/python -m pytest -m "slow or hypothesis" --hypothesis-profile thorough
 
 bench: $(VENV)/.installed-dev
 	$(BIN)/python -m tests.benchmarks.replay --traces

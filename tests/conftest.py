@@ -10,12 +10,16 @@ from hypothesis import settings
 
 from policies import reserving, shadow
 from policies.port import SystemView
-from tests.sketching import sketches
+from tests.sketching import KINDS, sketches
+
+#: A test that asks for more examples than this draws a share of what it asks for, but in the profile "thorough".
+_DEFAULT, _SHARE = 15, 0.3
 
 # Time limits for single examples would make tests fail on a busy machine. Where a change is judged (CI) the same
 # examples are tried every time; elsewhere new ones, so that somebody finds what they missed.
-settings.register_profile("explore", deadline=None)
-settings.register_profile("judge", deadline=None, derandomize=True)
+settings.register_profile("explore", deadline=None, max_examples=_DEFAULT)
+settings.register_profile("judge", deadline=None, max_examples=_DEFAULT, derandomize=True)
+settings.register_profile("thorough", deadline=None)
 settings.load_profile("judge" if os.environ.get("CI") else "explore")
 
 # What is tested is what other processes see. What a power cut would leave is not, and takes ten milliseconds a file.
@@ -45,9 +49,19 @@ def no_node_is_promised_twice() -> Iterator[None]:
 
 @pytest.fixture(scope="module", autouse=True)
 def no_picture_is_rendered(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Outside of the modules that are about pictures."""
-    if request.node.get_closest_marker("pictures"):
+    """Outside of the modules that are about pictures, and there only in the files that they look at."""
+    wanted = request.node.get_closest_marker("pictures")
+    with sketches(KINDS if wanted is None else tuple(kind for kind in KINDS if kind not in wanted.args)):
         yield
-    else:
-        with sketches():
-            yield
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    default = settings()
+    if default.max_examples > _DEFAULT:
+        return
+    tests = {getattr(test, "__func__", test) for item in items if (test := getattr(item, "obj", None)) is not None}
+    for test in tests:
+        asked = getattr(test, "_hypothesis_internal_use_settings", default)
+        if asked.max_examples > _DEFAULT:
+            count = max(_DEFAULT, round(_SHARE * asked.max_examples))
+            test._hypothesis_internal_use_settings = settings(asked, max_examples=count)

@@ -1,6 +1,6 @@
-"""Pictures as sketches: laid out, which draws all that is in them once, and not rendered twice more, as PNG and PDF.
+"""Pictures as sketches: all that is in them is drawn once, without a search for the layout, and not rendered.
 
-For tests of other things than pictures: a picture costs a second and more, most of it in matplotlib's renderers.
+For tests of other things than pictures: rendered as PNG and PDF a picture costs a second and more.
 """
 
 from __future__ import annotations
@@ -12,23 +12,33 @@ from typing import IO, Any
 import pytest
 from matplotlib.figure import Figure
 
-__all__ = ["sketches"]
+__all__ = ["KINDS", "sketches"]
 
-_render = Figure.savefig
+#: Of the files that a picture becomes.
+KINDS = ("png", "pdf")
+
+_render, _draw = Figure.savefig, Figure.draw_without_rendering
 
 
-def _sketch(figure: Figure, file: IO[bytes], *, format: str, **how: Any) -> None:
-    """Write a line in place of the picture; an empty picture is refused."""
-    if format not in ("png", "pdf"):
-        _render(figure, file, format=format, **how)
-        return
-    assert any(axes.has_data() or axes.texts for axes in figure.axes), "nothing is drawn"
-    file.write(f"a sketch of {len(figure.axes)} axes as {format}\n".encode())
+def _drawn(figure: Figure) -> None:
+    figure.set_layout_engine("none")
+    _draw(figure)
 
 
 @contextmanager
-def sketches() -> Iterator[None]:
-    """Meanwhile pictures of this process are sketches."""
+def sketches(kinds: tuple[str, ...] = KINDS) -> Iterator[None]:
+    """Meanwhile this process writes a line in place of files of these kinds; an empty picture is refused."""
+
+    def sketch(figure: Figure, file: IO[bytes], *, format: str | None = None, **how: Any) -> None:
+        if format not in kinds:
+            _render(figure, file, format=format, **how)
+            return
+        assert any(axes.has_data() or axes.texts for axes in figure.axes), "nothing is drawn"
+        file.write(f"a sketch of {len(figure.axes)} axes as {format}\n".encode())
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Figure, "savefig", _sketch)
+        if kinds:
+            patch.setattr(Figure, "savefig", sketch)
+        if kinds == KINDS:
+            patch.setattr(Figure, "draw_without_rendering", _drawn)
         yield

@@ -10,7 +10,7 @@ from experiments import cli
 from workloads.ground.documents import parse_json, parse_toml, read_json
 from workloads.ground.errors import InputError, UnknownNameError, sentence_of, shown
 
-pytestmark = pytest.mark.pictures
+pytestmark = pytest.mark.pictures("png", "pdf")
 
 LONG = "x" * 300
 PLAN = "plan exponential --mean 1h --n 4"

@@ -29,7 +29,7 @@ from workloads.ground.errors import InputError
 from workloads.logs.trace import Trace, TraceJob
 from workloads.table.job import Job, JobType
 
-pytestmark = pytest.mark.pictures
+pytestmark = pytest.mark.pictures("png", "pdf")
 
 RIGID, MALLEABLE, ON_DEMAND = JobType.RIGID, JobType.MALLEABLE, JobType.ON_DEMAND
 JOBS = [

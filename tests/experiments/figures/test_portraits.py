@@ -25,12 +25,13 @@ from experiments.recordings.windows import Window
 from experiments.timelines.calls import calls
 from simulator import simulate
 from simulator.results.recording import Recording
+from tests.sketching import sketches
 from tests.support import malleable, on_demand, rigid
 from workloads.ground.errors import InputError
 from workloads.ground.units import SECOND
 from workloads.outages.outage import Outage, OutageKind
 
-pytestmark = pytest.mark.pictures
+pytestmark = pytest.mark.pictures("png")
 
 NOON = 1_646_136_000  # 1 March 2022, 12:00 UTC
 
@@ -244,8 +245,8 @@ def test_windows() -> None:
     whole = Window().bounds(recording)
     assert whole == (0, max(record.end or 0 for record in recording.records) - recording.origin)
     for window, sentence in (
-        (Window("2022-13-01"), "--from must be seconds"),
-        (Window("soon"), "--from must be seconds"),
+        (Window("2022-13-01"), "--from must be a time after the first submit"),
+        (Window("soon"), "--from must be a time after the first submit"),
         (Window(end="0"), "window of time is empty: 0"),
         (Window("2h", "1h"), "window of time is empty: 2h to 1h"),
     ):
@@ -283,7 +284,6 @@ def test_pictures_are_the_same_bytes_again(tmp_path: Path) -> None:
     for name, portrait in PORTRAITS.items():
         written = [save(portrait.draw(recorded(), Window(), 0.9), tmp_path / f"{name}-{number}") for number in (1, 2)]
         assert written[0][0].read_bytes() == written[1][0].read_bytes()
-        assert written[0][1].read_bytes() == written[1][1].read_bytes()
 
 
 @pytest.fixture(scope="module")
@@ -298,14 +298,16 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_command(results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["picture", "all", str(results), "--mechanism", "CUP&SPAA", "-o", str(tmp_path / "p"), "--to", "2d"]
-    assert cli.main(words) == 0
+    with sketches():
+        assert cli.main(words) == 0
     # No project of this trace is on-demand: one of the pictures has nothing to show.
     assert "no on-demand: no on-demand job is expected" in capsys.readouterr().out
     assert {path.name for path in tmp_path.iterdir()} == {
         f"p-{name}.{kind}" for name in PORTRAITS if name != "on-demand" for kind in ("png", "pdf")
     }
     capsys.readouterr()
-    assert cli.main(["picture", "use", str(results), "--mechanism", "baseline"]) == 0
+    with sketches():
+        assert cli.main(["picture", "use", str(results), "--mechanism", "baseline"]) == 0
     assert (results / "use-baseline.png").is_file()
     assert cli.main(["picture", "on-demand", str(results), "--mechanism", "baseline"]) == 2
     assert "no on-demand job" in capsys.readouterr().err

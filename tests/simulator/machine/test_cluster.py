@@ -63,7 +63,7 @@ class ClusterMachine(RuleBasedStateMachine):
 
 
 TestCluster = ClusterMachine.TestCase
-TestCluster.settings = settings(max_examples=60, stateful_step_count=30)
+TestCluster.settings = settings(max_examples=20, stateful_step_count=30)
 
 
 def test_time_does_not_run_backwards() -> None:

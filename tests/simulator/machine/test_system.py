@@ -215,4 +215,4 @@ class SystemMachine(RuleBasedStateMachine):
 
 
 TestSystem = SystemMachine.TestCase
-TestSystem.settings = settings(max_examples=60, stateful_step_count=40)
+TestSystem.settings = settings(max_examples=20, stateful_step_count=40)
