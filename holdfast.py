@@ -1,0 +1,458 @@
+"""Holdfast: simulate an HPC cluster, replay traces, plug in scheduling policies, plan reservations.
+
+>>> import holdfast as hf
+>>> trace = hf.generate(jobs=200, seed=1)
+>>> jobs = hf.prepare(trace, seed=1, notice_mix="W5")
+>>> result = hf.simulate(jobs, nodes=trace.nodes, mechanism="CUA-SPAA")
+>>> plan = hf.plan(hf.distributions.uniform(1, 20), checkpoint=0.5, restart=0.5)
+
+This module is the public interface. The packages behind it may be rearranged between releases; names here stay. A name
+is imported when it is first used, so that ``import holdfast`` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import ArrayLike
+
+    import experiments.figures as figures
+    import workloads.laws as distributions
+    from experiments.exports import export_result as export
+    from experiments.gantt.page import write_gantt as write_gantt
+    from experiments.recordings.archive import read_recording as read_result
+    from experiments.recordings.windows import Window as Window
+    from experiments.stories.story import explain as explain
+    from experiments.sweeps import SweepResult
+    from policies.arrival import ARRIVALS as ARRIVALS
+    from policies.backfilling import BACKFILLING as BACKFILLING
+    from policies.notice import NOTICES as NOTICES
+    from policies.order import ORDERS as ORDERS
+    from policies.order import Order as Order
+    from policies.planning.costs import CostModel as CostModel
+    from policies.planning.execution import execute as execute
+    from policies.planning.plan import ReservationPlan as ReservationPlan
+    from policies.planning.planbook import Planner as Planner
+    from policies.planning.strategies import STRATEGIES as STRATEGIES
+    from policies.planning.waits.fitting import fit_waits as fit_waits
+    from simulator import Options as Options
+    from simulator import Result as Result
+    from simulator.conformance import check_policy as check_policy
+    from workloads.ground.errors import HoldfastError as HoldfastError
+    from workloads.ground.errors import InputError as InputError
+    from workloads.hybrid.assignment import as_rigid as as_rigid
+    from workloads.hybrid.assignment import assign as prepare
+    from workloads.laws import Law as Distribution
+    from workloads.logs.readers import read_trace as read_trace
+    from workloads.logs.swf import write_swf as write_swf
+    from workloads.logs.trace import Trace as Trace
+    from workloads.outages.failures import FailureRate as FailureRate
+    from workloads.outages.outage import Outage as Outage
+    from workloads.table.job import Job as Job
+    from workloads.table.job import JobType as JobType
+    from workloads.table.jobtable import JobTable as JobTable
+    from workloads.table.jobtable import read_job_table as read_job_table
+    from workloads.table.jobtable import write_job_table as write_job_table
+
+#: The packages that must stand beside this module.
+_PACKAGES = ("workloads", "policies", "simulator", "experiments")
+
+#: Names that are imported when they are first used: ``module:name``, or a module alone.
+_LAZY = {
+    # workloads
+    "read_trace": "workloads.logs.readers:read_trace",
+    "write_swf": "workloads.logs.swf:write_swf",
+    "Trace": "workloads.logs.trace:Trace",
+    "prepare": "workloads.hybrid.assignment:assign",
+    "as_rigid": "workloads.hybrid.assignment:as_rigid",
+    "Job": "workloads.table.job:Job",
+    "JobType": "workloads.table.job:JobType",
+    "JobTable": "workloads.table.jobtable:JobTable",
+    "read_job_table": "workloads.table.jobtable:read_job_table",
+    "write_job_table": "workloads.table.jobtable:write_job_table",
+    "Outage": "workloads.outages.outage:Outage",
+    "FailureRate": "workloads.outages.failures:FailureRate",
+    # simulation
+    "Options": "simulator:Options",
+    "Result": "simulator:Result",
+    "read_result": "experiments.recordings.archive:read_recording",
+    "explain": "experiments.stories.story:explain",
+    "export": "experiments.exports:export_result",
+    "write_gantt": "experiments.gantt.page:write_gantt",
+    "Window": "experiments.recordings.windows:Window",
+    "figures": "experiments.figures",
+    # policies
+    "ORDERS": "policies.order:ORDERS",
+    "Order": "policies.order:Order",
+    "BACKFILLING": "policies.backfilling:BACKFILLING",
+    "NOTICES": "policies.notice:NOTICES",
+    "ARRIVALS": "policies.arrival:ARRIVALS",
+    "STRATEGIES": "policies.planning.strategies:STRATEGIES",
+    "check_policy": "simulator.conformance:check_policy",
+    # planning
+    "distributions": "workloads.laws",
+    "Distribution": "workloads.laws:Law",
+    "CostModel": "policies.planning.costs:CostModel",
+    "ReservationPlan": "policies.planning.plan:ReservationPlan",
+    "Planner": "policies.planning.planbook:Planner",
+    "execute": "policies.planning.execution:execute",
+    "fit_waits": "policies.planning.waits.fitting:fit_waits",
+    # errors
+    "HoldfastError": "workloads.ground.errors:HoldfastError",
+    "InputError": "workloads.ground.errors:InputError",
+}
+
+__all__ = [
+    "ARRIVALS",
+    "BACKFILLING",
+    "NOTICES",
+    "ORDERS",
+    "STRATEGIES",
+    "CostModel",
+    "Distribution",
+    "FailureRate",
+    "HoldfastError",
+    "InputError",
+    "Job",
+    "JobTable",
+    "JobType",
+    "Options",
+    "Order",
+    "Outage",
+    "Planner",
+    "ReservationPlan",
+    "Result",
+    "Trace",
+    "Window",
+    "as_rigid",
+    "check_policy",
+    "compare",
+    "distributions",
+    "execute",
+    "explain",
+    "export",
+    "figures",
+    "fit",
+    "fit_waits",
+    "generate",
+    "plan",
+    "prepare",
+    "read_job_table",
+    "read_result",
+    "read_trace",
+    "simulate",
+    "sweep",
+    "write_gantt",
+    "write_job_table",
+    "write_swf",
+]
+
+
+def _fault() -> str | None:
+    """What is wrong if packages of the same names stand before ours on the path, in one sentence; None: nothing.
+
+    Common folder names such as ``simulator`` may belong to the user's own project.
+    """
+    here = Path(__file__).resolve().parent
+    for name in _PACKAGES:
+        loaded = sys.modules.get(name)
+        spec = find_spec(name) if loaded is None else loaded.__spec__
+        places = [spec.origin] if spec and spec.origin else list((spec and spec.submodule_search_locations) or ())
+        found = Path(str(places[0])).resolve() if places else None
+        if found != here / name / "__init__.py":
+            other = "none" if found is None else f"{found.parent if found.name == '__init__.py' else found} first"
+            return (
+                f"Holdfast needs its own package {name!r} in {here}, and Python finds {other}: "
+                "rename that one, or start Python elsewhere"
+            )
+    return None
+
+
+_FAULT = _fault()
+# The command says it without a traceback.
+if _FAULT and Path(sys.argv[0]).stem != "holdfast":
+    raise ImportError(_FAULT)
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name when it is first used."""
+    if name not in _LAZY:
+        raise AttributeError(f"module 'holdfast' has no attribute {name!r}")
+    module, _, attribute = _LAZY[name].partition(":")
+    value = import_module(module)
+    if attribute:
+        value = getattr(value, attribute)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+def generate(*, jobs: int | None = None, seed: int = 0, **parameters: Any) -> Trace:
+    """Generate a trace like a year of Theta.
+
+    Parameters
+    ----------
+    jobs
+        Number of jobs; by default 37,298, a year.
+    seed
+        Seed of all random choices, >= 0.
+    **parameters
+        Other fields of :class:`workloads.theta.year.ThetaYear`, such as ``nodes``.
+
+    Returns
+    -------
+    Trace
+        Jobs sorted by submit time; the same for the same arguments.
+
+    Raises
+    ------
+    InputError
+        If a value is not legal.
+    """
+    from workloads.ground.errors import UnknownNameError
+    from workloads.theta.generator import generate as generated
+    from workloads.theta.year import ThetaYear
+
+    given = parameters if jobs is None else {"jobs": jobs, **parameters}
+    strange = sorted(set(given) - set(ThetaYear.__dataclass_fields__))
+    if strange:
+        raise UnknownNameError("parameter", strange[0], list(ThetaYear.__dataclass_fields__))
+    return generated(ThetaYear(**given), seed)
+
+
+def simulate(
+    workload: Trace | JobTable | Iterable[Job], nodes: int | None = None, mechanism: str = "baseline", **options: Any
+) -> Result:
+    """Simulate a workload on a machine.
+
+    Parameters
+    ----------
+    workload
+        A job table, or a trace, whose jobs then all are rigid and without overheads (:func:`as_rigid`).
+    nodes
+        Size of the machine; by default the one that the trace names.
+    mechanism
+        ``baseline`` (FCFS with EASY backfilling, every job rigid), or a notice and an arrival strategy: ``CUA-SPAA``.
+    **options
+        ``order``, ``backfilling``, ``tenants``, ``expansion``, ``warning``, ``outages``, ``failures``, ``planner``,
+        ``events`` and all others of :func:`simulator.simulation.simulate`.
+
+    Returns
+    -------
+    Result
+        ``.summary()``, ``.jobs``, ``.events`` and ``.timeline()``.
+
+    Raises
+    ------
+    InputError
+        If the workload, the machine, the mechanism or an option is not legal.
+
+    Examples
+    --------
+    >>> import holdfast as hf
+    >>> wide = hf.Job(1, hf.JobType.RIGID, submit=0, nodes=4, runtime=3600, walltime=7200)
+    >>> urgent = hf.Job(2, hf.JobType.ON_DEMAND, submit=600, nodes=2, runtime=600, walltime=600)
+    >>> hf.simulate([wide, urgent], nodes=4, mechanism="N-PAA").jobs[["job_id", "start", "end", "preemptions"]]
+       job_id  start     end  preemptions
+    0       1    0.0  4800.0            1
+    1       2  600.0  1200.0            0
+    """
+    from simulator import simulate as simulated
+    from workloads.ground.errors import ParameterError
+    from workloads.hybrid.assignment import as_rigid
+    from workloads.logs.trace import Trace
+    from workloads.table.jobtable import JobTable
+
+    jobs: Iterable[Job]
+    if isinstance(workload, Trace):
+        jobs, nodes = as_rigid(workload), workload.nodes if nodes is None else nodes
+    else:
+        jobs = workload.jobs if isinstance(workload, JobTable) else workload
+    if nodes is None:
+        raise ParameterError("nodes", "given, since this workload does not name the size of its machine", nodes)
+    return simulated(jobs, nodes, mechanism, **options)
+
+
+def compare(results: Mapping[str, Result] | Sequence[Result], *metrics: str) -> pd.DataFrame:
+    """Compare results side by side.
+
+    Parameters
+    ----------
+    results
+        By label, or in a sequence; then each is labelled by its mechanism.
+    *metrics
+        Metrics of :meth:`Result.summary` to show; by default all of them.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each result and a column for each metric.
+
+    Raises
+    ------
+    InputError
+        If there is no such metric, or two results have the same label.
+    """
+    import pandas as pd
+
+    from workloads.ground.errors import InputError, UnknownNameError
+
+    labelled = list(results.items()) if isinstance(results, Mapping) else [(item.mechanism, item) for item in results]
+    labels = [label for label, _ in labelled]
+    twice = next((label for label in labels if labels.count(label) > 1), None)
+    if twice is not None:
+        raise InputError(f"two results are labelled {twice!r}: give them as a dict of label: result")
+    table = pd.DataFrame([dict(result.summary()) for _, result in labelled], index=labels).drop(columns="mechanism")
+    for metric in metrics:
+        if metric not in table.columns:
+            raise UnknownNameError("metric", metric, list(table.columns))
+    return table[list(metrics)] if metrics else table
+
+
+def sweep(
+    directory: str | Path, configuration: str | Path | None = None, *, workers: int | None = None, **tables: Any
+) -> SweepResult:
+    """Carry out a grid of simulations; what ``directory`` holds already is not computed again.
+
+    Parameters
+    ----------
+    directory
+        Directory of the tables and the stored runs.
+    configuration
+        A TOML file (docs/sweeps.md), or None: the tables are given as keywords.
+    workers
+        Processes; by default one for each core.
+    **tables
+        The tables of the file, such as ``workload={"seeds": "0:3"}`` and ``mechanisms="all"``.
+
+    Returns
+    -------
+    SweepResult
+        ``.frame`` is the summary, a row for each run.
+
+    Raises
+    ------
+    InputError
+        If a key or a value is not legal.
+    """
+    from experiments.sweeps import make_sweep, read_sweep, run_sweep
+    from workloads.ground.errors import InputError
+
+    if configuration is not None and tables:
+        raise InputError(f"give either a configuration file or its tables ({', '.join(sorted(tables))}), not both")
+    asked = make_sweep(**tables) if configuration is None else read_sweep(configuration)
+    return run_sweep(asked, directory, workers=workers)
+
+
+def plan(
+    distribution: Distribution | ArrayLike,
+    strategy: str = "optimal",
+    *,
+    checkpoint: float = 0.0,
+    restart: float = 0.0,
+    alpha: float = 1.0,
+    beta: float = 0.0,
+    gamma: float = 0.0,
+    **parameters: Any,
+) -> ReservationPlan:
+    """Plan the reservations of a job whose runtime is only known as a distribution.
+
+    Parameters
+    ----------
+    distribution
+        Distribution of the runtime (:data:`distributions`, :func:`fit`), or runtimes of past runs, in any unit.
+    strategy
+        A name of :data:`STRATEGIES`.
+    checkpoint, restart
+        Time to write a checkpoint and to read it, in the same unit.
+    alpha, beta, gamma
+        Cost of a unit of time asked for, of a unit used, and of each reservation.
+    **parameters
+        Parameters of the strategy, such as ``n`` or ``k``.
+
+    Returns
+    -------
+    ReservationPlan
+        ``.length``, ``.checkpointed`` and ``.expected_cost(distribution)``.
+
+    Raises
+    ------
+    InputError
+        If a value is not legal.
+
+    Notes
+    -----
+    "Reservation and Checkpointing Strategies for Stochastic Jobs", sections 2 and 3.
+
+    Examples
+    --------
+    >>> import holdfast as hf
+    >>> hf.plan([1.0, 1.0, 1.0, 9.0], checkpoint=0.1, restart=0.1).length
+    array([1.1, 8.1])
+    """
+    from policies.planning.costs import CostModel
+    from policies.planning.strategies import STRATEGIES
+
+    costs = CostModel(alpha=alpha, beta=beta, gamma=gamma, checkpoint=checkpoint, restart=restart)
+    made: ReservationPlan = STRATEGIES[strategy](distribution, costs, **parameters)
+    return made
+
+
+def fit(runs: ArrayLike, method: str = "auto", *, checkpoint: float = 0.0, restart: float = 0.0) -> Distribution:
+    """Fit a distribution to the runtimes of past runs.
+
+    Parameters
+    ----------
+    runs
+        Runtimes, the newest last; shape (n,).
+    method
+        ``discrete``, ``usual``, ``usual-least-squares``, ``polynomial``, ``interpolated``, ``kernel``, or ``auto``: the
+        one whose plans cost least on runs that the fit has not seen.
+    checkpoint, restart
+        Time to write a checkpoint and to read it, which ``auto`` plans with.
+
+    Returns
+    -------
+    Distribution
+        What :func:`plan` takes.
+
+    Raises
+    ------
+    InputError
+        If the runs are no positive numbers, or no distribution of that kind fits them.
+
+    Notes
+    -----
+    "Making Speculative Scheduling Robust to Incomplete Data", section IV.
+    """
+    import numpy as np
+
+    from policies.planning.costs import CostModel
+    from policies.planning.making import fit_of
+
+    costs = CostModel(checkpoint=checkpoint, restart=restart)
+    return fit_of(np.asarray(runs, float), method, costs, "optimal", {}).chosen.good()
+
+
+def main() -> int:
+    """Run the command line ``holdfast``; returns its exit status."""
+    if _FAULT:
+        print(f"holdfast: {_FAULT}", file=sys.stderr)
+        return 2
+    from experiments.cli import main as command_line
+
+    return command_line()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
