@@ -29,8 +29,10 @@ if TYPE_CHECKING:
     from experiments.gantt.page import write_gantt as write_gantt
     from experiments.recordings.archive import read_recording as read_result
     from experiments.recordings.windows import Window as Window
+    from experiments.stories.story import Stories as Stories
     from experiments.stories.story import explain as explain
     from experiments.sweeps import SweepResult
+    from experiments.timelines.phases import use_of_time as use_of_time
     from policies.arrival import ARRIVALS as ARRIVALS
     from policies.backfilling import BACKFILLING as BACKFILLING
     from policies.notice import NOTICES as NOTICES
@@ -49,6 +51,8 @@ if TYPE_CHECKING:
     from workloads.ground.errors import InputError as InputError
     from workloads.hybrid.assignment import as_rigid as as_rigid
     from workloads.hybrid.assignment import assign as prepare
+    from workloads.hybrid.checkpointing import checkpoint_cost as checkpoint_cost
+    from workloads.hybrid.checkpointing import checkpoint_interval as checkpoint_interval
     from workloads.laws import Law as Distribution
     from workloads.logs.readers import read_trace as read_trace
     from workloads.logs.swf import write_swf as write_swf
@@ -72,6 +76,8 @@ _LAZY = {
     "Trace": "workloads.logs.trace:Trace",
     "prepare": "workloads.hybrid.assignment:assign",
     "as_rigid": "workloads.hybrid.assignment:as_rigid",
+    "checkpoint_cost": "workloads.hybrid.checkpointing:checkpoint_cost",
+    "checkpoint_interval": "workloads.hybrid.checkpointing:checkpoint_interval",
     "Job": "workloads.table.job:Job",
     "JobType": "workloads.table.job:JobType",
     "JobTable": "workloads.table.jobtable:JobTable",
@@ -84,6 +90,8 @@ _LAZY = {
     "Result": "simulator:Result",
     "read_result": "experiments.recordings.archive:read_recording",
     "explain": "experiments.stories.story:explain",
+    "Stories": "experiments.stories.story:Stories",
+    "use_of_time": "experiments.timelines.phases:use_of_time",
     "export": "experiments.exports:export_result",
     "write_gantt": "experiments.gantt.page:write_gantt",
     "Window": "experiments.recordings.windows:Window",
@@ -129,10 +137,13 @@ __all__ = [
     "Planner",
     "ReservationPlan",
     "Result",
+    "Stories",
     "Trace",
     "Window",
     "as_rigid",
     "check_policy",
+    "checkpoint_cost",
+    "checkpoint_interval",
     "compare",
     "distributions",
     "execute",
@@ -149,6 +160,7 @@ __all__ = [
     "read_trace",
     "simulate",
     "sweep",
+    "use_of_time",
     "write_gantt",
     "write_job_table",
     "write_swf",
@@ -320,7 +332,12 @@ def compare(results: Mapping[str, Result] | Sequence[Result], *metrics: str) -> 
 
 
 def sweep(
-    directory: str | Path, configuration: str | Path | None = None, *, workers: int | None = None, **tables: Any
+    directory: str | Path,
+    configuration: str | Path | None = None,
+    *,
+    workers: int | None = None,
+    store: str | Path | None = None,
+    **tables: Any,
 ) -> SweepResult:
     """Carry out a grid of simulations; what ``directory`` holds already is not computed again.
 
@@ -332,6 +349,8 @@ def sweep(
         A TOML file (docs/sweeps.md), or None: the tables are given as keywords.
     workers
         Processes; by default one for each core.
+    store
+        Directory of the results of runs, which several sweeps may share; by default ``directory/store``.
     **tables
         The tables of the file, such as ``workload={"seeds": "0:3"}`` and ``mechanisms="all"``.
 
@@ -351,7 +370,7 @@ def sweep(
     if configuration is not None and tables:
         raise InputError(f"give either a configuration file or its tables ({', '.join(sorted(tables))}), not both")
     asked = make_sweep(**tables) if configuration is None else read_sweep(configuration)
-    return run_sweep(asked, directory, workers=workers)
+    return run_sweep(asked, directory, workers=workers, store=store)
 
 
 def plan(

@@ -1,0 +1,136 @@
+"""The public interface: its names resolve, nothing is imported early, and other packages of our names are told."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import holdfast as hf
+from simulator import simulate
+from tests.places import ROOT
+from workloads.ground.errors import InputError
+from workloads.table.jobtable import JobTable
+
+#: Pages whose Python a newcomer copies; rooms may move behind it.
+PAGES = sorted(
+    [ROOT / "README.md", *(ROOT / "docs" / "tutorials").glob("*.md"), *(ROOT / "docs" / "guides").glob("*.md")]
+)
+
+
+def python(code: str, *, path: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Run code in a process of its own, with another folder before ours on the path."""
+    places = os.pathsep.join(str(place) for place in (path, ROOT) if place is not None)
+    environment = {**os.environ, "PYTHONPATH": places}
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, cwd="/")
+
+
+def test_type_checkers_see_the_names_that_are_imported_late() -> None:
+    tree = ast.parse((ROOT / "holdfast.py").read_text())
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    seen = {}
+    for node in block.body:
+        if isinstance(node, ast.ImportFrom):
+            seen |= {alias.asname: f"{node.module}:{alias.name}" for alias in node.names if alias.asname}
+        elif isinstance(node, ast.Import):
+            seen |= {alias.asname: alias.name for alias in node.names if alias.asname != "pd"}
+    assert seen == hf._LAZY
+
+
+@pytest.mark.parametrize("name", hf.__all__)
+def test_every_name_resolves(name: str) -> None:
+    assert getattr(hf, name) is not None
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="'simulat'"):
+        _ = hf.simulat  # type: ignore[attr-defined]
+
+
+def test_nothing_is_imported_before_it_is_used() -> None:
+    heavy = "numpy", "pandas", "scipy", "matplotlib", "simpy", "simulator", "workloads"
+    shown = python(f"import sys, holdfast; print([name for name in {heavy!r} if name in sys.modules])")
+    assert shown.stdout == "[]\n"
+
+
+def test_a_trace_is_simulated_as_it_is() -> None:
+    trace = hf.generate(jobs=120, seed=3)
+    result = hf.simulate(trace, order="sjf")
+    assert result.records == simulate(hf.as_rigid(trace), trace.nodes, order="sjf").records
+    jobs = hf.prepare(trace, seed=3)
+    told = hf.simulate(JobTable(jobs), nodes=trace.nodes, mechanism="N-PAA")
+    assert told.records == simulate(jobs, trace.nodes, "N-PAA").records
+
+
+def test_a_job_table_needs_a_machine() -> None:
+    with pytest.raises(InputError, match=r"nodes must be given, since this workload does not name"):
+        hf.simulate(hf.prepare(hf.generate(jobs=20)))
+
+
+def test_results_are_compared_by_label() -> None:
+    trace = hf.generate(jobs=60, seed=2)
+    results = {order: hf.simulate(trace, order=order) for order in ("fcfs", "sjf")}
+    table = hf.compare(results, "wait_h", "utilization")
+    assert list(table.index) == ["fcfs", "sjf"]
+    assert list(table.columns) == ["wait_h", "utilization"]
+    for order, result in results.items():
+        assert table.loc[order, "wait_h"] == result.summary()["wait_h"]
+    with pytest.raises(InputError, match="two results are labelled 'baseline'"):
+        hf.compare(list(results.values()))
+    with pytest.raises(InputError, match="unknown metric 'wait': did you mean"):
+        hf.compare(results, "wait")
+
+
+def test_parameters_that_do_not_exist_are_told() -> None:
+    with pytest.raises(InputError, match="unknown parameter 'node': did you mean nodes"):
+        hf.generate(node=3)
+    with pytest.raises(InputError, match="either a configuration file or its tables"):
+        hf.sweep("out", "sweep.toml", mechanisms="all")
+
+
+def test_a_plan_of_fitted_runs() -> None:
+    runs = [1.0, 2.0, 2.0, 3.0, 8.0]
+    law = hf.fit(runs, "discrete")
+    plan = hf.plan(law, checkpoint=0.1, restart=0.1)
+    assert plan.length.tolist() == hf.plan(runs, checkpoint=0.1, restart=0.1).length.tolist()
+    assert hf.plan(runs, "maximum").length.tolist() == [8.0]
+
+
+@pytest.mark.parametrize("name", ["simulator", "policies"])
+def test_a_package_of_the_same_name_is_told_in_one_sentence(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).mkdir()
+    (tmp_path / name / "__init__.py").touch()
+    sentence = f"Holdfast needs its own package '{name}' in {ROOT}, and Python finds {tmp_path / name} first: "
+    shown = python("import holdfast", path=tmp_path)
+    assert shown.returncode == 1
+    assert sentence in shown.stderr.splitlines()[-1]
+    command = python(
+        "import sys; sys.argv = ['holdfast', 'info']; import holdfast; sys.exit(holdfast.main())", path=tmp_path
+    )
+    assert command.returncode == 2
+    assert command.stderr.startswith(f"holdfast: {sentence}")
+    assert len(command.stderr.splitlines()) == 1
+
+
+def test_a_loose_module_of_the_same_name_is_told(tmp_path: Path) -> None:
+    (tmp_path / "workloads.py").touch()
+    assert f"Python finds {tmp_path / 'workloads.py'} first" in python("import holdfast", path=tmp_path).stderr
+
+
+def test_a_folder_that_is_no_package_is_no_obstacle(tmp_path: Path) -> None:
+    (tmp_path / "experiments").mkdir()
+    assert python("import holdfast", path=tmp_path).returncode == 0
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_newcomers_import_nothing_deeper(page: Path) -> None:
+    for block in re.findall(r"^```python\n(.*?)^```", page.read_text(), flags=re.DOTALL | re.MULTILINE):
+        for node in ast.walk(ast.parse(block)):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            assert not {name.split(".")[0] for name in names} & set(hf._PACKAGES), block
