@@ -33,8 +33,9 @@ from simulator.machine.stochastic import ReservationRecord
 from simulator.results.recording import changes_of, origin_of
 from simulator.results.records import JobRecord, StochasticRecord
 from simulator.results.result import Result
+from simulator.results.schema import DECISIONS, EVENTS, JOBS, RESERVATIONS, TIMELINE, Field, Schema
 from workloads.ground.errors import InputError, TraceError
-from workloads.ground.fields import Columns, number, whole
+from workloads.ground.fields import Columns
 from workloads.ground.files import read_text
 from workloads.ground.units import to_ticks
 from workloads.table.job import Job, JobType
@@ -50,20 +51,6 @@ __all__ = [
     "table_rows",
 ]
 
-_RECORD = {
-    **{"job_id": whole, "nodes": whole, "submit": number, "start": number, "end": number},
-    **{"preemptions": whole, "shrinks": whole, "lost_node_seconds": number},
-}
-_ENTRY = {"time": number, "job_id": whole, "before": whole, "after": whole}
-_DECISION = {
-    **{"time": number, "job_id": whole, "other": whole, "count": whole, "at": number, "loss_node_seconds": number},
-}
-_SAMPLE = {"time": number, "busy": whole, "held": whole, "waiting_jobs": whole, "waiting_nodes": whole}
-_TICKS = ("submit", "start", "end", "length", "restart", "work", "checkpoint", "milestone", "saved")
-_RESERVATION = {
-    **{"job_id": whole, "number": whole, "nodes": whole, "memory_gb": number},
-    **dict.fromkeys(_TICKS, number),
-}
 #: The events with which a job is over.
 _LAST = ("complete", "kill", "cancel")
 
@@ -175,24 +162,33 @@ def table_rows(
         raise TraceError(path, line, str(error)) from None
 
 
+def _read(path: Path, schema: Schema, origin: int = 0) -> Iterator[tuple[int, dict[Any, Any]]]:
+    """Line of each row, and the values of its columns by their source, without those that are derived from others.
+
+    Parameters
+    ----------
+    path, schema
+        A table and its columns.
+    origin
+        Where the simulated clock begins [ticks of the job table's clock].
+    """
+    fields = [item for item in schema.fields if not item.derived]
+    texts = [item.name for item in fields if item.kind == "text"]
+    clocks = {item.name for item in fields if item.kind == "clock"}
+    kinds = {item.name: item.parse for item in fields if item.kind != "text"}
+    for line, row in table_rows(path, kinds, *texts):
+        for name in clocks:
+            if row[name] is not None:
+                row[name] -= origin
+        yield line, {item.source: row[item.name] for item in fields}
+
+
 def _records(path: Path, jobs: Mapping[int, Job], mechanism: str) -> Iterator[JobRecord]:
-    for line, row in table_rows(path, _RECORD, "type", "status"):
+    for line, row in _read(path, JOBS.extended([Field("type", "text", "", "type")])):
         job = jobs.get(row["job_id"])
         if job is None or (job.type, job.nodes) != (row["type"], row["nodes"]):
             raise TraceError(path, line, f"job {row['job_id']} is not among the jobs that were simulated")
-        yield JobRecord(
-            job_id=row["job_id"],
-            type=job.type,
-            submit=_ticks(row["submit"]),
-            start=_ticks(row["start"]),
-            end=_ticks(row["end"]),
-            nodes=row["nodes"],
-            runtime=to_ticks(_runtime(job, mechanism)),
-            preemptions=row["preemptions"],
-            shrinks=row["shrinks"],
-            status=row["status"],
-            lost=to_ticks(row["lost_node_seconds"]),
-        )
+        yield JobRecord(**{**row, "type": job.type}, runtime=to_ticks(_runtime(job, mechanism)))
 
 
 def _runtime(job: Job, mechanism: str) -> float:
@@ -203,10 +199,6 @@ def _runtime(job: Job, mechanism: str) -> float:
     return job.runtime if other is None else other
 
 
-def _ticks(seconds: float | None) -> int | None:
-    return None if seconds is None else to_ticks(seconds)
-
-
 def _history(
     result: Sealed, mechanism: str, origin: int, records: Sequence[JobRecord]
 ) -> tuple[list[Entry], list[Sample]]:
@@ -215,18 +207,12 @@ def _history(
         result.need(table_name(table, mechanism), "which 'holdfast run --events' writes: run it again")
         for table in ("events", "timeline")
     )
-    entries = [
-        Entry(to_ticks(row["time"]) - origin, row["event"], row["job_id"], row["before"], row["after"], row["cause"])
-        for _, row in table_rows(events, _ENTRY, "event", "cause")
-    ]
+    entries = [Entry(**row) for _, row in _read(events, EVENTS, origin)]
     ends = {entry.job_id: entry.time + origin for entry in entries if entry.event in _LAST}
     if ends != {record.job_id: record.end for record in records if record.end is not None}:
         jobs = table_name("jobs", mechanism)
         raise TraceError(events, None, f"is not the event log of {jobs}: run it again with --events")
-    samples = [
-        (to_ticks(row["time"]) - origin, row["busy"], row["held"], row["waiting_jobs"], row["waiting_nodes"])
-        for _, row in table_rows(course, _SAMPLE)
-    ]
+    samples = [(row[0], row[1], row[2], row[3], row[4]) for _, row in _read(course, TIMELINE, origin)]
     return entries, samples
 
 
@@ -242,29 +228,15 @@ def _down(entries: Iterable[Entry]) -> Iterator[tuple[int, int]]:
 def _decisions(path: Path | None, origin: int) -> list[Decision] | None:
     if path is None:
         return None
-    return [
-        Decision(
-            to_ticks(row["time"]) - origin,
-            row["decision"],
-            row["job_id"],
-            row["other"],
-            row["count"],
-            None if row["at"] is None else to_ticks(row["at"]) - origin,
-            _ticks(row["loss_node_seconds"]),
-            row["why"],
-        )
-        for _, row in table_rows(path, _DECISION, "decision", "why")
-    ]
+    return [Decision(**row) for _, row in _read(path, DECISIONS, origin)]
 
 
 def _courses(path: Path | None, jobs: Sequence[Job]) -> list[StochasticRecord]:
     """The stochastic jobs with their reservations."""
     found: dict[int, list[ReservationRecord]] = {job.job_id: [] for job in jobs if job.type is JobType.STOCHASTIC}
     # Where there are no digests, a file of an earlier run may lie there.
-    for _, row in table_rows(path, _RESERVATION, "ending") if path is not None and found else ():
-        values: dict[str, Any] = {name: _ticks(value) if name in _TICKS else value for name, value in row.items()}
-        values["memory"] = values.pop("memory_gb")
-        found.setdefault(row["job_id"], []).append(ReservationRecord(**values))
+    for _, row in _read(path, RESERVATIONS) if path is not None and found else ():
+        found.setdefault(row["job_id"], []).append(ReservationRecord(**row))
     return [
         StochasticRecord(job.job_id, job.application, job.plan, to_ticks(job.true_runtime or 0), None, tuple(items))
         for job in jobs

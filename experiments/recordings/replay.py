@@ -2,36 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from experiments.output.filenames import check_distinct, table_name
 from experiments.tables import write_csv
 from policies.mechanism import BASELINE, MECHANISMS, parse_mechanism
 from simulator import Result, simulate
-from simulator.machine.eventlog import Entry
 from simulator.options import Options
-from simulator.results import reservations
-from simulator.results.metrics import JOB_COLUMNS, Window, job_rows, summarize, summarize_types
+from simulator.results.metrics import Window, summarize, summarize_types
 from simulator.results.records import STATES
-from simulator.results.reservations import reservation_rows, stochastic_rows
+from simulator.results.reservations import JOB_COLUMNS, stochastic_rows
+from simulator.results.schema import DECISIONS, EVENTS, RESERVATIONS, job_schema, timeline_schema
 from workloads.ground.errors import OutputError
 from workloads.ground.files import partial_name
 from workloads.ground.units import SECOND
 from workloads.table.job import Job
 
-if TYPE_CHECKING:
-    from policies.planning.plan import ReservationPlan
-    from policies.planning.planbook import Planner
-    from workloads.outages.failures import FailureRate
-    from workloads.outages.outage import Outage
-
 __all__ = [
-    "ACCOUNTING_COLUMNS",
-    "TIMELINE_COLUMNS",
     "Measurement",
     "accounting_rows",
     "make_directory",
@@ -40,13 +31,6 @@ __all__ = [
     "replays",
     "write_replay",
 ]
-
-#: Of the machine over time: a row for each instant, valid until the next.
-DECISION_COLUMNS = ("time", "decision", "job_id", "other", "count", "at", "loss_node_seconds", "why")
-TIMELINE_COLUMNS = ("time", "busy", "held", "idle", "waiting_jobs", "waiting_nodes")
-
-#: Where nodes were down there is one more, ``down_node_hours``.
-ACCOUNTING_COLUMNS = ("mechanism", *(f"{name}_node_hours" for name in STATES))
 
 #: Told after each few hundred jobs: (mechanism, jobs that have ended).
 Progress = Callable[[str, int], None]
@@ -96,34 +80,9 @@ def parse_mechanisms(text: str) -> list[str]:
     return names
 
 
-def replay(
-    jobs: Sequence[Job],
-    nodes: int,
-    mechanisms: Sequence[str],
-    options: Options,
-    *,
-    events: bool = False,
-    progress: Progress | None = None,
-    planner: Planner | None = None,
-    plans: Mapping[str, ReservationPlan] | None = None,
-    outages: Sequence[Outage] = (),
-    failures: FailureRate | None = None,
-) -> list[Result]:
-    """Simulate the table under each mechanism; the parameters are those of :func:`simulator.simulation.simulate`."""
-    return list(
-        replays(
-            jobs,
-            nodes,
-            mechanisms,
-            options,
-            events=events,
-            progress=progress,
-            planner=planner,
-            plans=plans,
-            outages=outages,
-            failures=failures,
-        )
-    )
+def replay(jobs: Sequence[Job], nodes: int, mechanisms: Sequence[str], options: Options, **more: Any) -> list[Result]:
+    """As :func:`replays`, all results at once."""
+    return list(replays(jobs, nodes, mechanisms, options, **more))
 
 
 def replays(
@@ -136,7 +95,21 @@ def replays(
     progress: Progress | None = None,
     **more: Any,
 ) -> Iterator[Result]:
-    """As :func:`replay`, one result after the other, so that an interruption loses only the one under way."""
+    """Simulate the table under each mechanism, one after the other: an interruption loses only the one under way.
+
+    Parameters
+    ----------
+    jobs, nodes, options
+        As of :func:`simulator.simulation.simulate`.
+    mechanisms
+        Names of mechanisms.
+    events
+        Whether event log and decisions are kept.
+    progress
+        Called with the mechanism and the number of jobs that have ended.
+    **more
+        Further parameters of :func:`simulator.simulation.simulate`.
+    """
     for mechanism in mechanisms:
         yield simulate(
             jobs,
@@ -195,15 +168,14 @@ def write_replay(
         def path(table: str, mechanism: str = result.mechanism) -> Path:
             return directory / table_name(table, mechanism)
 
-        write_csv(path("jobs"), job_rows(result, measurement.instant_tolerance), JOB_COLUMNS)
+        tables = {"jobs": job_schema(measurement.instant_tolerance)}
         if events:
-            write_csv(path("events"), _event_rows(result), Entry._fields)
-            columns = (*TIMELINE_COLUMNS, "down") if result.accounting.down else TIMELINE_COLUMNS
-            write_csv(path("timeline"), _timeline_rows(result), columns)
-            write_csv(path("decisions"), _decision_rows(result), DECISION_COLUMNS)
+            tables |= {"events": EVENTS, "timeline": timeline_schema(result), "decisions": DECISIONS}
         if result.stochastic:
-            write_csv(path("stochastic"), stochastic_rows(result), reservations.JOB_COLUMNS)
-            write_csv(path("reservations"), reservation_rows(result), reservations.RESERVATION_COLUMNS)
+            write_csv(path("stochastic"), stochastic_rows(result), JOB_COLUMNS)
+            tables["reservations"] = RESERVATIONS
+        for name, schema in tables.items():
+            write_csv(path(name), schema.rows(result), schema.names)
     write_csv(directory / "summary.csv", summaries, tuple(summaries[0]))
     types = [row for result in results for row in summarize_types(result, window=measurement.window)]
     write_csv(directory / "types.csv", types, tuple(types[0]))
@@ -222,27 +194,3 @@ def accounting_rows(results: Sequence[Result]) -> list[dict[str, Any]]:
         }
         for result in results
     ]
-
-
-def _event_rows(result: Result) -> list[dict[str, object]]:
-    return [{**entry._asdict(), "time": (entry.time + result.origin) / SECOND} for entry in result.entries]
-
-
-def _decision_rows(result: Result) -> Iterator[dict[str, object]]:
-    """Seconds and node-seconds."""
-    for item in result.decisions or ():
-        at = None if item.at is None else (item.at + result.origin) / SECOND
-        loss = None if item.loss is None else item.loss / SECOND
-        time = (item.time + result.origin) / SECOND
-        values = (time, item.decision, item.job_id, item.other, item.nodes, at, loss, item.why)
-        yield dict(zip(DECISION_COLUMNS, values, strict=True))
-
-
-def _timeline_rows(result: Result) -> Iterator[dict[str, object]]:
-    """As :meth:`simulator.results.result.Result.timeline`."""
-    for (time, busy, held, waiting_jobs, waiting_nodes), down in zip(
-        result.samples, result.down_at_samples(), strict=True
-    ):
-        idle = result.nodes - busy - held - down
-        values = ((time + result.origin) / SECOND, busy, held, idle, waiting_jobs, waiting_nodes, down)
-        yield dict(zip((*TIMELINE_COLUMNS, "down"), values, strict=True))

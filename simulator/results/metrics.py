@@ -8,7 +8,7 @@ waited was decided before.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,17 +17,16 @@ from simulator.results.integrals import integral
 from simulator.results.recording import NO_METRICS, Recording
 from simulator.results.records import JobRecord
 from simulator.results.reservations import summarize_stochastic
+from simulator.results.schema import instant_ticks
 from workloads.ground.errors import InputError, ParameterError
 from workloads.ground.units import COSTS, LARGEST_TIME, SECOND, to_ticks
 from workloads.table.job import JobType
 
 __all__ = [
     "CANCELLATION_COLUMNS",
-    "JOB_COLUMNS",
     "OUTAGE_COLUMNS",
     "SUMMARY_COLUMNS",
     "Window",
-    "job_rows",
     "summarize",
     "summarize_types",
 ]
@@ -35,22 +34,6 @@ __all__ = [
 _HOUR = 3600 * SECOND
 #: Runtimes below this count as this in the bounded slowdown.
 _BOUND = 10 * SECOND
-
-JOB_COLUMNS = (
-    "job_id",
-    "type",
-    "submit",
-    "start",
-    "end",
-    "nodes",
-    "turnaround",
-    "wait",
-    "instant",
-    "preemptions",
-    "shrinks",
-    "status",
-    "lost_node_seconds",
-)
 
 SUMMARY_COLUMNS = (
     "mechanism",
@@ -116,40 +99,6 @@ class Window(NamedTuple):
                 f"no job is left between a warmup of {self.warmup:g} s and a cooldown of {self.cooldown:g} s"
             )
         return earliest, latest
-
-
-def _instant_ticks(result: Recording, instant_tolerance: float | None) -> int:
-    """How late an on-demand job may start and still count as started instantly [ticks]; None: by the warning."""
-    if instant_tolerance is None:
-        instant_tolerance = result.options.warning
-    if not 0 <= instant_tolerance <= LARGEST_TIME:
-        raise ParameterError("instant_tolerance", f"a duration {COSTS}", instant_tolerance)
-    return to_ticks(instant_tolerance)
-
-
-def job_rows(result: Recording, instant_tolerance: float | None = None) -> Iterator[dict[str, object]]:
-    """The rows of the result file (``jobs-*.csv``): seconds and node-seconds; None where a value is not defined."""
-    tolerance = _instant_ticks(result, instant_tolerance)
-    for record in result.records:
-        submit, start, end = record.submit, record.start, record.end
-        came = submit is not None and start is not None and end is not None and record.status != "cancelled"
-        yield {
-            "job_id": record.job_id,
-            "type": record.type.value,
-            "submit": submit / SECOND if submit is not None else None,
-            "start": start / SECOND if start is not None else None,
-            "end": end / SECOND if end is not None else None,
-            "nodes": record.nodes,
-            "turnaround": (end - submit) / SECOND if came else None,  # type: ignore[operator]  # came: none is None
-            "wait": (start - submit) / SECOND if came else None,  # type: ignore[operator]  # likewise
-            "instant": int(start - submit <= tolerance)  # type: ignore[operator]  # likewise
-            if came and record.type is JobType.ON_DEMAND
-            else None,
-            "preemptions": record.preemptions,
-            "shrinks": record.shrinks,
-            "status": record.status,
-            "lost_node_seconds": record.lost / SECOND,
-        }
 
 
 class _Measured:
@@ -235,7 +184,7 @@ def summarize(
     """
     if result.booked is None:
         raise InputError(NO_METRICS)
-    tolerance = _instant_ticks(result, instant_tolerance)
+    tolerance = instant_ticks(result, instant_tolerance)
     window = window if window is not None else Window()
     chosen = _chosen(result, window)
     records = _ended(chosen)

@@ -20,9 +20,7 @@ from workloads.table.job import JobType
 
 __all__ = [
     "JOB_COLUMNS",
-    "RESERVATION_COLUMNS",
     "SUMMARY_COLUMNS",
-    "reservation_rows",
     "stochastic_rows",
     "summarize_stochastic",
     "work_utilization",
@@ -32,10 +30,6 @@ _HOUR = 3600 * SECOND
 #: That its user gave up is no fault of a reservation.
 _NOT_WASTED = (COMPLETED, SAVED, CANCELLED)
 
-RESERVATION_COLUMNS = (
-    *("job_id", "application", "number", "submit", "start", "end", "nodes", "length", "restart", "work"),
-    *("checkpoint", "milestone", "saved", "ending", "memory_gb"),
-)
 JOB_COLUMNS = (
     *("job_id", "application", "plan", "strategy", "runs_known", "runtime", "stretch", "execution_stretch"),
     *("reservations", "reserved", "used", "wasted", "expected_cost", "planned_cost", "paid_cost"),
@@ -48,29 +42,6 @@ SUMMARY_COLUMNS = (
     *("planned_cost_h", "paid_cost_h", "requested_memory_gb", "memory_kills", "work_utilization"),
     "planning_seconds",
 )
-
-
-def reservation_rows(result: Recording) -> Iterator[dict[str, object]]:
-    """A row for each reservation, job by job; seconds, nodes and GB.
-
-    ``restart``, ``work`` and ``checkpoint`` are what its time went into, ``milestone`` the work that the plan expected
-    at its end, ``saved`` the work behind the last good checkpoint after it.
-    """
-    for course in result.stochastic:
-        for item in course.reservations:
-            row: dict[str, object] = {
-                name: getattr(item, name) / SECOND
-                for name in ("submit", "start", "end", "length", "restart", "work", "checkpoint", "milestone", "saved")
-            }
-            yield {
-                **row,
-                "job_id": item.job_id,
-                "application": course.application,
-                "number": item.number,
-                "nodes": item.nodes,
-                "ending": item.ending,
-                "memory_gb": item.memory,
-            }
 
 
 def stochastic_rows(result: Recording) -> Iterator[dict[str, object]]:

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from simulator.machine.eventlog import Entry
-from simulator.results.metrics import Window, job_rows, summarize
+from simulator.results.metrics import Window, summarize
 from simulator.results.recording import Recording
-from workloads.ground.units import SECOND
+from simulator.results.schema import EVENTS, JOBS, timeline_schema
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,19 +23,13 @@ class Result(Recording):
 
     @cached_property
     def jobs(self) -> pd.DataFrame:
-        """One row a job, as in ``jobs-*.csv``; seconds, nodes and node-seconds."""
-        import pandas as pd
-
-        return pd.DataFrame.from_records(list(job_rows(self)))
+        """One row a job, with the columns of ``jobs-*.csv``; seconds, nodes and node-seconds."""
+        return JOBS.frame(self)
 
     @cached_property
     def events(self) -> pd.DataFrame:
         """The event log: time [s], event, job_id, nodes before, nodes after, cause."""
-        import pandas as pd
-
-        frame = pd.DataFrame(list(self.entries), columns=list(Entry._fields))
-        frame["time"] = (frame["time"] + self.origin) / SECOND
-        return frame
+        return EVENTS.frame(self)
 
     def timeline(self) -> pd.DataFrame:
         """The machine over time: a row for each instant at which something happened, valid until the next.
@@ -47,15 +40,7 @@ class Result(Recording):
             time [s], busy, held and idle nodes, waiting jobs, and the nodes that they ask for; where nodes were down,
             these, too.
         """
-        import pandas as pd
-
-        frame = pd.DataFrame(list(self.samples), columns=["time", "busy", "held", "waiting_jobs", "waiting_nodes"])
-        frame["time"] = (frame["time"] + self.origin) / SECOND
-        frame.insert(3, "idle", self.nodes - frame["busy"] - frame["held"])
-        if self.had_down():
-            frame["down"] = self.down_at_samples()
-            frame["idle"] -= frame["down"]
-        return frame
+        return timeline_schema(self).frame(self)
 
     def summary(
         self, *, instant_tolerance: float | None = None, warmup: float = 0.0, cooldown: float = 0.0

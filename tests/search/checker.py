@@ -7,8 +7,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from simulator import Result
-from simulator.results.metrics import job_rows, summarize
-from simulator.results.reservations import reservation_rows, stochastic_rows
+from simulator.results.metrics import summarize
+from simulator.results.reservations import stochastic_rows
+from simulator.results.schema import JOBS, RESERVATIONS
 from tests.search.cases import Case
 from tests.search.replays import ENDS, Stint, booked, stints_of
 from workloads.ground.units import to_ticks
@@ -222,7 +223,7 @@ def _measures(case: Case, result: Result) -> Iterator[str]:
         exact = useful / (case.nodes * elapsed) if elapsed else math.nan
         if not math.isclose(float(summary["utilization"]), exact, abs_tol=1e-9) and elapsed:
             yield f"utilization is {summary['utilization']}, by the accounting {exact}"
-    rows = [*job_rows(result), *stochastic_rows(result), *reservation_rows(result)]
+    rows = [*JOBS.rows(result), *stochastic_rows(result), *RESERVATIONS.rows(result)]
     for row in rows:
         for name, value in row.items():
             if isinstance(value, float) and math.isinf(value):

@@ -12,8 +12,9 @@ from experiments.placement.spans import HELD, place_nodes
 from experiments.timelines.courses import machine_rows
 from simulator import Result, simulate
 from simulator.machine.eventlog import Entry
-from simulator.results.metrics import job_rows, summarize, summarize_types
+from simulator.results.metrics import summarize, summarize_types
 from simulator.results.reservations import stochastic_rows
+from simulator.results.schema import JOBS
 from tests.life_strategies import lively_mixes, random_lively_mix
 from tests.reference.hybrid import MECHANISMS
 from tests.stochastic_strategies import Mix
@@ -166,7 +167,7 @@ def test_what_measures_and_draws_them_can() -> None:
         measured = [record for record in result.records if record.submit is not None and record.submit >= begin]
         assert int(summary["jobs"]) + int(summary.get("cancelled_jobs", 0)) == len(measured)
         assert summarize_types(result)[0]["jobs"] == summary["jobs"]
-        rows = list(job_rows(result))
+        rows = list(JOBS.rows(result))
         waits = [row["wait"] for row, record in zip(rows, result.records, strict=True) if record in measured]
         known = [float(str(wait)) / 3600 for wait in waits if wait is not None]
         assert len(known) == summary["jobs"]

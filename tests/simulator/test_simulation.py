@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulator import Result, simulate
-from simulator.results.metrics import job_rows
+from simulator.results.schema import JOBS, job_schema
 from tests.reference.hybrid import MECHANISMS
 from tests.strategies import Table, job_tables
 from tests.support import malleable, on_demand
@@ -205,5 +205,5 @@ def test_an_instant_start_is_one_within_the_warning() -> None:
     result = simulate(jobs, 10, "N&PAA", warning=600)
     assert result.summary()["instant_start_ratio"] == 1
     assert result.summary(instant_tolerance=120)["instant_start_ratio"] == 0
-    assert [row["instant"] for row in job_rows(result)] == [None, 1]
-    assert [row["instant"] for row in job_rows(result, 599)] == [None, 0]
+    assert [row["instant"] for row in JOBS.rows(result)] == [None, 1]
+    assert [row["instant"] for row in job_schema(599).rows(result)] == [None, 0]

@@ -23,7 +23,8 @@ from policies.planning.strategies import all_checkpoint, masi, neuro_average, op
 from simulator import Result, simulate
 from simulator.machine.eventlog import Entry
 from simulator.machine.stochastic import ReservationRecord
-from simulator.results.reservations import reservation_rows, stochastic_rows
+from simulator.results.reservations import stochastic_rows
+from simulator.results.schema import RESERVATIONS
 from tests.reference.hybrid import MECHANISMS, replay
 from tests.reference.stochastic import Numbers, follow, replay_stochastic
 from tests.stochastic_strategies import ONLY_RIGID, Mix, mixes, random_mix
@@ -340,7 +341,7 @@ def test_a_preempted_reservation_by_hand() -> None:
     assert summary["wasted_node_hours"] == pytest.approx(4 * 70 / 3600)
     assert summary["reserved_node_hours"] == pytest.approx(4 * 280 / 3600)
     assert summary["work_utilization"] == pytest.approx((130 + 50 + 1000) / 1265)
-    assert [row["ending"] for row in reservation_rows(result)] == ["saved", "preempted", "completed"]
+    assert [row["ending"] for row in RESERVATIONS.rows(result)] == ["saved", "preempted", "completed"]
 
 
 # -- the cost --
@@ -698,7 +699,7 @@ def test_memory_by_hand() -> None:
     result = simulate([job], 2, plans={"p": plan})
     rows = [
         (row["number"], row["length"], row["restart"], row["work"], row["saved"], row["ending"], row["memory_gb"])
-        for row in reservation_rows(result)
+        for row in RESERVATIONS.rows(result)
     ]
     assert rows == [
         (1, 13, 0, 8, 8, "saved", 3),

@@ -12,7 +12,8 @@ import pytest
 from experiments import cli
 from experiments.cli import COMMANDS
 from simulator import simulate
-from simulator.results.metrics import JOB_COLUMNS, SUMMARY_COLUMNS
+from simulator.results.metrics import SUMMARY_COLUMNS
+from simulator.results.schema import JOBS
 from tests.places import GOLDEN
 from tests.support import untimed
 from workloads.table.columns import COLUMNS
@@ -78,7 +79,7 @@ def test_run_writes_its_files(year: Path, tmp_path: Path, capsys: pytest.Capture
     assert tuple(summary[0]) == SUMMARY_COLUMNS
     assert [row["mechanism"] for row in summary] == ["baseline", "CUA-SPAA"]
     jobs = rows(directory / "jobs-CUA-SPAA.csv")
-    assert tuple(jobs[0]) == JOB_COLUMNS
+    assert tuple(jobs[0]) == JOBS.names
     assert len(jobs) == 600
     events = rows(directory / "events-CUA-SPAA.csv")
     assert tuple(events[0]) == ("time", "event", "job_id", "before", "after", "cause")

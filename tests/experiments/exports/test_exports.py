@@ -621,6 +621,16 @@ def test_parquet_counts_no_node_that_is_down_as_idle(tmp_path: Path) -> None:
     ]
 
 
+def test_parquet_knows_no_wait_of_a_withdrawn_job(tmp_path: Path) -> None:
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed (pip install 'holdfast[parquet]')")
+    jobs = [rigid(1, 0, 4, 100), rigid(2, 50, 3, 200, cancelled_at=180.0)]
+    export_result(simulate(jobs, 10), tmp_path / "out", "parquet")
+    table = pd.read_parquet(tmp_path / "out" / "jobs.parquet")
+    assert table[["start", "wait", "turnaround"]].iloc[0].tolist() == [0, 0, 100]
+    assert table["wait"].isna().tolist() == table["turnaround"].isna().tolist() == [False, True]
+
+
 def test_parquet_needs_pyarrow(result: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
     with pytest.raises(InputError, match=r"where pyarrow is installed \(pip install 'holdfast\[parquet\]'\)"):

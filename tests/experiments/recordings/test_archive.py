@@ -12,9 +12,11 @@ import pytest
 from experiments.cli import main
 from experiments.recordings.archive import read_recording
 from experiments.recordings.runfile import read_run
+from experiments.tables import write_csv
 from policies.planning.planbook import Planner
 from simulator import Result, simulate
 from simulator.results.reservations import stochastic_rows
+from simulator.results.schema import JOBS as JOBS_TABLE
 from tests.support import malleable, on_demand, resealed, rigid, stochastic
 from workloads.ground.errors import InputError
 from workloads.logs.swf import write_swf
@@ -176,3 +178,14 @@ def test_what_a_recording_looks_up() -> None:
     assert result.job[2].project == "physics"
     assert result.walltime(JOBS[3]) == 3900_000_000
     assert simulate(JOBS, 16, "N-PAA").walltime(JOBS[3]) == 4000_000_000
+
+
+def test_losses_beyond_what_floats_hold_are_read_exactly(tmp_path: Path) -> None:
+    place = run(tmp_path, JOBS, "--mechanism", "N-PAA", "--events")
+    lost = 2**53 + 1
+    result = simulate(read_job_table(tmp_path / "table.csv").jobs, 16, "N-PAA")
+    records = [result.records[0]._replace(lost=lost), *result.records[1:]]
+    write_csv(place / "jobs-N-PAA.csv", JOBS_TABLE.rows(replace(result, records=records)), JOBS_TABLE.names)
+    resealed(place)
+    assert "9007199254.740993" in (place / "jobs-N-PAA.csv").read_text()
+    assert read_recording(place).records[0].lost == lost

@@ -10,8 +10,9 @@ import pytest
 from policies.planning.costs import CostModel
 from policies.planning.plan import ReservationPlan
 from simulator import Result, simulate
-from simulator.results.metrics import job_rows, summarize, summarize_types
+from simulator.results.metrics import summarize, summarize_types
 from simulator.results.reservations import stochastic_rows
+from simulator.results.schema import JOBS
 from tests.support import malleable, on_demand, rigid, stochastic
 from workloads.ground.units import SECOND
 from workloads.table.job import Job
@@ -252,7 +253,7 @@ def test_cancelled_jobs_are_counted_apart() -> None:
     # The machine was occupied all the same: 8 node-hours in 2.5 hours.
     assert summary["utilization"] == pytest.approx(0.8)
     assert [row["jobs"] for row in summarize_types(result)] == [1, 1, 0, 0]
-    rows = {row["job_id"]: row for row in job_rows(result)}
+    rows = {row["job_id"]: row for row in JOBS.rows(result)}
     assert [rows[3][name] for name in ("start", "end", "turnaround", "wait", "instant")] == [
         3600,
         5400,
