@@ -13,6 +13,7 @@ from policies.port import TOLERANCE, Promise, Start, SystemView
 from policies.reserving import Outlook, in_order, plan_queue
 from policies.shadow import NEVER, shadow_of
 from workloads.ground.errors import ParameterError
+from workloads.ground.numbers import check_whole
 from workloads.ground.registry import Registry, function_of, parameters_of
 
 __all__ = ["BACKFILLING", "Backfilling", "Conservative", "Easy", "Strict", "backfilling"]
@@ -54,8 +55,7 @@ class Easy:
     def __post_init__(self) -> None:
         if self.length not in ("walltime", "runtime"):
             raise ParameterError("length", "walltime or runtime", self.length)
-        if isinstance(self.depth, bool) or not isinstance(self.depth, int) or self.depth < 1:
-            raise ParameterError("depth", "a whole number of jobs, at least 1", self.depth)
+        check_whole("depth", self.depth, 1, "a whole number of jobs, at least 1")
 
     def __call__(self, view: SystemView) -> list[Start]:
         """The jobs to start now, in this order."""

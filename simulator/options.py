@@ -11,6 +11,7 @@ from policies.expansion import EXPANSIONS
 from policies.order import ORDERS
 from policies.tenancy import TENANCIES
 from workloads.ground.errors import ParameterError, UnknownNameError
+from workloads.ground.numbers import check_whole
 
 __all__ = ["Options"]
 
@@ -87,8 +88,7 @@ class Options:
         spread = self.checkpoint_variation
         if not (isinstance(spread, int | float) and 0 <= spread <= 1):
             raise ParameterError("checkpoint_variation", "a share from 0 to 1", spread)
-        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
-            raise ParameterError("seed", "a whole number >= 0", self.seed)
+        check_whole("seed", self.seed, 0, "a whole number >= 0")
         for name in ("order", "backfilling", "tenants", "expansion"):
             if not isinstance(getattr(self, name), str):
                 raise ParameterError(name, "a name", getattr(self, name))

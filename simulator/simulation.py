@@ -22,6 +22,7 @@ from simulator.results.result import Result
 from simulator.services.closures import Closures
 from simulator.services.startingstate import starting_state_of
 from workloads.ground.errors import InputError, InvariantError, ParameterError
+from workloads.ground.numbers import is_whole
 from workloads.ground.units import LARGEST_SIZE, to_seconds, to_ticks
 from workloads.outages.failures import FailureRate
 from workloads.outages.outage import Outage, check_outages
@@ -105,7 +106,7 @@ def simulate(
     1       2  600.0  1200.0            0
     """
     settings = Options.of(**options)
-    if isinstance(nodes, bool) or not isinstance(nodes, int) or not 1 <= nodes <= LARGEST_SIZE:
+    if not (is_whole(nodes, 1) and nodes <= LARGEST_SIZE):
         raise ParameterError("nodes", f"a number of nodes from 1 to {LARGEST_SIZE:,}", nodes)
     served_by = parse_mechanism(mechanism)
     table = list(jobs)

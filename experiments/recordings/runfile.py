@@ -15,6 +15,7 @@ from simulator.options import Options
 from workloads.ground.errors import InputError, TraceError
 from workloads.ground.files import is_plain_file, is_plain_name, sha256_of
 from workloads.ground.importing import importing
+from workloads.ground.numbers import is_number, is_whole
 from workloads.table.job import Job
 
 __all__ = [
@@ -145,7 +146,7 @@ def simulated_jobs(result: Sealed, *, trust: bool = False) -> Sequence[Job]:
 def nodes_of(directory: Path, told: Mapping[str, Any]) -> int:
     """Size of the machine."""
     nodes = told.get("nodes")
-    if isinstance(nodes, bool) or not isinstance(nodes, int) or nodes < 1:
+    if not is_whole(nodes, 1):
         raise TraceError(directory / RUN, None, "must name a positive number of nodes")
     return nodes
 
@@ -155,7 +156,7 @@ def epoch_of(directory: Path, told: Mapping[str, Any]) -> float | None:
     epoch = told.get(EPOCH)
     if epoch is None:
         return None
-    if isinstance(epoch, bool) or not isinstance(epoch, int | float) or not math.isfinite(epoch):
+    if not (is_number(epoch) and math.isfinite(epoch)):
         raise TraceError(directory / RUN, None, f"{EPOCH} must be a number of seconds since 1970, or null")
     return float(epoch)
 

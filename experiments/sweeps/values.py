@@ -14,6 +14,7 @@ from experiments.recordings.replay import parse_mechanisms
 from experiments.sweeps.configuration import VARY
 from simulator.options import Options
 from workloads.ground.errors import ParameterError, UnknownNameError
+from workloads.ground.numbers import is_number, is_whole
 from workloads.ground.units import LARGEST_TIME, parse_duration
 from workloads.hybrid.assignment import Assignment
 from workloads.logs.readers import READERS
@@ -75,7 +76,7 @@ def whole(raw: Any, _: Any = None) -> int:
 
 
 def _whole(raw: Any, least: int, most: int = _LARGEST) -> int:
-    if isinstance(raw, bool) or not isinstance(raw, int) or raw < least:
+    if not is_whole(raw, least):
         raise wrong(f"a whole number of at least {least}", raw)
     if raw > most:
         raise wrong(f"a whole number of at most {most:,}", raw)
@@ -83,7 +84,7 @@ def _whole(raw: Any, least: int, most: int = _LARGEST) -> int:
 
 
 def _number(raw: Any) -> float:
-    if isinstance(raw, bool) or not isinstance(raw, int | float):
+    if not is_number(raw):
         raise wrong("a number", raw)
     try:
         return float(raw)
@@ -119,7 +120,7 @@ def seeds(raw: Any, _: Any = None) -> tuple[int, ...]:
             raise wrong(f"a range of at most {_MOST_SEEDS:,} seeds up to {_LARGEST:,}", raw)
         return tuple(range(int(first), int(end)))
     given = several(raw)
-    if any(isinstance(seed, bool) or not isinstance(seed, int) or seed < 0 for seed in given):
+    if not all(is_whole(seed, 0) for seed in given):
         raise wrong(legal, raw)
     return tuple(_whole(seed, 0) for seed in given)
 

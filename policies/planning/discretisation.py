@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from policies.planning.costs import CostModel
 from workloads.ground.errors import ParameterError
+from workloads.ground.numbers import check_whole
 from workloads.laws import DiscreteLaw, Law, algorithm_1_size, bounded, discretise, from_samples
 from workloads.laws.grids import MOST_CELLS
 
@@ -31,8 +31,8 @@ def as_law(law_or_runs: Law | ArrayLike) -> Law:
     ParameterError
         If it is neither a law nor a sequence of runtimes.
     """
-    if hasattr(law_or_runs, "sf"):
-        return bounded(cast("Law", law_or_runs))
+    if isinstance(law_or_runs, Law):
+        return bounded(law_or_runs)
     return from_samples(_runs(law_or_runs))
 
 
@@ -104,8 +104,7 @@ def last_runs(runs: ArrayLike, k: int | None) -> NDArray[np.float64]:
     times = _runs(runs)
     if k is None:
         return times
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-        raise ParameterError("k", "a whole number >= 1", k)
+    check_whole("k", k, 1, "a whole number >= 1", numpy=True)
     return times[-int(k) :]
 
 

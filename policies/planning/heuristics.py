@@ -76,7 +76,7 @@ def neuro_average(
 
 
 def _mean_and_longest(law_or_runs: Law | ArrayLike, k: int | None) -> tuple[float, float]:
-    if hasattr(law_or_runs, "sf"):
+    if isinstance(law_or_runs, Law):
         law = as_law(law_or_runs)
         return law.mean(), float(law.upper)
     runs = last_runs(law_or_runs, k)

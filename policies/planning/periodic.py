@@ -9,6 +9,7 @@ from policies.planning.costs import CostModel
 from policies.planning.discretisation import as_law
 from policies.planning.plan import ReservationPlan
 from workloads.ground.errors import ParameterError
+from workloads.ground.numbers import is_whole
 from workloads.laws import Law
 from workloads.laws.grids import MOST_CELLS
 
@@ -59,8 +60,7 @@ def _periodic(
 ) -> ReservationPlan:
     law = as_law(law_or_runs)
     for name, value, limit in (("tau", tau, MOST_CELLS), ("most", most, _MOST_SEARCHED)):
-        whole = value is None or (isinstance(value, int | np.integer) and not isinstance(value, bool))
-        if not whole or not (value is None or 1 <= value <= limit):
+        if value is not None and not (is_whole(value, 1, numpy=True) and value <= limit):
             raise ParameterError(name, f"a whole number >= 1 and <= {limit:,}", value)
     if law.lower >= law.upper:
         tau = 1  # one runtime only: there is nothing to divide

@@ -18,6 +18,7 @@ from policies.planning.making import Planning, fit_of, parse_strategy
 from policies.planning.plan import ReservationPlan
 from workloads.fits import METHODS
 from workloads.ground.errors import InputError, ParameterError, UnknownNameError
+from workloads.ground.numbers import check_whole
 from workloads.ground.units import to_seconds, to_ticks
 from workloads.laws import Law, from_samples
 
@@ -64,8 +65,7 @@ class Planner:
     def __post_init__(self) -> None:
         if self.fit not in ("auto", *METHODS):
             raise UnknownNameError("kind of fit", self.fit, ("auto", *METHODS))
-        if isinstance(self.least, bool) or not isinstance(self.least, int) or self.least < 1:
-            raise ParameterError("least", "a whole number of runs, at least 1", self.least)
+        check_whole("least", self.least, 1, "a whole number of runs, at least 1")
         if not 0 <= self.growth < np.inf:
             raise ParameterError("growth", "a finite share >= 0", self.growth)
 

@@ -9,6 +9,7 @@ from policies.planning.costs import CostModel, Duration, Table
 from policies.planning.growth import Growth
 from workloads.ground.documents import parse_json
 from workloads.ground.errors import InputError, ParameterError, UnknownNameError
+from workloads.ground.numbers import is_number
 
 __all__ = ["arguments"]
 
@@ -97,7 +98,7 @@ def _of(shown: dict[str, Any], name: str, where: str) -> Any:
 
 
 def _number(value: Any, name: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e300:
+    if not (is_number(value) and abs(value) < 1e300):
         raise ParameterError(name, "a finite number", value)
     return float(value)
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from simulator.conformance.contract import Problem
 from workloads.ground.errors import InputError
+from workloads.laws import Law
 
 if TYPE_CHECKING:
     from policies.planning.costs import CostModel
@@ -95,7 +96,7 @@ def judge_plan(case: PlanCase, plan: Any) -> Iterator[Problem]:
     try:
         whole = plan.extended(case.longest)
         paid = plan.cost_of([case.longest])
-        expected = plan.expected_cost(case.source) if hasattr(case.source, "sf") else 0.0
+        expected = plan.expected_cost(case.source) if isinstance(case.source, Law) else 0.0
     except (InputError, ArithmeticError, ValueError) as error:
         yield "cover", f"the plan does not reach a runtime of {case.longest:g} s: {error}"
         return

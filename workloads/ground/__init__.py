@@ -1,5 +1,5 @@
 """What everything stands on: errors, units, random streams, files and registries.
 
-Other folders use ``documents``, ``errors``, ``fields``, ``files``, ``importing``, ``lines``, ``registry``,
+Other folders use ``documents``, ``errors``, ``fields``, ``files``, ``importing``, ``lines``, ``numbers``, ``registry``,
 ``streams`` and ``units``.
 """

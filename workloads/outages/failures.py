@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from workloads.ground.errors import ParameterError
+from workloads.ground.numbers import check_whole
 from workloads.ground.streams import stream
 from workloads.ground.units import DURATIONS, LARGEST_TIME, SECOND, SHORTEST_TIME, to_ticks
 from workloads.outages.outage import Outage, OutageKind
@@ -55,8 +56,7 @@ class FailureRate:
                 raise ParameterError(name, DURATIONS, value)
         if not (isinstance(self.variation, int | float) and 0 <= self.variation < math.inf):
             raise ParameterError("variation", "a finite number >= 0", self.variation)
-        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
-            raise ParameterError("seed", "a whole number >= 0", self.seed)
+        check_whole("seed", self.seed, 0, "a whole number >= 0")
 
     def draw(self, nodes: int, start: float) -> Iterator[Outage]:
         """The failures of a machine from ``start`` [s] on, one after the other without end.

@@ -10,9 +10,9 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from numbers import Integral
 
 from workloads.ground.errors import InputError, shown
+from workloads.ground.numbers import is_number, is_whole
 from workloads.ground.units import LARGEST_TIME, SECOND, TIMES, to_ticks
 from workloads.table.job import Job
 
@@ -137,7 +137,7 @@ def _broken_law(outage: Outage, most: float) -> tuple[str, str] | None:
         return "start", TIMES
     if not (_is_time(end) and to_ticks(end) > to_ticks(start)):
         return "end", f"later than its start of {start} s, and at most {LARGEST_TIME:,.0f} s"
-    if not _is_whole(size) or size < 1:
+    if not is_whole(size, 1, numpy=True):
         return "nodes", "a whole number >= 1"
     if size > most:
         return "nodes", f"at most the {most:,} nodes of the machine"
@@ -164,12 +164,8 @@ def _broken_law(outage: Outage, most: float) -> tuple[str, str] | None:
     return None
 
 
-def _is_whole(value: object) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool)
-
-
 def _is_time(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and -LARGEST_TIME <= value <= LARGEST_TIME
+    return is_number(value) and -LARGEST_TIME <= value <= LARGEST_TIME
 
 
 def _crowded(outages: Sequence[Outage], most: float) -> tuple[int, str] | None:

@@ -9,6 +9,7 @@ from typing import Any
 from policies.planning.waits.lines import Line
 from policies.planning.waits.model import SizeClass, WaitFit, WaitModel
 from workloads.ground.errors import InputError, ParameterError, UnknownNameError
+from workloads.ground.numbers import is_number, is_whole
 
 __all__ = ["from_document", "to_document"]
 
@@ -111,7 +112,7 @@ def _class(row: object, where: str, begin: int, last: bool) -> SizeClass:
         raise ParameterError(f"{where}.nodes_from", f"{begin}: classes begin at 1 and leave no gap", first)
     legal = "null in the last class" if last else f"a whole number of at least {begin}"
     end = _needed(found, "nodes_to", where, legal)
-    if last != (end is None) or (not last and not _is_whole(end, begin)):
+    if last != (end is None) or (not last and not is_whole(end, begin)):
         raise ParameterError(f"{where}.nodes_to", legal, end)
     fallback = found.get("fallback", False)
     if not isinstance(fallback, bool):
@@ -125,7 +126,7 @@ def _fit(found: Mapping[str, Any], where: str) -> WaitFit:
     }
     values |= {name: _known(found.get(name), f"{where}.{name}", law) for name, law in _WORTH.items()}
     pairs, line = found.get("pairs"), found.get("unconstrained")
-    if pairs is not None and not _is_whole(pairs, 0):
+    if pairs is not None and not is_whole(pairs, 0):
         raise ParameterError(f"{where}.pairs", "a whole number of at least 0, or null", pairs)
     free = None if line is None else _line(line, f"{where}.unconstrained")
     return WaitFit(**values, pairs=pairs, unconstrained=free)
@@ -165,11 +166,7 @@ def _known(value: object, name: str, law: tuple[str, float, float]) -> float | N
 
 def _number(value: object, name: str, law: tuple[str, float, float]) -> float:
     legal, least, most = law
-    # The comparison is written so that NaN fails it; true and false are numbers in Python, not in JSON.
-    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
+    # The comparison is written so that NaN fails it.
+    if not (is_number(value) and least <= value <= most):
         raise ParameterError(name, legal, value)
     return float(value)
-
-
-def _is_whole(value: object, least: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from policies.planning.waits.lines import Line, least_squares, least_squares_above
 from policies.planning.waits.model import LEAST_ALPHA, SizeClass, WaitFit, WaitModel
 from workloads.ground.errors import InputError, ParameterError
+from workloads.ground.numbers import is_whole
 
 __all__ = ["LEAST_PAIRS", "Bins", "binned", "fit_waits", "size_classes"]
 
@@ -186,8 +187,7 @@ def binned(walltimes: Floats, waits: Floats, groups: int = 20) -> Bins:
 
 def _ends(classes: Sequence[int]) -> tuple[int, ...]:
     ends = tuple(classes)
-    whole = all(isinstance(end, int) and not isinstance(end, bool) and end >= 1 for end in ends)
-    if not whole or any(left >= right for left, right in pairwise(ends)):
+    if not all(is_whole(end, 1) for end in ends) or any(left >= right for left, right in pairwise(ends)):
         raise ParameterError("classes", "sizes in nodes, each larger than the one before", list(ends))
     return ends
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from policies.planning.costs import CostModel
 from policies.planning.waits.lines import Line
-from workloads.ground.errors import ParameterError
+from workloads.ground.numbers import check_whole
 
 __all__ = ["LEAST_ALPHA", "SizeClass", "WaitFit", "WaitModel"]
 
@@ -119,8 +119,7 @@ class WaitModel:
         ParameterError
             If ``nodes`` is no positive whole number.
         """
-        if isinstance(nodes, bool) or not isinstance(nodes, int) or nodes < 1:
-            raise ParameterError("nodes", "a positive number of nodes", nodes)
+        check_whole("nodes", nodes, 1, "a positive number of nodes")
         return next((each for each in self.classes if each.nodes_to is None or nodes <= each.nodes_to), None)
 
     def fit_for(self, nodes: int | None = None) -> WaitFit:

@@ -1,0 +1,44 @@
+"""Numbers: which values count as numbers, in parameters and in documents from outside.
+
+``True`` and ``False`` are integers in Python, but a parameter that is set to one of them is a mistake.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, TypeGuard
+
+from workloads.ground.errors import ParameterError
+
+__all__ = ["check_whole", "is_number", "is_whole"]
+
+
+def is_whole(value: object, least: float = float("-inf"), *, numpy: bool = False) -> TypeGuard[int]:
+    """Whether a value is an integer of at least ``least``; numpy's integers count where ``numpy`` says so.
+
+    >>> is_whole(3, 1), is_whole(0, 1), is_whole(True), is_whole(3.0)
+    (True, False, False, False)
+    """
+    kinds: Any = Integral if numpy else int
+    return isinstance(value, kinds) and not isinstance(value, bool) and bool(value >= least)
+
+
+def is_number(value: object) -> TypeGuard[int | float]:
+    """Whether a value is an integer or a float, NaN and infinity included.
+
+    >>> is_number(2), is_number(2.5), is_number(False), is_number("2")
+    (True, True, False, False)
+    """
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def check_whole(name: str, value: object, least: int, legal: str, *, numpy: bool = False) -> None:
+    """Hold a parameter to :func:`is_whole`.
+
+    Raises
+    ------
+    ParameterError
+        Naming the parameter, what is legal, and the value.
+    """
+    if not is_whole(value, least, numpy=numpy):
+        raise ParameterError(name, legal, value)
