@@ -139,7 +139,7 @@ def interval(values: ArrayLike, level: float = 0.95, bounds: tuple[float, float]
     values
         One for each repetition, two or more, shape (n,).
     level
-        Of confidence, within (0, 1).
+        Level of confidence, within (0, 1).
     bounds
         Smallest and largest possible mean, e.g. (0, 1) of a ratio: the interval is cut there.
 
@@ -176,9 +176,9 @@ def paired(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Interval:
     Parameters
     ----------
     a, b
-        Of the same instances in the same order, shape (n,).
+        Values on the same instances in the same order, shape (n,).
     level
-        Of confidence.
+        Level of confidence.
 
     Raises
     ------
@@ -237,7 +237,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     Parameters
     ----------
     p_values
-        Of one family of tests.
+        p-values of one family of tests.
 
     Examples
     --------

@@ -44,7 +44,7 @@ class Column:
     Attributes
     ----------
     key
-        Of the rows.
+        Key of the rows.
     head
         What stands above it; the key by default.
     unit

@@ -25,16 +25,16 @@ class Options:
     order
         Queue order, by its registered name, import path or entry point (:mod:`workloads.ground.registry`).
     backfilling
-        Who may start before the first job that must wait; likewise.
+        Rule for starting jobs before the first waiting one; likewise.
     backfill_length
         What a backfilling candidate is judged by: its ``walltime`` (EASY), or its true ``runtime`` (CQSim).
     passes
         One scheduling pass per ``instant`` (EASY), or after every single ``event`` (CQSim, pyss).
     tenants
-        Who may run on idle reserved nodes: ``any`` job that fits on them, one whose walltime ``fits`` before the
+        Queued jobs that may be backfilled on idle reserved nodes: ``any`` that fits, one that ``fits`` before the
         estimated arrival, or ``none``.
     expansion
-        Which running malleable jobs grow into nodes that nobody in the queue can use: ``none``, ``greedy`` or ``even``.
+        Expansion of running malleable jobs into nodes that no waiting job can use: ``none``, ``greedy`` or ``even``.
     warning
         Time between the preemption of a malleable job and the release of its nodes [s].
     timeout
@@ -45,7 +45,7 @@ class Options:
         ``absorbed``: that one takes longer is never the reason why a reservation fails ("Reservation and Checkpointing
         Strategies", section 5.2); ``strict``: a checkpoint that does not fit is lost.
     seed
-        Of these variations, the only random choice that is not in the job table.
+        Seed of these variations, the only random choice outside the job table.
 
     Raises
     ------
@@ -95,7 +95,7 @@ class Options:
 
     @classmethod
     def told(cls, **options: object) -> Options:
-        """Options of a simulation that is over: its plug-ins are names, which nobody looks for.
+        """Options of a finished simulation: its plug-ins are names, which are not looked up.
 
         Raises
         ------

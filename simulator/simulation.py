@@ -152,7 +152,7 @@ def _simulated(
     states = [
         job_state(job, row, ranks[job.job_id], origin, options, baseline=baseline) for row, job in enumerate(table)
     ]
-    # Most tables say nothing of it, and then nobody has to look at each job again.
+    # Most tables have none of it, which saves a look at each job.
     lively = any(map(has_life, table))
     state = starting_state_of(states, origin) if lively else None
     engine = Engine(states, nodes, served_by, options, log, progress, book, state, closures, decisions, lively=lively)
@@ -198,11 +198,11 @@ def _closures(table: list[Job], nodes: int, outages: list[Outage], failures: Fai
 
 
 def _book(table: list[Job], planner: Planner | None, plans: Mapping[str, ReservationPlan] | None) -> PlanBook | None:
-    """Who plans the stochastic jobs, if there are any; their plans are refused now if they must be."""
+    """Make the plan book of the stochastic jobs, if there are any; refuse illegal plans now."""
     stochastic = [job for job in table if job.type is JobType.STOCHASTIC]
     if not stochastic:
         return None
-    # Laws and plans are not imported for who has no use for them.
+    # Import distributions and plans only where they are needed.
     from policies.planning.planbook import PlanBook
 
     book = PlanBook(planner, plans)

@@ -57,7 +57,7 @@ class Choices(Traces):
     Attributes
     ----------
     mixes
-        Of Table III.
+        Notice mixes of Table III.
     tenants, backfill_lengths, warnings, timeouts
         Options of the machine; times in seconds.
     """
@@ -140,7 +140,7 @@ def standings(points: Sequence[Point]) -> list[tuple[Standing, Point | None]]:
     Parameters
     ----------
     points
-        Of the same traces, two or more of them.
+        Points on the same traces, two or more.
     """
     return [(Standing.ORACLE, None) if point.option == _ORACLE else _standing(point, points) for point in points]
 
@@ -232,17 +232,18 @@ def _price(data: Repeated) -> Finding:
 
 
 HYPOTHESES = (
-    Hypothesis("Instant starts have a price: with the default options the average turnaround of the six mechanisms is "
-               "longer than the baseline's", "h", _price),
+    Hypothesis("With default options the average turnaround of the six mechanisms is longer than the "
+               "baseline's", "h", _price),
     Hypothesis("SPAA has a shorter average turnaround than PAA, mean over notice strategies and options", "h",
                _spaa_against_paa),
-    Hypothesis("Without tenants on reserved nodes the average turnaround is longer (CUA, CUP)", "h",
+    Hypothesis("Without tenants the average turnaround is longer (CUA, CUP)", "h",
                _against_default("turnaround_h", "tenants=none", 1, _WITH_NOTICE)),
-    Hypothesis("Without tenants more on-demand jobs start at once (0 s; CUA, CUP)", "points",
+    Hypothesis("Without tenants more on-demand jobs start instantly (0 s; CUA, CUP)", "points",
                _against_default(_STRICT, "tenants=none", 1, _WITH_NOTICE)),
-    Hypothesis("Accurate notices (W2) let more on-demand jobs start at once (0 s) than W5 does (CUA, CUP)", "points",
+    Hypothesis("With accurate notices (W2) more on-demand jobs start instantly (0 s) than with mixed ones (W5; "
+               "CUA, CUP)", "points",
                _against_default(_STRICT, "notice_mix=W2", 1, _WITH_NOTICE)),
-    Hypothesis("Backfilling that knew true runtimes would shorten the average turnaround, mean of the six", "h",
+    Hypothesis("Backfilling by true runtimes shortens the average turnaround, mean of the six mechanisms", "h",
                _against_default("turnaround_h", "backfill_length=runtime", -1, SIX)),
 )  # fmt: skip
 
@@ -305,7 +306,7 @@ EXPERIMENTS: Sequence[Experiment] = (
     Experiment(
         id="beyond-front",
         title="Turnaround against instant starts",
-        question="Which mechanism with which options gives most of both, and is there a choice to make at all?",
+        question="Which mechanism and options are best at both, or must one choose?",
         parameters=Choices(traces=5),
         quick=Choices(2000, 3, ("W5", "W2"), ("any", "none"), warnings=(120.0,), timeouts=(600.0,)),
         measure=_measure,
@@ -313,12 +314,11 @@ EXPERIMENTS: Sequence[Experiment] = (
         draw=_draw,
         simulates=True,
         choices=(
-            "Options are changed one at a time; an option that changes nothing, as tenants under N, is no point.",
-            "Backfilling by true runtimes is shown, but nobody can choose it, so that it beats no other point.",
-            "A start within the warning of the run is instant, so that without one both meanings are the same.",
-            "Without a warning (`warning = 0`) a malleable job keeps its work all the same: what it needs the two "
-            "minutes for is not modelled, so that such points are better than they could be.",
-            "A notice mix is nothing that an operator sets; it stands for what users could be brought to do.",
+            "Options change one at a time. An option without effect, such as tenants under N, is not shown.",
+            "Backfilling by true runtimes is shown, but not compared: it is not available in practice.",
+            "A start within the warning is instant; with `warning = 0` both definitions of instant agree.",
+            "With `warning = 0` a malleable job still keeps its work, so that these points are too good.",
+            "A notice mix is not an option of the operator, but of the users' behaviour.",
         ),
     ),
 )

@@ -52,11 +52,11 @@ class Lies(Traces):
     projects
         How many of each trace declare themselves rigid, one at a time; drawn at random.
     least_jobs
-        Of a project that is drawn.
+        Smallest number of jobs of a drawn project.
     mechanisms
         By default those of which the observation speaks.
     mix
-        Of Table III.
+        Notice mix of Table III.
     """
 
     projects: int = 8
@@ -221,18 +221,18 @@ def _mean(metric: str, variant: str, sign: int, level: float = 0.0) -> Callable[
 
 #: The repetitions are the traces: the projects of a trace share its luck, and their mean is one value.
 HYPOTHESES = (
-    Hypothesis("A malleable project that declares rigid (Daly's checkpoints) waits longer for its jobs, under each "
-               "mechanism", "h a job", _each("lost_h", "daly", 1)),
-    Hypothesis("So it does on average over the mechanisms", "h a job", _mean("lost_h", "daly", 1)),
-    Hypothesis("More than half of the projects lose by it, mean over the mechanisms", "points above half",
+    Hypothesis("A malleable project that declares its jobs rigid (with Daly's checkpoints) has a longer "
+               "turnaround, under each mechanism", "h a job", _each("lost_h", "daly", 1)),
+    Hypothesis("The same, mean over the mechanisms", "h a job", _mean("lost_h", "daly", 1)),
+    Hypothesis("More than half of the projects lose, mean over the mechanisms", "points above half",
                _mean("longer_share", "daly", 1, 50.0)),
-    Hypothesis("Declared rigid without checkpoints it waits longer, too, mean over the mechanisms", "h a job",
+    Hypothesis("Without checkpoints the project has a longer turnaround, too, mean over the mechanisms", "h a job",
                _mean("lost_h", "bare", 1)),
-    Hypothesis("Checkpoints are worth it for who declares rigid: without them it loses more", "h a job",
+    Hypothesis("The project loses more without checkpoints than with them", "h a job",
                lambda data: difference(data("lost_h", variant="bare"), data("lost_h", variant="daly"), 1)),
-    Hypothesis("Its jobs are preempted less often, mean over the mechanisms", "points",
+    Hypothesis("The jobs of the project are preempted less often, mean over the mechanisms", "points",
                _mean("preempted_more_share", "daly", -1)),
-    Hypothesis("The others lose by it, mean over the mechanisms", "minutes a job",
+    Hypothesis("The jobs of the others have a longer turnaround, mean over the mechanisms", "minutes a job",
                _mean("others_lost_minutes", "daly", 1)),
 )  # fmt: skip
 
@@ -251,7 +251,7 @@ EXPERIMENTS: Sequence[Experiment] = (
     Experiment(
         id="beyond-honesty",
         title="The price of honesty",
-        question="What does a malleable project gain or lose if it declares its jobs rigid, and the others by it?",
+        question="Does a malleable project gain by declaring its jobs rigid, and what do the others lose?",
         parameters=Lies(traces=5),
         quick=Lies(2000, 3, projects=3, least_jobs=15, mechanisms=("CUA-PAA", "CUP-SPAA")),
         measure=_measure,
@@ -259,13 +259,11 @@ EXPERIMENTS: Sequence[Experiment] = (
         draw=_draw,
         simulates=True,
         choices=(
-            "A job that is declared rigid has the setup and the checkpoints that the assignment would have given "
-            "it in a rigid project (`daly`), or its own setup and no checkpoints (`bare`); undisturbed it takes "
-            "as long as before.",
-            "One project at a time, drawn from those with at least `least_jobs` jobs; all projects count alike, "
-            "however large.",
-            "A changed job changes the whole schedule after it, so that single projects gain or lose by chance, "
-            "too: the mean over the projects of a trace is one value, and traces are the repetitions.",
+            "A job declared rigid has the setup and checkpoints of a rigid project (`daly`), or its own setup and "
+            "no checkpoints (`bare`). Its undisturbed runtime stays the same.",
+            "One project at a time, drawn from those with at least `least_jobs` jobs; all projects have equal weight.",
+            "One changed job changes the rest of the schedule, and single projects gain or lose by chance. The "
+            "mean over the projects of a trace is one value; traces are the repetitions.",
         ),
     ),
 )

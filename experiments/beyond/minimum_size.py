@@ -35,7 +35,7 @@ class Minima(Traces):
     shares
         Smallest size of a malleable job as a share of what it asks for.
     mix
-        Of Table III.
+        Notice mix of Table III.
     """
 
     shares: tuple[float, ...] = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
@@ -72,18 +72,19 @@ def _below(data: Repeated) -> Finding:
 
 
 HYPOTHESES = (
-    Hypothesis("A minimum of a fifth shortens the average turnaround of the malleable jobs against the whole size, "
-               "under each mechanism", "h", _fifth("turnaround_malleable_h", -1, every)),
-    Hypothesis("It shortens that of the rigid jobs, too, mean of the six mechanisms", "h",
+    Hypothesis("A minimum of a fifth of the size shortens the average turnaround of malleable jobs, under each "
+               "mechanism", "h", _fifth("turnaround_malleable_h", -1, every)),
+    Hypothesis("It shortens the turnaround of rigid jobs, mean of the six mechanisms", "h",
                _fifth("turnaround_rigid_h", -1, average)),
-    Hypothesis("It shortens that of all jobs, mean of the six mechanisms", "h", _fifth("turnaround_h", -1, average)),
-    Hypothesis("Under SPAA it spares preemptions of malleable jobs, under each notice strategy", "points",
+    Hypothesis("It shortens the turnaround of all jobs, mean of the six "
+               "mechanisms", "h", _fifth("turnaround_h", -1, average)),
+    Hypothesis("Under SPAA fewer malleable jobs are preempted, under each notice strategy", "points",
                _fifth("preemption_ratio_malleable", -1, every, _SPAA)),
-    Hypothesis("Under SPAA it spares preemptions of rigid jobs, under each notice strategy", "points",
+    Hypothesis("Under SPAA fewer rigid jobs are preempted, under each notice strategy", "points",
                _fifth("preemption_ratio_rigid", -1, every, _SPAA)),
     Hypothesis("It raises the utilisation, mean of the six mechanisms", "points", _fifth("utilization", 1, average)),
-    Hypothesis("Below a fifth there is nothing more to gain: at the smallest minimum the average turnaround of the "
-               "malleable jobs is the same within half an hour, mean of the six mechanisms", "h", _below),
+    Hypothesis("A smaller minimum than a fifth changes the average turnaround of malleable jobs by less than half "
+               "an hour, mean of the six mechanisms", "h", _below),
 )  # fmt: skip
 
 
@@ -112,7 +113,7 @@ EXPERIMENTS: Sequence[Experiment] = (
     Experiment(
         id="beyond-min-size",
         title="What the minimum size of malleable jobs buys",
-        question="How small must a malleable job be able to run, and who gains by it?",
+        question="How small should malleable jobs be able to run, and which jobs gain?",
         parameters=Minima(traces=6),
         quick=Minima(2000, 3, (0.05, 0.2, 1.0)),
         measure=_measure,
@@ -120,8 +121,8 @@ EXPERIMENTS: Sequence[Experiment] = (
         draw=_draw,
         simulates=True,
         choices=(
-            "At the whole size a malleable job is never started small or shrunk, but it keeps its work and its "
-            "warning when it is preempted.",
+            "A malleable job with a minimum of its whole size never starts small and never shrinks, but a "
+            "preemption still gives a warning and loses no work.",
         ),
     ),
 )

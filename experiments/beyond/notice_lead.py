@@ -40,7 +40,7 @@ class Leads(Traces):
     leads
         Time from the notice to the announced arrival [h].
     mixes
-        Of Table III, or ``accurate``.
+        Notice mixes of Table III, or ``accurate``.
     """
 
     leads: tuple[float, ...] = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0)
@@ -110,21 +110,24 @@ _STRICT = "instant_start_ratio_strict"
 
 #: Of on-demand jobs that all come when they said.
 HYPOTHESES = (
-    Hypothesis("Half an hour of notice lets more on-demand jobs start at once (0 s) than none, under each mechanism",
+    Hypothesis("With half an hour of notice more on-demand jobs start instantly (0 s) than without, under each "
+               "mechanism",
                "points", lambda data: every(_pairs(data, _STRICT, _SHORT, 0.0), 1)),
-    Hypothesis("The longest lead lets more start at once (0 s) than half an hour, under each mechanism", "points",
+    Hypothesis("With the longest lead more start instantly (0 s) than with half an hour, under each "
+               "mechanism", "points",
                lambda data: every(_pairs(data, _STRICT, _longest(data), _SHORT), 1)),
-    Hypothesis("The first half hour buys more than all that comes after it", "points", _first_half_hour),
-    Hypothesis("At the longest lead plans (CUP) let more start at once (0 s) than collecting alone (CUA)", "points",
+    Hypothesis("The first half hour of lead gains more instant starts than the rest of the longest "
+               "lead", "points", _first_half_hour),
+    Hypothesis("At the longest lead more start instantly (0 s) under CUP than under CUA", "points",
                _plans),
-    Hypothesis("With the two-minute tolerance the longest lead moves the instant start rate by less than a point",
+    Hypothesis("With a tolerance of two minutes the longest lead changes the instant start rate by less than a point",
                "points",
                lambda data: within({"": (
                    data("instant_start_ratio", mechanism=_LISTENING, mix=_ACCURATE, notice_lead=_longest(data)),
                    data("instant_start_ratio", mechanism=_LISTENING, mix=_ACCURATE, notice_lead=0.0))}, 1.0, "points")),
-    Hypothesis("The longest lead spares preemptions of rigid jobs against none, under each mechanism", "points",
+    Hypothesis("With the longest lead fewer rigid jobs are preempted than without, under each mechanism", "points",
                lambda data: every(_pairs(data, "preemption_ratio_rigid", _longest(data), 0.0), -1)),
-    Hypothesis("The longest lead spares preemptions of malleable jobs against none, under each mechanism", "points",
+    Hypothesis("With the longest lead fewer malleable jobs are preempted than without, under each mechanism", "points",
                lambda data: every(_pairs(data, "preemption_ratio_malleable", _longest(data), 0.0), -1)),
     Hypothesis("The longest lead lengthens the average turnaround of all jobs, mean of the four mechanisms", "h",
                lambda data: average(_pairs(data, "turnaround_h", _longest(data), 0.0), 1)),
@@ -160,7 +163,7 @@ EXPERIMENTS: Sequence[Experiment] = (
     Experiment(
         id="beyond-notice",
         title="What notice lead time buys",
-        question="How much sooner must on-demand jobs announce themselves, and what do the others pay for it?",
+        question="How long before its arrival should an on-demand job be announced, and what do the others pay?",
         parameters=Leads(traces=5),
         quick=Leads(2000, 3, (0.0, 0.5, 4.0), (_ACCURATE,)),
         measure=_measure,
@@ -168,12 +171,11 @@ EXPERIMENTS: Sequence[Experiment] = (
         draw=_draw,
         simulates=True,
         choices=(
-            "All jobs of a simulation have the same lead, and `accurate` ones all come when they said; the hybrid "
-            "paper "
-            "draws leads from 15 to 30 minutes, and mixes.",
-            "At a lead of 0 the notice comes with the job: CUP still plans for it, so that it is not the same as N.",
-            "A reserved node may meanwhile run a tenant (`tenants = any`), whose preemption may take two minutes:"
-            " that is what instant starts at 0 s count and those at 120 s do not.",
+            "All jobs of a simulation have the same lead, and `accurate` jobs arrive as announced. The hybrid "
+            "paper draws leads from 15 to 30 minutes, and mixes accurate, early and late arrivals.",
+            "At a lead of 0 the notice comes with the job. CUP still plans for it, and so differs from N.",
+            "Tenants may run on reserved nodes, and their preemption may take two minutes: instant at 120 s, but "
+            "not at 0 s.",
         ),
     ),
 )

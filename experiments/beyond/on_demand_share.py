@@ -42,11 +42,11 @@ class Shares(Traces):
     Attributes
     ----------
     shares
-        Of the projects that are on-demand, within (0, 1).
+        Shares of on-demand projects, within (0, 1).
     level
         Part of the on-demand jobs that has to start instantly.
     mix
-        Of Table III.
+        Notice mix of Table III.
     """
 
     shares: tuple[float, ...] = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4)
@@ -189,14 +189,14 @@ def _ends(metric: str, sign: int) -> Callable[[Repeated], Finding]:
 
 
 HYPOTHESES = (
-    Hypothesis("At a share of a tenth, the hybrid paper's, more than 95 % start instantly, under each mechanism",
+    Hypothesis("At a share of 10 %, as in the hybrid paper, more than 95 % start instantly, under each mechanism",
                "points above", _at(_PAPER)),
-    Hypothesis("At twice that share they still do", "points above", _at(2 * _PAPER)),
+    Hypothesis("The same at a share of 20 %", "points above", _at(2 * _PAPER)),
     Hypothesis("Fewer start instantly at the largest share than at the smallest, under each mechanism", "points",
                _ends(_INSTANT, -1)),
-    Hypothesis("Notices that are planned for (CUP) bear more than none (N), mean over all shares", "points",
+    Hypothesis("More start instantly under CUP than under N, mean over all shares", "points",
                lambda data: average(_pairs(data, "CUP", "N"), 1)),
-    Hypothesis("Notices that are collected for (CUA) bear more than none (N), mean over all shares", "points",
+    Hypothesis("More start instantly under CUA than under N, mean over all shares", "points",
                lambda data: average(_pairs(data, "CUA", "N"), 1)),
     Hypothesis("The average turnaround of all jobs is longer at the largest share than at the smallest, under each "
                "mechanism", "h", _ends("turnaround_h", 1)),
@@ -251,10 +251,9 @@ EXPERIMENTS: Sequence[Experiment] = (
         draw=_draw,
         simulates=True,
         choices=(
-            "Rigid and malleable projects share what is left two to one, as in the hybrid paper.",
-            "The crossing is that of the mean over the traces, in straight lines between the shares; its interval"
-            " ends where the bounds of the mean's 95 % interval cross. A trace's own crossing would not be "
-            "defined as soon as it lies outside of the shares.",
+            "The other projects are rigid and malleable, two to one, as in the hybrid paper.",
+            "The crossing is that of the mean over the traces, interpolated linearly; the ends of its interval are "
+            "the crossings of the bounds of the mean's 95 % interval.",
             "On-demand jobs of more than half the machine become rigid or malleable, as in the hybrid paper.",
         ),
     ),

@@ -191,27 +191,27 @@ _LEARNED = ("f1", "f2", "f3", "f4")
 
 #: Under EASY unless they say otherwise.
 HYPOTHESES = (
-    Hypothesis("F1 to F4 shorten the mean wait against first come, first served, each of them", "h",
+    Hypothesis("Each of F1 to F4 shortens the mean wait against FCFS", "h",
                lambda data: every(_against_fcfs(data, "wait_h", _LEARNED), -1)),
-    Hypothesis("Smallest area first lowers the mean bounded slowdown against first come, first served", "times",
+    Hypothesis("Smallest area first lowers the mean bounded slowdown against FCFS", "times",
                lambda data: average(_against_fcfs(data, "bounded_slowdown", ("saf",)), -1)),
-    Hypothesis("WFP3 shortens the mean wait of jobs over 1,024 nodes against first come, first served", "h",
+    Hypothesis("WFP3 shortens the mean wait of jobs over 1,024 nodes against FCFS", "h",
                lambda data: average(_against_fcfs(data, "wait_h", ("wfp3",), _LARGE), -1)),
     Hypothesis("Smallest area first lengthens the 95th percentile of the waits of jobs over 1,024 nodes", "h",
                lambda data: average(_against_fcfs(data, "wait_p95_h", ("saf",), _LARGE), 1)),
-    Hypothesis("Fair share by project shortens the mean wait against first come, first served", "h",
+    Hypothesis("Fair share by project shortens the mean wait against FCFS", "h",
                lambda data: average(_against_fcfs(data, "wait_h", ("fairshare",)), -1)),
-    Hypothesis("Largest area first uses the machine better than smallest area first", "points",
+    Hypothesis("Largest area first has a higher utilisation than smallest area first", "points",
                lambda data: difference(data("utilization", order="laf", rule="easy", sizes=_ALL),
                                        data("utilization", order="saf", rule="easy", sizes=_ALL), 1)),
     Hypothesis("EASY shortens the mean wait against no backfilling, under each order", "h",
                lambda data: every(_easy_against(data, "none"), -1)),
     Hypothesis("Conservative backfilling lengthens the mean wait against EASY, mean of the orders", "h",
                lambda data: average(_easy_against(data, "conservative"), -1)),
-    Hypothesis("Eight reservations lie between one and all of them: they lengthen the mean wait against EASY, mean of "
-               "the orders", "h", lambda data: average(_easy_against(data, _DEEP), -1)),
-    Hypothesis("The order matters less with EASY than without backfilling: the longest mean wait over the shortest is "
-               "smaller", "doublings", _spread),
+    Hypothesis("EASY with eight reservations lengthens the mean wait against EASY with one, mean of the "
+               "orders", "h", lambda data: average(_easy_against(data, _DEEP), -1)),
+    Hypothesis("The longest over the shortest mean wait of the orders is smaller with EASY than without "
+               "backfilling", "doublings", _spread),
 )  # fmt: skip
 
 
@@ -256,7 +256,7 @@ EXPERIMENTS: Sequence[Experiment] = (
     Experiment(
         id="beyond-orders",
         title="Queue orders and backfilling rules",
-        question="Who should stand first, who may pass, and who pays for it?",
+        question="Which queue order and which backfilling rule are best, and for which jobs?",
         parameters=QueueOrders(traces=5),
         quick=QueueOrders(jobs=300, traces=2, most_jobs=300),
         measure=_measure,
@@ -264,13 +264,13 @@ EXPERIMENTS: Sequence[Experiment] = (
         draw=_draw,
         simulates=True,
         choices=(
-            "All jobs are rigid, at the runtimes and requests of the trace: orders and rules are compared without "
-            "mechanisms.",
-            "Orders judge by the requested walltime. F1 to F4 were fitted to runtimes and requests of other machines; "
-            "here they are used as printed.",
-            "Fair share goes by project; the log of 2022 names none, so that there it is first come, first served.",
-            "Of the log there is one: it has no interval, and only rankings are compared with it. In the figure lines "
-            "reach from the smallest to the largest generated year.",
+            "All jobs are rigid, with the runtimes and requests of the trace; there are no mechanisms.",
+            "Orders use the requested walltime. F1 to F4 are used as printed, though they were fitted to other "
+            "machines.",
+            "Fair share is by project. The log of 2022 names none; there, fair share equals first come, first "
+            "served (FCFS).",
+            "The one log has no interval; only rankings are compared with it. Lines in the figure span the "
+            "generated years.",
         ),
     ),
 )

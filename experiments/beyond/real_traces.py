@@ -85,11 +85,11 @@ class RealTraces:
     assignments
         How often types, overheads and notices are drawn, and traces generated; 2 or more.
     mixes
-        Of Table III.
+        Notice mixes of Table III.
     most_jobs
         Only the first so many jobs of a log; 0: all.
     stand_in_jobs
-        Of a trace that stands in.
+        Number of jobs of a stand-in.
     """
 
     trace: str = data_file("traces/theta_2022.swf.gz")
@@ -226,8 +226,10 @@ def _tau(a: Sequence[float], b: Sequence[float]) -> float | None:
 
 # Verdicts.
 
-#: The logs in words, and what stands in where they were not given.
+#: The logs, as the tables name them.
 _LOGS = {"year": "the log of a year", "sample": "the log with projects"}
+#: The same, as the statements name them.
+_SHORT = {"year": "the year", "sample": "the sample"}
 
 
 def _judge(tables: Tables) -> list[Verdict]:
@@ -241,9 +243,8 @@ def _judge(tables: Tables) -> list[Verdict]:
 
 
 def _named(claim: str, log: str, real: Mapping[str, bool]) -> str:
-    """A claim about a log: where a generated trace stands in, it is not called a log."""
-    words = _LOGS[log]
-    return claim.format(words if real[log] else f"the generated stand-in for {words}")
+    """A claim about a log, or about the generated trace that replaces it."""
+    return claim.format(_SHORT[log] if real[log] else f"the stand-in for {_SHORT[log]}")
 
 
 def _judged(real: bool, claim: str, measured: str, decision: Decision, rule: str, remark: str = "") -> Verdict:
@@ -308,7 +309,7 @@ def _observation_verdicts(data: Mapping[str, Measurements], real: Mapping[str, b
             if len(found) < 2 or any(item.outcome is Outcome.NOT_COMPARABLE for item in found):
                 continue
             a, b = found
-            words = f"Observation {claim.name} fares on {{}} as on generated traces: {claim.text}"
+            words = f"Observation {claim.name} has the same outcome on {{}} and on generated traces"
             outcome = (
                 Outcome.UNDECIDED
                 if Outcome.UNDECIDED in (a.outcome, b.outcome)
@@ -340,7 +341,7 @@ EXPERIMENTS: Sequence[Experiment] = (
     Experiment(
         id="beyond-theta",
         title="The same evaluation on real traces",
-        question="Does the ranking of the mechanisms on generated traces carry over to real ones?",
+        question="Is the ranking of the mechanisms on real traces the same as on generated ones?",
         parameters=RealTraces(),
         quick=RealTraces(assignments=2, mixes=("W5",), most_jobs=1500, stand_in_jobs=1500),
         measure=_measure,
@@ -348,13 +349,14 @@ EXPERIMENTS: Sequence[Experiment] = (
         draw=_draw,
         simulates=True,
         choices=(
-            "The log of a year has no names, so that consecutive submissions of equal size and walltime (a "
-            "campaign) share a type; the log with projects is a shuffled sample with artificial arrivals.",
-            "Generated traces have the length, the load and the machine of the log beside which they stand; where "
-            "the generator's requests cannot have so much or so little work in a job they have more or fewer jobs.",
-            "A ranking carries over if no pair of mechanisms that both decide is reversed, and more than half of "
-            "those that the one decides are in the same order on the other.",
-            "Of a log only the draws of types, overheads and notices are repeated.",
+            "The year is a log without names: consecutive submissions of equal size and walltime (a campaign) "
+            "share a type. The sample is a log with projects, shuffled, with artificial arrivals.",
+            "Generated traces have the length, load and machine of their log. Where the generator's requests do "
+            "not allow the log's work per job, the number of jobs differs.",
+            "A ranking carries over if no pair of mechanisms decided on both is reversed, and more than half of "
+            "the pairs decided on generated traces are in the same order on the log. The observations are those of "
+            "hybrid-obs.",
+            "Repetitions on a log differ only in the draws of types, overheads and notices.",
         ),
     ),
 )

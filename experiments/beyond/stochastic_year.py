@@ -70,7 +70,7 @@ class Year:
     Attributes
     ----------
     jobs
-        Of the generated year.
+        Number of jobs of the generated year.
     years
         Generated ones, each with a seed of its own.
     shares
@@ -199,12 +199,17 @@ def _judge(tables: Tables) -> list[Verdict]:
             "optimal",
             _WALLTIME,
             "turnaround_h",
-            "Plans from a project's runs serve everybody better than walltimes",
+            "Plans from a project's runs give a shorter turnaround of all jobs than walltimes",
         ),
-        ("optimal", "masi", "turnaround_stochastic_h", "The optimal plan answers sooner than MASI's"),
+        (
+            "optimal",
+            "masi",
+            "turnaround_stochastic_h",
+            "Stochastic jobs respond sooner with the optimal plan than with MASI's",
+        ),
         ("optimal", "no-ckpt", "turnaround_stochastic_h", "Checkpoints shorten the response of stochastic jobs"),
-        (_WAITS, "optimal", "turnaround_stochastic_h", "Planning for waits shortens their response"),
-        (_WAITS, "optimal", "turnaround_others_h", "Planning for waits shortens the turnaround of the others"),
+        (_WAITS, "optimal", "turnaround_stochastic_h", "Planning for waits shortens the response of stochastic jobs"),
+        (_WAITS, "optimal", "turnaround_others_h", "Planning for waits shortens the turnaround of the other jobs"),
     )
     for better, worse, metric, claim in questions:
         if not {better, worse} <= strategies:
@@ -278,7 +283,7 @@ EXPERIMENTS = (
     Experiment(
         "beyond-stochastic",
         "A Theta-like year with more and more stochastic projects",
-        "What do plans of each kind make of the turnaround of everybody, the utilisation and the cost?",
+        "What do planning strategies change for turnaround, utilisation and cost?",
         Year(),
         _QUICK,
         _measure,

@@ -44,7 +44,7 @@ def source_of(path: str, nodes: int, most: int, stand_in: Trace, directory: Path
     Parameters
     ----------
     path
-        Of a log; empty: none.
+        Path of a log; empty: none.
     nodes
         Size of its machine where its header does not say it; 0: unknown.
     most
@@ -105,7 +105,7 @@ def generated_like(trace: Trace, seed: int) -> Trace:
     trace
         The other, whose machine is known.
     seed
-        Of the generator.
+        Seed of the generator.
     """
     load, jobs = _load(trace), len(trace.jobs)
     found: list[tuple[float, Trace]] = []

@@ -83,7 +83,7 @@ def catalogue(names: Iterable[str] | None = None) -> dict[Kind, list[Known]]:
     Parameters
     ----------
     names
-        Of the kinds; None: all.
+        Names of the kinds; None: all.
 
     Raises
     ------

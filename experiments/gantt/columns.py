@@ -47,7 +47,7 @@ def columns_of(recording: Recording, window: Window | None = None) -> dict[str, 
     Returns
     -------
     dict
-        Of texts, whole numbers and lists of them, for JSON. The same for the same arguments.
+        Texts, whole numbers and lists of them, for JSON. Equal arguments give equal results.
 
     Raises
     ------

@@ -25,7 +25,7 @@ class Interrupted(KeyboardInterrupt):
     Parameters
     ----------
     number
-        Of the signal.
+        Number of the signal.
     kept
         What is kept, and how to go on; empty: as the command says it.
     """

@@ -89,7 +89,7 @@ class Holdings:
     runs
         How many runs each job has begun.
     lent
-        Of open reservations: what tenants have of them.
+        Nodes that tenants have of open reservations.
     gathering
         Arrived jobs that still wait for nodes, in the order in which they came.
     """

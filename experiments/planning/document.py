@@ -35,7 +35,7 @@ def document(plan: ReservationPlan, law: Law) -> dict[str, Any]:
     plan
         What to ask for.
     law
-        Of the runtime: expected cost and probabilities are under it.
+        Distribution of the runtime, for expected cost and probabilities.
     """
     columns = {
         "milestone": plan.milestones,

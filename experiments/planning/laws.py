@@ -174,7 +174,7 @@ def law_of(name: str, given: Mapping[str, str], unit: float = 1.0) -> Law:
     Returns
     -------
     Law
-        Of runtimes [s].
+        Distribution of runtimes [s].
 
     Raises
     ------

@@ -57,7 +57,7 @@ class Round:
     stable
         Whether that is at most the tolerance.
     summary
-        Of :func:`simulator.results.metrics.summarize`.
+        Summary of :func:`simulator.results.metrics.summarize`.
     """
 
     number: int
@@ -202,7 +202,7 @@ def check_planned(jobs: Sequence[Job], plans: Mapping[str, ReservationPlan]) -> 
 def waits_of(result: Result, jobs: Sequence[Job]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Requested walltimes [s], waits [s] and nodes of a simulation, each of shape (n,).
 
-    Of the jobs that are served as a reservation would be: under the baseline all, under a mechanism the rigid ones;
+    Pairs of the jobs that wait as a reservation would: under the baseline all, under a mechanism the rigid ones;
     and of each reservation of the stochastic jobs, unless it was preempted and is asked for again.
     """
     rows = list(_pairs(result, jobs))

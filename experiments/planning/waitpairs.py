@@ -125,7 +125,7 @@ def pairs_of_results(directory: str | Path, mechanism: str | None = None, *, tru
     Returns
     -------
     WaitPairs
-        Of the jobs that are served as a reservation would be: under the baseline all, under a mechanism the rigid
+        Pairs of the jobs that wait as a reservation would: under the baseline all, under a mechanism the rigid
         ones. Where there is a ``reservations-<mechanism>.csv``, each of its rows (length, start - submit) is a pair,
         and the stochastic jobs that they belong to are none. Jobs submitted outside the window of the run (its warmup
         and cooldown) are left out, with all their reservations.

@@ -113,7 +113,7 @@ def simulated_jobs(result: Sealed, *, trust: bool = False) -> Sequence[Job]:
     Parameters
     ----------
     result
-        Of :func:`open_run`.
+        Result of :func:`open_run`.
     trust
         Whether a reader that ``run.json`` names by its import path may be imported.
 

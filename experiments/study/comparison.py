@@ -54,7 +54,7 @@ def column_of(rows: Sequence[Row], name: str, strategy: str, **where: object) ->
     rows
         One for each strategy and instance.
     name
-        Of the column.
+        Name of the column.
     strategy
         Whose runs.
     **where

@@ -58,7 +58,7 @@ class Finding:
     detail
         More about it.
     p_value
-        Of the test that the outcome rests on; None where nothing varies.
+        p-value of the test that the outcome rests on; None where nothing varies.
     level
         Whether the effect is a level, not a difference.
     """
@@ -94,7 +94,7 @@ def difference(a: Floats, b: Floats | float, sign: int) -> Finding:
     Parameters
     ----------
     a, b
-        Of the same traces in the same order; traces where one is not defined are left out.
+        Values on the same traces in the same order; traces without one of them are left out.
     sign
         The direction of the claim.
 
@@ -212,7 +212,7 @@ def judged(statement: Statement, unit: str, finding: Finding, remark: str = "") 
     statement
         With its source.
     unit
-        Of the effect; differences of per cents are in points.
+        Unit of the effect; differences of per cents are in points.
     finding
         The evidence.
     remark

@@ -47,7 +47,7 @@ class Traces:
     Attributes
     ----------
     jobs
-        Of each generated year.
+        Number of jobs of each generated year.
     traces
         How many, 2 or more.
     """
@@ -77,7 +77,7 @@ def simulated(
     resources
         Where the store is, and who simulates.
     name
-        Of the sweep, whose own tables are below the store.
+        Name of the sweep; its tables are below the store.
     parameters, seed
         The traces.
     mechanisms, assignment, options

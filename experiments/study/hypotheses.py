@@ -82,7 +82,7 @@ class Hypothesis(NamedTuple):
     text
         What is expected.
     unit
-        Of the effect.
+        Unit of the effect.
     test
         From the measurements to the evidence; a LookupError means that they are not enough.
     """

@@ -36,7 +36,7 @@ def close(
     told
         The measured value as a text.
     remark
-        Of the verdict.
+        Remark of the verdict.
     unit, scale
         For the words of the rule, which show the numbers times the scale.
     """

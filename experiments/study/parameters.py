@@ -25,12 +25,12 @@ def data_file(name: str) -> Any:
     Parameters
     ----------
     name
-        Of the file in a directory of such data (``holdfast reproduce --data``), e.g. ``slant/slant_makespan.csv``.
+        Path in the directory of ``holdfast reproduce --data``, e.g. ``slant/slant_makespan.csv``.
 
     Returns
     -------
     field
-        Of a dataclass.
+        Field of a dataclass.
     """
     return field(default="", metadata={_DATA: name})
 

@@ -49,7 +49,7 @@ _MODEL = (
     ("model.md", "Readings that are not parameters"),
 )
 _STOCHASTIC = (("model.md", "Stochastic jobs"),)
-_PLANNER = (("planner.md", "Continuous laws"), ("planner.md", "Beyond the last milestone"))
+_PLANNER = (("planner.md", "Continuous distributions"), ("planner.md", "Beyond the last milestone"))
 
 #: By key, in their order.
 PUBLICATIONS: Mapping[str, Publication] = {
@@ -59,35 +59,35 @@ PUBLICATIONS: Mapping[str, Publication] = {
             "hybrid",
             "Hybrid Workload Scheduling on HPC Systems",
             "Y. Fan, Z. Lan, P. Rich, W. Allcock, M. E. Papka, IPDPS 2022",
-            "Rigid, malleable and on-demand jobs on one machine: six mechanisms against first come first served.",
+            "Rigid, malleable and on-demand jobs on one machine: six mechanisms against first come, first served.",
             _MODEL,
         ),
         Publication(
             "checkpoint",
             "Reservation and Checkpointing Strategies for Stochastic Jobs",
             "A. Gainaru, B. Goglin, V. Honoré, G. Pallez, P. Raghavan, Y. Robert, H. Sun, IPDPS 2020",
-            "Which reservations to ask for when only the law of the runtime is known, which with a checkpoint.",
+            "Which reservations to ask for, and which to end with a checkpoint, for a runtime known as a distribution.",
             (*_PLANNER, *_STOCHASTIC),
         ),
         Publication(
             "incomplete",
             "Making Speculative Scheduling Robust to Incomplete Data",
             "A. Gainaru, G. Pallez, ScalA 2019",
-            "What a plan loses that is made from a few past runs instead of the law.",
+            "What a plan loses when it is made from a few past runs.",
             (*_PLANNER, *_STOCHASTIC),
         ),
         Publication(
             "profiles",
             "Profiles of upcoming HPC Applications and their Impact on Reservation Strategies",
             "A. Gainaru, B. Goglin, V. Honoré, G. Pallez, Inria RR-9359",
-            "An application as a chain of tasks with times and memory, and reservations that make use of it.",
+            "An application as a chain of tasks with durations and memory, and reservations that use it.",
             (("chains.md", "Choices"), ("chains.md", "What happens at run time")),
         ),
         Publication(
             "beyond",
             "Beyond the papers",
             "experiments of our own",
-            "What the papers do not ask. Every statement is a hypothesis, written down before it was measured.",
+            "Questions that the papers do not ask. Each statement is a hypothesis, written before the measurement.",
             printed=False,
         ),
     )

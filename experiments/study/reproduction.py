@@ -55,13 +55,13 @@ class Reproduction:
     Attributes
     ----------
     directory
-        Of the tables, figures and verdicts.
+        Directory of the tables, figures and verdicts.
     version
-        Of Holdfast.
+        Version of Holdfast.
     quick
         Whether the small sizes are taken.
     seed
-        Of every random choice.
+        Seed of every random choice.
     data
         A directory of public data; None: what is generated stands in.
     fresh
@@ -94,11 +94,11 @@ class Done:
     Attributes
     ----------
     id
-        Of the experiment.
+        Id of the experiment.
     record
         What its tables depend on (:func:`experiments.study.experiment.record_of`); empty if it could not be told.
     verdicts, picture, table
-        Of its tables; the main table itself where there is no picture.
+        Results from its tables; the main table where there is no picture.
     seconds
         That the measurement took; None: it was there before.
     note

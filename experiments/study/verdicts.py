@@ -42,7 +42,7 @@ class Source:
     place
         Section or number; of an own reference, which one.
     how
-        Of a figure, how the value was read.
+        How a value was read from a figure.
     """
 
     kind: str
@@ -108,7 +108,7 @@ class Verdict:
     source
         Where the printed value comes from.
     p_value
-        Of the test that the outcome rests on; None where nothing is left to chance.
+        p-value of the test that the outcome rests on; None where nothing is left to chance.
     adjusted
         The same after Holm's correction (:func:`corrected`).
 

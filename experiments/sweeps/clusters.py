@@ -46,7 +46,7 @@ class Lost:
     Attributes
     ----------
     argument
-        Of the task.
+        Argument of the task.
     reason
         What the scheduler says.
     """

@@ -51,7 +51,7 @@ class Workload:
     Attributes
     ----------
     seeds
-        Of generated years; None: the workloads are traces.
+        Seeds of generated years; None: the workloads are traces.
     jobs
         Lengths of the generated years [jobs].
     traces
@@ -94,7 +94,7 @@ class AssignmentAxes:
     Attributes
     ----------
     seeds
-        Of the types, overheads and notices; None: that of the generated year, 0 for a trace.
+        Seeds of types, overheads and notices; None: that of the generated year, 0 for a trace.
     values
         For each parameter that is not at its default the values that it takes.
     """

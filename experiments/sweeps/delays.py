@@ -27,7 +27,7 @@ def count_delays(records: Sequence[JobRecord], nodes: int, instant_tolerance: fl
     Parameters
     ----------
     records
-        Of all jobs; times in ticks.
+        Records of all jobs; times in ticks.
     nodes
         Size of the machine.
     instant_tolerance

@@ -113,7 +113,7 @@ class Pool:
     ahead
         Tasks that are handed out at a time, as joblib writes it.
     parameters
-        Of the backend.
+        Parameters of the backend.
     """
 
     backend: Any

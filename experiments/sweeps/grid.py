@@ -53,7 +53,7 @@ class Log:
     path
         Absolute; on a cluster the workers must see it under this name.
     sha256
-        Of the file.
+        SHA-256 of the file.
     nodes, format, procs_per_node, lenient
         As in :class:`experiments.sweeps.configuration.TraceFile`.
     """

@@ -47,7 +47,7 @@ class Outcome:
     Attributes
     ----------
     key
-        Of the run.
+        Key of the run.
     measured
         What the run has shown, a function of its configuration alone: ``nodes``, ``summary``, ``types``,
         ``accounting`` [node-hours] and ``weeks``; the summary has the counts of ``delays``, too. Where one draw has

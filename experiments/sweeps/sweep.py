@@ -124,7 +124,7 @@ def run_sweep(
     Parameters
     ----------
     sweep
-        Of :func:`~experiments.sweeps.structure.make_sweep` or :func:`~experiments.sweeps.structure.read_sweep`.
+        Sweep of :func:`~experiments.sweeps.structure.make_sweep` or :func:`~experiments.sweeps.structure.read_sweep`.
     directory
         Where the tables go: ``summary.csv`` (and ``.parquet`` where pyarrow is installed), ``types.csv``,
         ``accounting.csv``, ``weeks.csv``, ``timings.csv``, ``sweep.json``, and ``failures.json`` if runs failed. Rows

@@ -101,7 +101,7 @@ def bin_averages(times: Sequence[float] | Floats, values: Sequence[float] | Floa
     values
         Shape (n,); the last holds for ever, before the first time the function is 0.
     edges
-        Of the bins, ascending, shape (m + 1,), in the unit of ``times``.
+        Edges of the bins, ascending, shape (m + 1,), in the unit of ``times``.
 
     Returns
     -------

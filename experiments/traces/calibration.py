@@ -63,9 +63,9 @@ def measure(seed: int, parameters: ThetaYear | None = None) -> Baseline:
     Parameters
     ----------
     seed
-        Of the trace and of the types.
+        Seed of the trace and of the types.
     parameters
-        Of the year.
+        Parameters of the year.
 
     Returns
     -------

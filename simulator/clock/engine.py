@@ -69,20 +69,20 @@ class Engine:
     progress
         Told now and then how many jobs have ended.
     book
-        Who plans the stochastic jobs; None: there are none.
+        Plan book of the stochastic jobs; None: there are none.
     state
-        Who runs already; None: nobody.
+        Jobs that run at the start; None: no job does.
     lively
         Whether any job may be withdrawn, depends on another, or runs already.
     closures
         Outages; None: there are none.
     decisions
-        Where the reasons go; None: nobody wants them.
+        Recorder of decisions; None records nothing.
 
     Attributes
     ----------
     outages
-        Who carries them out.
+        Service of outages.
     """
 
     def __init__(
@@ -161,7 +161,7 @@ class Engine:
 
     @property
     def withdrawn(self) -> int | None:
-        """Node-ticks of the runs that their users ended; None: nobody may withdraw a job."""
+        """Node-ticks of cancelled runs; None: no job can be cancelled."""
         return None if self._withdrawals is None else self.system.usage.withdrawn
 
     def run(self) -> None:
@@ -244,7 +244,7 @@ class Engine:
         self._leave(began)
 
     def _terminated(self, job: JobState) -> None:
-        """A job is done or withdrawn: who depends on it is submitted."""
+        """Submit the jobs that depend on a job that has ended or was cancelled."""
         self._left -= 1
         if self._progress is not None and self._left % _REPORT_EVERY == 0:
             self._progress(self._submissions.coming - self._left)

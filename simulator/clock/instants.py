@@ -17,8 +17,8 @@ from simulator.machine.system import System
 
 __all__ = ["ARRIVAL", "CANCELLATION", "NOTICE", "OUTAGE", "PLAN", "RELEASE", "REQUEUE", "Instants", "Sample"]
 
-#: The order within an instant; plain integers, because each event multiplies one. A completion wins over a
-#: cancellation, and who is cancelled has been queued again before, and is gone before anything is decided.
+#: The order within an instant; plain integers, because each event multiplies one. Completions come
+#: first, requeues before cancellations, and scheduling last.
 #: In each turn of an outage what ends comes before what begins.
 RELEASE, REQUEUE, CANCELLATION, OUTAGE, PLAN, NOTICE, ARRIVAL, PASS = range(1, 9)
 
@@ -47,7 +47,7 @@ class Instants:
     system
         The machine, whose ``now`` is set here.
     scheduler
-        Who runs the passes.
+        Scheduling that runs the passes.
     begin
         Where the clock stands at first.
     ranks
@@ -74,7 +74,7 @@ class Instants:
         self._schedule, self._end_instant = scheduler.pass_once, scheduler.end_instant
         self._ranks = ranks
         self._pass_per_event = pass_per_event
-        # Most replays have neither outages nor anybody who asks for reasons: a call at each event would be felt.
+        # Most replays have neither outages nor a recorder of decisions: a call per event would be slow.
         self._collecting, self._explaining = scheduler.has_outages, system.decisions.enabled
         self._pass_due = False
         self._spent = 0.0

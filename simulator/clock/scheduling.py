@@ -1,4 +1,4 @@
-"""Scheduling: one pass over the queue, which starts whom the policies choose."""
+"""Scheduling: one pass over the queue, which starts the jobs that the policies choose."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Scheduler:
     options
         Names of the rules.
     jobs
-        Everybody who may ever wait.
+        All jobs that may ever wait.
     outages
-        Who starts the jobs of advance reservations; None: there are no outages.
+        Service of outages, which starts jobs in advance reservations; None: there are no outages.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class Scheduler:
             self._outages.collect()
 
     def end_instant(self) -> None:
-        """Note what the instant has changed of promises; for those who want to know."""
+        """Record the promises that the instant has changed, if decisions are recorded."""
         self._system.decisions.instant_over(self._system, lambda job_id: self._by_id[job_id].waiting)
 
     def _start_tenant(self, start: Start) -> None:

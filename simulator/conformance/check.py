@@ -3,7 +3,7 @@
 What is checked for each kind stands in :mod:`~simulator.conformance.orders`, :mod:`~simulator.conformance.starts`,
 :mod:`~simulator.conformance.ondemand` and :mod:`~simulator.conformance.plans`; here is what holds for all of them: a
 policy is a function of what it sees. It does not change it, keeps nothing between calls, does not look at runtimes, and
-answers the same whenever and in whatever order it is asked.
+gives the same answers at any time and in any order.
 """
 
 from __future__ import annotations
@@ -67,12 +67,12 @@ def check_policy(
     kind
         One of :data:`KINDS`; None: guessed from its name, its methods or the names of its arguments.
     easy
-        Of a backfilling rule: whether it claims never to delay the first job that must wait. None: it does if it makes
+        Whether a backfilling rule claims never to delay the first waiting job. None: it does if it makes
         promises.
     scenarios
         How many scenarios, from 1 to :data:`MOST_SCENARIOS`; the same for the same seed.
     seed
-        Of the scenarios.
+        Seed of the scenarios.
     raises
         Raise an error with the report if anything is broken, for use in a test.
 
@@ -277,7 +277,7 @@ def _check_strategy(strategy: Any) -> tuple[int, list[Finding]]:
     found: dict[str, Finding] = {}
     more = needed(strategy)
     if more:
-        what = f"needs {' and '.join(more)} beside a law and costs, which nobody gives it by name"
+        what = f"needs {' and '.join(more)} beside a distribution and costs, which no option can give it"
         return 0, [Finding("arguments", what)]
     cases = list(plan_cases(strategy))
     for case in cases:

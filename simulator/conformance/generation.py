@@ -118,7 +118,7 @@ def _growing(count: int, seed: int, name: str) -> Iterator[tuple[_Draw, int]]:
 
 
 def scenarios(count: int, seed: int) -> Iterator[Scenario]:
-    """Instants of scheduling passes: an empty machine, a full one, nobody waiting, and everything between."""
+    """Instants of scheduling passes: an empty machine, a full one, an empty queue, and everything between."""
     yield Scenario(2, _NOW)
     for draw, size in _growing(count - 1, seed, "passes"):
         base = _scenario(draw, size)
@@ -135,7 +135,7 @@ def growths(count: int, seed: int) -> Iterator[Scenario]:
     """Instants whose pass is over, mostly with free nodes and jobs that could grow into them."""
     for draw, size in _growing(count, seed, "growths"):
         base = _scenario(draw, size, growing=True)
-        # Whoever can start has started.
+        # Every job that can start has started.
         yield replace(base, queue=tuple(job for job in base.queue if job.min_nodes > base.free))
 
 

@@ -69,7 +69,7 @@ def plan_cases(strategy: Any) -> Iterator[PlanCase]:
 
 
 def needed(strategy: Any) -> list[str]:
-    """What a strategy needs beside a law and costs, without which nobody can call it by its name."""
+    """What a strategy needs beside a distribution and costs, so that its name alone is not enough."""
     from inspect import signature
 
     parameters = list(signature(strategy).parameters.values())[2:]

@@ -41,7 +41,7 @@ class Queued:
         return self.walltime * self.nodes // nodes
 
     def duration(self, nodes: int) -> int:
-        # Who asks is told, and found out.
+        # A policy that asks gets an answer, and is caught.
         self.peeks.append(self.job_id)
         return self.runtime * self.nodes // nodes
 
@@ -55,7 +55,7 @@ class Queued:
 
 @dataclass(frozen=True)
 class Running:
-    """A job that runs; ``lent`` are nodes of reservations, by the id of their job, ``plan`` whose plan it is in."""
+    """A running job: ``lent`` are nodes of reservations by job id, ``plan`` is the reservation that plans with it."""
 
     job_id: int
     type: JobType
@@ -130,9 +130,9 @@ class Scenario:
     queue
         On-demand jobs first.
     running, reservations
-        Who has nodes; the rest are free.
+        Holders of nodes; the rest are free.
     request
-        The on-demand job that gives notice or arrives; None where nobody is asked about one.
+        The on-demand job that gives notice or arrives; None where there is no question about one.
     windows
         Nodes that will be taken away.
     warning

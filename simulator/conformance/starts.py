@@ -44,12 +44,12 @@ def judge_backfilling(rule: Any, scenario: Scenario, starts: Any, claims: Claims
         yield "window", f"started job {late.job_id}, whose walltime takes nodes that a window needs"
         return
     if jobs and not starts and not (scenario.running or scenario.reservations or scenario.windows):
-        yield "idle", "starts nobody although jobs wait and all nodes are free: a simulation would never end"
+        yield "idle", "starts no job although jobs wait and all nodes are free: a simulation would never end"
     yield from _broken_promises(rule, scenario, list(starts), claims)
 
 
 def _broken_promises(rule: Any, scenario: Scenario, starts: list[Start], claims: Claims) -> Iterator[Problem]:
-    """Whether its own starts make somebody wait for longer than it was promised, or than it would have."""
+    """Whether its starts delay a job beyond its promise, or beyond its start without them."""
     if scenario.reservations:
         # They collect what comes back before the queue has it: a promise beside them is not the rule's alone to keep.
         return
@@ -111,7 +111,7 @@ def _started(scenario: Scenario, starts: list[Start]) -> Scenario:
 
 
 def _earliest(scenario: Scenario, nodes: int) -> int:
-    """When so many nodes are free, if walltimes are exact and nobody else starts; brute force."""
+    """Time at which so many nodes are free, with exact walltimes and no other start; brute force."""
     ends = sorted({scenario.now, *(run.expected_end for run in scenario.running)})
     for at in ends:
         if scenario.free + sum(run.nodes for run in scenario.running if run.expected_end <= at) >= nodes:
@@ -131,7 +131,7 @@ def judge_tenants(rule: Any, scenario: Scenario, starts: Any, claims: Claims) ->
         problem = start_problem(start, job, job is not None and job.job_id in left, sum(idle.values()))
         problem = problem or tenant_problem(start, idle)
         if not problem and job is not None and job.type is JobType.ON_DEMAND:
-            problem = f"job {job.job_id} is on-demand: nobody may take its nodes away again"
+            problem = f"job {job.job_id} is on-demand: no other job may take its nodes"
         if problem:
             yield "start", f"{described(start)}: {problem}"
             return

@@ -1,8 +1,8 @@
 """Decisions: what the event log does not tell, recorded beside it where it is asked for.
 
-The log says what happened to whose nodes. Why it happened needs more: what a waiting job was promised and when that
-changed, what the preemption of a victim cost and what that of the best other job would have, whose nodes were lent to
-whom, what was planned, and what a policy itself gives as its reason. Nothing here decides anything.
+The log records what happened to nodes. The reasons need more: promises to waiting jobs and their changes, the cost of
+preempting a victim and the best other job, loans, plans, and the reasons that policies give. Nothing here decides
+anything.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Decision(NamedTuple):
         ``victim`` (preempted for ``other``), ``spared`` (of the jobs that could have been preempted instead, the one
         that would have lost least), ``reason`` (of the policy, in its own words).
     job_id, other
-        Whom it concerns, and for whose sake or with whom.
+        Job that it concerns, and the other job involved.
     nodes
         How many; of a victim those that it frees for others.
     at
@@ -89,7 +89,7 @@ class Decisions:
         view
             The machine as the instant leaves it.
         waits
-            Whether that job still waits: who has started needs no promise any more.
+            Whether that job still waits; a started job needs no promise.
         """
         if self._promises is None or not (self._promised or view.queue):
             return

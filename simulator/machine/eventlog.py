@@ -19,7 +19,7 @@ class Entry(NamedTuple):
         on-demand job that cannot get its nodes), ``gather`` (one that waits for promised nodes), ``start``, ``shrink``,
         ``expand``, ``warn``, ``preempt`` (the nodes are given up), ``requeue``, ``expire`` (a reservation is over and
         its job is not), ``complete``, ``kill``, ``cancel`` (its user withdraws it), ``withdraw`` (likewise a notice).
-        Of outages: ``announce`` (of a window that is not known from the beginning), ``down`` and ``up``, ``reserve``
+        For outages: ``announce`` (a window not known from the beginning), ``down`` and ``up``, ``reserve``
         and ``close`` (of an advance reservation).
     job_id
         The job it happens to; of an outage minus its number.

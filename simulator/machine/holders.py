@@ -1,7 +1,7 @@
-"""Holders: who has nodes beside the free pool, and what they owe each other.
+"""Holders: accounts of nodes beside the free pool, and the loans between them.
 
 A run may be the tenant of reservations, which lend it nodes; under warning it may have promised nodes to arrived jobs
-that gather theirs, or be on its way to a reservation by a plan. A loan remembers who gave up nodes for whom.
+that gather theirs, or be on its way to a reservation by a plan. A loan records the lender and the borrower of nodes.
 Source: docs/model.md, "The six mechanisms" and "Readings that are not parameters".
 """
 
@@ -25,7 +25,7 @@ class Run(Account, ABC):
     Attributes
     ----------
     job
-        Whose run it is.
+        Job of the run.
     start, end, expected_end
         When it began; when it will give its nodes back (its completion, or the end of its warning); when its walltime
         is over.
@@ -36,7 +36,7 @@ class Run(Account, ABC):
     lenders
         Nodes that belong to open reservations, by reservation; it is their tenant. Also those of an advance one.
     plan
-        The open reservation whose plan it is in.
+        The open reservation that plans with it.
     claims
         Under warning: nodes promised to arrived jobs.
     beneficiary
@@ -121,7 +121,7 @@ class Run(Account, ABC):
 
     @property
     def unclaimed(self) -> int:
-        """Nodes that belong to no open reservation and are promised to nobody."""
+        """Nodes that belong to no open reservation and are not promised."""
         return self.nodes - self.borrowed - self.promised()
 
     @abstractmethod
@@ -146,7 +146,7 @@ class Run(Account, ABC):
 
 
 class Lender(Account, ABC):
-    """Nodes set aside for somebody; its account holds the idle ones, others are lent to running jobs.
+    """Nodes set aside for a job; its account holds the idle ones, others are lent to running jobs.
 
     Attributes
     ----------

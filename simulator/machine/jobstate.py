@@ -24,17 +24,17 @@ class JobState(ABC):
     row, rank
         Its position in the input, and in the order of job ids: ties are broken by them.
     submit, first_submit
-        Of what waits or runs (of a stochastic job its reservation), and of the job.
+        Submit times of the current request (a stochastic job: its current reservation) and of the job [ticks].
     runs
         How many runs it has begun.
     start, end
-        Of its first and last run; None before.
+        Start of its first and end of its last run; None before.
     preemptions, shrinks
         How often it was preempted (warned) and shrunk.
     lost
         Node-ticks that preemptions have cost.
     walltime
-        Of the next run at its requested size.
+        Walltime of the next run at its requested size.
     withdrawn
         Whether its user has given up on it; ``end`` is when.
     """

@@ -1,4 +1,4 @@
-"""Expected releases: when who is expected to give up how many nodes, as the policies see it."""
+"""Expected releases: how many nodes each job is expected to release when, as policies see it."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class ReservationRecord(NamedTuple):
     Attributes
     ----------
     job_id
-        Whose it is.
+        Job of the reservation.
     number
         Which of the job's, from 1; a preempted one is followed by another of the same milestone.
     submit, start, end, nodes
@@ -78,12 +78,12 @@ class ReservationRecord(NamedTuple):
 
 
 class StochasticJob(JobState):
-    """A job whose runtime is only known as a law.
+    """A job whose runtime is known only as a distribution.
 
     Attributes
     ----------
     application
-        Whose law it is.
+        Application whose distribution it has.
     truth
         What no decision may ask.
     planned
@@ -132,7 +132,7 @@ class StochasticJob(JobState):
         return self.walltime
 
     def duration(self, nodes: int) -> int:
-        # `backfill_length="runtime"` may look at true runtimes, but nobody knows that of a stochastic job.
+        # `backfill_length="runtime"` uses true runtimes, but that of a stochastic job is unknown.
         return self.walltime
 
     def ended(self, run: ReservedRun, ending: str, times: tuple[int, int, int], now: int) -> None:

@@ -34,7 +34,7 @@ __all__ = ["System", "Timing"]
 
 
 class Timing(Protocol):
-    """Whoever drives the system."""
+    """The engine that drives the system."""
 
     def began(self, run: Run) -> None:
         """A run has begun; it will end at ``run.end``."""
@@ -58,7 +58,7 @@ class System:
     log
         Where events go.
     timing
-        Who drives it.
+        Engine that drives it.
     decisions
         Where the reasons go.
     """
@@ -191,7 +191,7 @@ class System:
         beneficiary
             The reservation in whose plan this stands; it gets the nodes first.
         failed
-            Nodes that have failed, and where they go. Nobody is warned then.
+            Nodes that have failed, and their account. There is no warning then.
         """
         job, now = run.job, self.now
         job.preemptions += 1
@@ -246,7 +246,7 @@ class System:
         self.usage.lose_to_warning(run.job, run.nodes * (self.warning - run.end + self.now), self.now)
 
     def hand_over(self, run: Run) -> list[Gathering]:
-        """A run under warning is over: its nodes go to whom they are promised. Returns who now has all of theirs."""
+        """End a run under warning, hand over its promised nodes, and return the jobs that now have all of theirs."""
         complete = []
         for gathering, count in run.claims:
             self.cluster.move(run, gathering, count, self.now)
@@ -311,7 +311,7 @@ class System:
         reservation.planned.clear()
 
     def close(self, reservation: Reservation) -> None:
-        """Idle nodes are released, tenants become ordinary jobs, nodes on their way are nobody's."""
+        """Release idle nodes; tenants become ordinary jobs, and nodes on their way lose their reservation."""
         if reservation in self.reservations:
             self.stop_collecting(reservation)
         reservation.open = False

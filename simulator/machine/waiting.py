@@ -1,4 +1,4 @@
-"""The queue: on-demand jobs that could not start, then everybody else in the policy's order."""
+"""The queue: on-demand jobs that could not start, then all others in the policy's order."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Queue:
     def __init__(self, order: Order, name: str = "given") -> None:
         self._order = order
         self._name = name
-        # A dynamic order is sorted once for an instant, unless somebody comes.
+        # A dynamic order is sorted once per instant, unless a job joins.
         self._sorted_at: int | None = None
         self._urgent: list[JobState] = []
         self._jobs: list[JobState] = []

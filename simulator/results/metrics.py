@@ -148,7 +148,7 @@ def _cancelled(records: Sequence[JobRecord], withdrawn: int) -> dict[str, str | 
 
 
 def _ended(records: Sequence[JobRecord]) -> list[JobRecord]:
-    """Those that nobody withdrew."""
+    """Records of jobs that were not cancelled."""
     return [record for record in records if record.status != "cancelled"]
 
 
@@ -164,7 +164,7 @@ def summarize(
     Parameters
     ----------
     result
-        Of :func:`simulator.simulation.simulate`.
+        Result of :func:`simulator.simulation.simulate`.
     instant_tolerance
         How late an on-demand job may start and still count as started instantly [s]; None: the warning of the run.
     window

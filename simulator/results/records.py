@@ -89,7 +89,7 @@ class Accounting(NamedTuple):
     Attributes
     ----------
     compute, setup, checkpoint
-        Of all runs; the setup of a run that was preempted is lost.
+        Sums over all runs; the setup of a preempted run is lost.
     lost, warning
         To preemptions: setups, unsecured compute and partial dumps; to reservations that saved nothing; and the time
         under warning.

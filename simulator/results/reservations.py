@@ -85,7 +85,7 @@ def summarize_stochastic(result: Recording, records: Sequence[JobRecord]) -> dic
     Parameters
     ----------
     result
-        Of a simulation with stochastic jobs.
+        Result of a simulation with stochastic jobs.
     records
         The jobs that are measured. Node-hours, memory kills and costs are those of these jobs, too; only
         ``work_utilization`` is of the whole simulation: true runtimes times nodes of all jobs over N times the time

@@ -19,7 +19,7 @@ __all__ = ["Result"]
 
 @dataclass(frozen=True)
 class Result(Recording):
-    """What a simulation has shown: a :class:`~simulator.results.recording.Recording` with tables and metrics."""
+    """Result of a simulation: a :class:`~simulator.results.recording.Recording` with tables and metrics."""
 
     @cached_property
     def jobs(self) -> pd.DataFrame:

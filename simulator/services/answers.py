@@ -1,7 +1,7 @@
 """Answers: what a policy may answer with, and one sentence about what it may not.
 
 The simulator carries out what policies answer. What it cannot carry out is refused here, with the name of the policy:
-such an answer is a defect of the policy, mostly of a plug-in, whose author should read which one and why.
+such an answer is a defect of the policy, mostly a plug-in; the message names it and says why.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def start_problem(start: Any, job: WaitingJob | None, waits: bool, free: int) ->
     start
         The answer.
     job
-        Whose id it names; None if there is none.
+        Job that it names; None if there is none.
     waits
         Whether it is in the queue.
     free

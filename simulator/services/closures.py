@@ -1,4 +1,4 @@
-"""Closures: outages as the simulator keeps them, and who holds their nodes."""
+"""Closures: outages and the nodes that they hold."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Booking(Lender):
     Parameters
     ----------
     number
-        Of its outage.
+        Number of its outage.
     """
 
     __slots__ = ("_number",)

@@ -1,4 +1,4 @@
-"""Failures: which nodes one strikes, and what becomes of who has them.
+"""Failures: which nodes one strikes, and what happens to their jobs.
 
 Nodes have no names. A failure tells a place in the machine, and its nodes stand there in a fixed order: free ones, idle
 reserved ones, those of arrived jobs that gather theirs, those of jobs by their ids, and those that are down. Each job
@@ -62,7 +62,7 @@ def gatherings_of(system: System) -> list[Gathering]:
 
 
 def _hits(system: System, closure: Closure, booked: Iterable[Booking]) -> list[tuple[Account, int]]:
-    """Who loses how many nodes; those that are down already stand last, and lose none."""
+    """Number of nodes that each account loses; nodes that are down come last, and are not lost again."""
     nodes = system.nodes
     first = int((closure.outage.place or 0.0) * nodes)
     last = first + closure.outage.nodes
@@ -118,7 +118,7 @@ def _strike_run(system: System, closure: Closure, run: Run, count: int) -> list[
 
 
 def _strike_leaving(system: System, run: Run, count: int, account: Account, cause: str) -> list[Gathering]:
-    """Nodes of a job under warning fail: first those that it owes nobody, then borrowed ones, then promised ones."""
+    """Let nodes of a job under warning fail: first its own, then borrowed, then promised ones."""
     promised = run.promised()
     _cut_loans(run, min(count - (run.nodes - run.borrowed - promised), run.borrowed))
     short: list[Gathering] = []
@@ -149,7 +149,7 @@ def _strike_leaving(system: System, run: Run, count: int, account: Account, caus
 
 
 def _cut_loans(run: Run, count: int) -> None:
-    """Borrowed nodes fail: who lent them does not get them back."""
+    """Let borrowed nodes fail; their lender does not get them back."""
     for lender in list(run.lenders):
         if count <= 0:
             break

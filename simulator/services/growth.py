@@ -19,8 +19,8 @@ class Growth:
     name
         The expansion.
     rule
-        The backfilling rule, whose promises are to be kept. Of one that makes none nothing is known, and only an empty
-        queue lets anybody grow.
+        Backfilling rule whose promises are kept. A rule without promises allows growth only while the
+        queue is empty.
     """
 
     def __init__(self, name: str, rule: Backfilling) -> None:
@@ -29,7 +29,7 @@ class Growth:
         self._promises = getattr(rule, "promises", None)
 
     def __call__(self, system: System) -> None:
-        """Expand whom the expansion names."""
+        """Expand the jobs that the expansion names."""
         if not system.waiting.jobs:
             promises = []
         elif self._promises is not None:

@@ -23,7 +23,7 @@ __all__ = ["OnDemandService", "Timers"]
 
 
 class Timers(Protocol):
-    """Who wakes the service when a plan or a time-out is due."""
+    """The clock that wakes the service when a plan or a time-out is due."""
 
     def plan(self, at: int, run: Run, reservation: Reservation) -> None:
         """Call :meth:`OnDemandService.carry_out` at that time."""
@@ -42,7 +42,7 @@ class OnDemandService:
     mechanism
         Notice and arrival strategy.
     timers
-        Who wakes it.
+        Clock that wakes it.
     """
 
     def __init__(self, system: System, mechanism: Mechanism, timers: Timers) -> None:
@@ -207,7 +207,7 @@ class OnDemandService:
         system.release(gathering)
 
     def _disperse(self, gathering: Gathering) -> None:
-        """Nobody gathers any more: what was promised to it is free of that."""
+        """Close a gathering; nodes promised to it are free of the promise."""
         expected = self._system.expected
         self._gatherings.pop(gathering.job.job_id, None)
         expected.forget(gathering.release)
@@ -243,7 +243,7 @@ class OnDemandService:
         return True
 
     def _give_back(self, account: Account, job_id: int) -> None:
-        """The nodes of an account go to those who lent them to the job; the rest is released."""
+        """Return the nodes of an account to the lenders of the job, and release the rest."""
         system = self._system
         loans = self._loans.pop(job_id, [])
         waiting = {job.job_id: job for loan in loans if (job := loan.preempted) is not None}
@@ -286,7 +286,7 @@ class OnDemandService:
         return coming
 
     def _make_room(self, job: FixedJob, gathering: Gathering, missing: int) -> None:
-        """Let the arrival strategy find what is missing; those who give it up become lenders."""
+        """Let the arrival strategy find the missing nodes; the jobs that give them up become lenders."""
         system = self._system
         loans = self._loans.setdefault(job.job_id, [])
         cause = f"for {job.job_id}"

@@ -29,7 +29,7 @@ class OutageService:
     system
         The machine.
     on_demand
-        Who serves on-demand jobs; None under the baseline.
+        Service of on-demand jobs; None under the baseline.
     closures
         The outages.
 
@@ -101,7 +101,7 @@ class OutageService:
                 self._tell()
 
     def start_booked(self) -> None:
-        """Start jobs in their advance reservations, in queue order, whoever fits and will end in time."""
+        """Start jobs in their advance reservations, in queue order, if they fit and end in time."""
         system = self._system
         for closure in self._windows:
             booking = closure.account
@@ -149,7 +149,7 @@ class OutageService:
     def _make_way(self, closure: Closure) -> None:
         """Preempt running jobs in ascending preemption overhead; on-demand jobs last, those that gather before them."""
         system = self._system
-        # Whose walltime ends just in time is over in a tick: its nodes come, and are taken then.
+        # A job whose walltime ends just in time ends within a tick, and its nodes are taken then.
         soon = system.now + TOLERANCE
         missing = closure.missing - sum(_yields(run) for run in system.runs.values() if run.expected_end <= soon)
         others = [run for run in system.runs.values() if run.expected_end > soon and _yields(run)]

@@ -2,7 +2,7 @@
 
 The replay begins at the latest start of such a job. They run on from then with their recorded starts, so that what they
 still have to do, when their walltimes end and what a preemption would cost follow from those; but nothing of what was
-before is booked. Who was submitted by then and does not run waits.
+before is booked. Jobs submitted by then that do not run wait.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["StartingState", "starting_state_of"]
 
 
 class StartingState:
-    """Who runs when the replay begins.
+    """Jobs that run when the replay begins.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ __all__ = ["Reminders", "Withdrawals"]
 
 
 class Reminders(Protocol):
-    """Who knows the time."""
+    """The clock."""
 
     def withdrawal(self, at: int, job: JobState) -> None:
         """Call :meth:`Withdrawals.withdraw` at that time."""
@@ -40,9 +40,9 @@ class Withdrawals:
     system
         The machine.
     service
-        Who serves on-demand jobs; None under the baseline.
+        Service of on-demand jobs; None under the baseline.
     reminders
-        Who knows the time.
+        Clock.
     """
 
     def __init__(

@@ -33,7 +33,7 @@ def plot_losses(found: Mapping[tuple[str, str, int], Any], titles: Mapping[str, 
     found
         Summaries (mean, low, high) by application, estimator and number of samples.
     titles
-        Of the applications, in the order of the panels.
+        Titles of the applications, in the order of the panels.
     """
     columns = min(len(titles), 3)
     lines = math.ceil(len(titles) / columns)

@@ -38,7 +38,7 @@ def plot_plan(told: Mapping[str, Any], law: Law, title: str = "", runs: np.ndarr
     told
         The plan as ``holdfast plan --json`` writes it [s].
     law
-        Of the runtime [s].
+        Distribution of the runtime [s].
     title
         Over the law; empty: the strategy.
     runs

@@ -37,7 +37,7 @@ def wait_cells(
     Parameters
     ----------
     nodes, walltimes, waits
-        Of each job [nodes, s, s].
+        Size, walltime and wait of each job [nodes, s, s].
     quantile
         From 0 to 1.
 

@@ -34,7 +34,7 @@ class TimeAxis(NamedTuple):
     zero
         What stands at 0: the first submit, or the beginning of 1970.
     unit
-        Of the axis.
+        Unit of the axis.
     dates
         Whether the axis shows dates (UTC).
     """
@@ -109,7 +109,7 @@ class TimeAxis(NamedTuple):
         times, values
             Ticks at which each value begins to hold; the last value holds for ever, before the first it is 0.
         edges
-            Of :meth:`bins`; empty: the steps are as they are.
+            Edges from :meth:`bins`; empty: draw the steps themselves.
         """
         if len(edges):
             return self(edges), bin_averages(times.astype(float), values.astype(float), edges.astype(float))

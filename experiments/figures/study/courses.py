@@ -29,13 +29,13 @@ class Ruler(NamedTuple):
     Attributes
     ----------
     column
-        Of the parameter.
+        Column of the parameter.
     label
         With the unit.
     even
         Whether the values stand at equal distances instead of at their own places.
     scale
-        Of the values that are shown.
+        Factor from the values to those shown.
     """
 
     column: str

@@ -44,7 +44,7 @@ def plot_datasets(
     rows
         One for each simulation, with its ``dataset``.
     carried
-        Of :func:`experiments.beyond.real_traces.carried_rows`.
+        Rows of :func:`experiments.beyond.real_traces.carried_rows`.
     datasets, metrics
         What they are called.
     stand_ins

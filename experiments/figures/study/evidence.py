@@ -57,7 +57,7 @@ def plot_findings(rows: Rows) -> Figure:
     Parameters
     ----------
     rows
-        Of :func:`experiments.papers.hybrid.findings.finding_row`.
+        Rows of :func:`experiments.papers.hybrid.findings.finding_row`.
 
     Raises
     ------

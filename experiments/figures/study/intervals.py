@@ -79,9 +79,9 @@ def draw_band(
     axes
         Where to.
     x, means
-        Of the points.
+        Coordinates of the points.
     color, label, style, marker
-        Of the line.
+        Style of the line.
     scale
         Means are multiplied by it.
     """

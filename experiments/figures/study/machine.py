@@ -63,7 +63,7 @@ def plot_machine(results: Result | Sequence[Result]) -> Figure:
     Returns
     -------
     Figure
-        Of one result three panels: nodes, waiting jobs, nodes they ask for. Of several a row for each: nodes, waiting
+        For one result three panels: nodes, waiting jobs, and their nodes. For several one row each: nodes, waiting
         jobs.
 
     Raises
@@ -80,7 +80,7 @@ def draw_machine(rows: Sequence[Mapping[str, Any]]) -> Figure:
     Parameters
     ----------
     rows
-        Of :func:`experiments.timelines.courses.machine_rows`.
+        Rows of :func:`experiments.timelines.courses.machine_rows`.
     """
     from matplotlib.lines import Line2D
 
@@ -187,7 +187,7 @@ def draw_accounting(rows: Sequence[Mapping[str, Any]]) -> Figure:
     Parameters
     ----------
     rows
-        Of :func:`experiments.recordings.replay.accounting_rows`.
+        Rows of :func:`experiments.recordings.replay.accounting_rows`.
     """
     if not rows:
         raise InputError("there are no results to draw")

@@ -32,7 +32,7 @@ class Metric(NamedTuple):
     Attributes
     ----------
     column
-        Of :data:`simulator.results.metrics.SUMMARY_COLUMNS`.
+        One of :data:`simulator.results.metrics.SUMMARY_COLUMNS`.
     title, axis
         What it is, and the label of its axis with the unit.
     percent

@@ -82,13 +82,13 @@ class Instance:
     Attributes
     ----------
     applications
-        Of each job, in the order of submission, shape (jobs,).
+        Application of each job, in the order of submission, shape (jobs,).
     runtimes
-        Of each job [s], shape (jobs,).
+        Runtime of each job [s], shape (jobs,).
     past
         The last runs of each application [s], which HPC knows.
     seed
-        Of the variations of checkpoints and restarts.
+        Seed of the variations of checkpoints and restarts.
     """
 
     applications: tuple[str, ...]
@@ -168,7 +168,7 @@ def plan_for(strategy: str, application: str, past: npt.NDArray[np.float64], ove
     strategy
         ``"optimal"``, ``"all-ckpt"`` or ``"masi"``.
     application
-        Of Table 3.
+        Application of Table 3.
     past
         The last runs [s].
     overhead
@@ -197,11 +197,11 @@ def run_batch(
     strategy
         One of :data:`STRATEGY_NAMES`.
     processors
-        Of the machine.
+        Number of processors of the machine.
     overhead
         C and R as multiples of those of Table 3.
     variation, mode
-        Of checkpoints and restarts at run time: :class:`simulator.options.Options`.
+        Variation and mode of checkpoints and restarts: :class:`simulator.options.Options`.
 
     Returns
     -------

@@ -43,7 +43,7 @@ class ClaimParameters:
     overhead
         C = R for Theorem 3 and Lemma 1.
     epsilons
-        Of Theorem 3 and Lemma 1.
+        Precisions of Theorem 3 and Lemma 1.
     cells
         Cubic cells of the converged optimum, of the floor under all plans, and of the gain.
     trials

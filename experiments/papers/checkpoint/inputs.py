@@ -154,7 +154,7 @@ class ApplicationParameters:
     applications
         Names of rows.
     points
-        Of each drawn survival.
+        Number of points of each survival curve.
     """
 
     applications: tuple[str, ...] = tuple(APPLICATIONS)

@@ -32,16 +32,16 @@ class IntroParameters:
     Attributes
     ----------
     mean, std
-        Of the LogNormal law as the paper prints it, before it is cut at the maximum.
+        Mean and standard deviation of the printed lognormal distribution, before truncation at the maximum.
     mu, sigma
-        Of ln(runtime), of the law that is used: the paper's probabilities come out with these, not with its mean and
+        Parameters of ln(runtime) in use: the paper's probabilities come out with these, not with its mean and
         deviation.
     maximum
         b; a = 0.
     overhead
         C = R.
     cells
-        Of the grid for the optimal sequence.
+        Number of cells of the grid for the optimal sequence.
     jobs
         Bars of Fig. 1 are of so many jobs drawn from the law: the traces are not public.
     """

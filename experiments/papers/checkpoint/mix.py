@@ -46,9 +46,9 @@ class MixParameters:
     applications
         Names of Table 3.
     jobs
-        Of each application; all are submitted at once, in random order.
+        Number of jobs of each application; all are submitted at once, in random order.
     processors
-        Of the machine; a job takes one.
+        Number of processors of the machine; a job takes one.
     past
         Runs that HPC averages, of each application.
     runs

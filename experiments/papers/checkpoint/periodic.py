@@ -43,7 +43,7 @@ class PeriodicParameters:
     most
         The best tau is searched in 1..most.
     cells
-        Of the cubic grid of the converged denominator.
+        Number of cells of the cubic grid of the converged denominator.
     as_published
         Compute as the authors' program seems to have done (:func:`as_published_costs`), not as the paper says.
     published_cells

@@ -103,7 +103,7 @@ def cells_for(law: Law, epsilon: float, overhead: float, most: int, gamma: float
     law
         With a bounded support.
     epsilon
-        Of Algorithm 1.
+        Precision of Algorithm 1.
     overhead
         C = R, > 0, in the unit of the law.
     most

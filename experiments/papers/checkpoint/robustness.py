@@ -31,7 +31,7 @@ class RobustnessParameters:
     overhead
         C = R = 600 s.
     epsilon
-        Of Algorithm 1.
+        Precision of Algorithm 1.
     most_cells
         Algorithm 1's grid is taken up to here; beyond, so many cubic cells.
     most

@@ -38,7 +38,7 @@ class OverheadParameters:
     overheads
         C = R, > 0. The paper's axis is not in its text; here it goes beyond the mean runtime of either law.
     epsilon
-        Of Algorithm 1.
+        Precision of Algorithm 1.
     most_cells
         Algorithm 1's grid is taken up to here; beyond, so many cubic cells.
     most

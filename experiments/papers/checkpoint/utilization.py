@@ -40,9 +40,9 @@ class BatchParameters:
     applications
         Names of Table 3; the jobs of each are submitted alone.
     jobs
-        Of one application, all submitted at once.
+        Number of jobs of one application, all submitted at once.
     processors
-        Of the machine; a job takes one.
+        Number of processors of the machine; a job takes one.
     past
         Runs that HPC averages. They are drawn once for an instance: all its jobs are submitted before one completes.
     repetitions

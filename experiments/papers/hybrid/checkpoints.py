@@ -52,7 +52,7 @@ class Checkpoints(Traces):
     node_mtbf_years
         Mean times between failures of a node.
     mix
-        Of the notices.
+        Notice mix.
     """
 
     factors: tuple[float, ...] = (0.25, 0.5, 1.0, 2.0)

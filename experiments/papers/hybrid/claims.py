@@ -57,7 +57,7 @@ class Claim(NamedTuple):
     printed
         The paper's number or words.
     unit
-        Of the effect: h, or points of a per cent.
+        Unit of the effect: h, or percentage points.
     test
         From the measurements to the evidence; a LookupError means that they are not enough.
     own

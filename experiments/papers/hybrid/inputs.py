@@ -90,7 +90,7 @@ class Mixes(Traces):
     Attributes
     ----------
     mixes
-        Of the notices.
+        Notice mixes.
     """
 
     mixes: tuple[str, ...] = MIXES

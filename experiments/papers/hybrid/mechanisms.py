@@ -29,7 +29,7 @@ class Baseline(Traces):
     Attributes
     ----------
     mix
-        Of the notices, which the baseline ignores; it only decides when on-demand jobs come early or late.
+        Notice mix. The baseline ignores notices; the mix only decides which on-demand jobs arrive early or late.
     """
 
     mix: str = "W5"
@@ -69,7 +69,7 @@ class Grid(Traces):
     Attributes
     ----------
     mixes
-        Of Table III.
+        Notice mixes of Table III.
     """
 
     mixes: tuple[str, ...] = MIXES

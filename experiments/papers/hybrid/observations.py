@@ -33,7 +33,7 @@ class Observations(Checkpoints):
     Attributes
     ----------
     mixes
-        Of Fig. 6; ``mix`` is that of Fig. 7.
+        Notice mixes of Fig. 6; ``mix`` is that of Fig. 7.
     """
 
     mixes: tuple[str, ...] = MIXES

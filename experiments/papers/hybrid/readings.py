@@ -71,9 +71,9 @@ class Readings(Traces):
     Attributes
     ----------
     mixes
-        Of the notices.
+        Notice mixes.
     mix
-        Of observation 13.
+        Notice mix of observation 13.
     readings
         Names of :data:`READINGS`; the default is always one of them.
     """

@@ -183,7 +183,7 @@ class Plans:
     second_end, second_walltime
         J2 ends before the arrival, too, but was expected to go on.
     setup, interval, cost
-        Of J2's checkpoints.
+        Setup, checkpoint interval and checkpoint cost of J2.
     """
 
     notice: float = 10.0

@@ -41,7 +41,7 @@ class Application:
     name, title
         In tables, and in figures.
     law
-        Of its runtime [h].
+        Distribution of its runtime [h].
     families
         Usual distributions that the law belongs to: what a semi-clairvoyant user fits. None for a sum of two.
     """
@@ -71,7 +71,7 @@ def strategy_of(law: Law, bound: float, cells: int) -> npt.NDArray[np.float64]:
     Parameters
     ----------
     law
-        Of the runtime; a discrete one is taken as it is.
+        Distribution of the runtime; a discrete one stays as it is.
     bound
         Upper bound of the runtime, in the unit of the law.
     cells

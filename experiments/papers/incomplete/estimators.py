@@ -34,7 +34,7 @@ class Setting:
     chosen_repetitions
         In how many of them the law is also chosen by cross-validation, which takes several seconds each.
     cells
-        Of the equal-time grid.
+        Number of cells of the equal-time grid.
     degrees
         Largest degrees of the polynomial.
     processes

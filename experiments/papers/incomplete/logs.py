@@ -51,7 +51,7 @@ class LoggedApplication:
     name, title
         In tables, and in figures.
     law
-        Of its runtime [h].
+        Distribution of its runtime [h].
     runs
         In a year.
     session
@@ -78,7 +78,7 @@ class RunLog:
     Attributes
     ----------
     name, title
-        Of the application.
+        Name of the application.
     times
         Runtimes, shape (n,) [h].
     interarrival
@@ -162,7 +162,7 @@ def generated_log(name: str, seed: int, runs: int | None = None) -> RunLog:
     Parameters
     ----------
     name
-        Of the application.
+        Name of the application.
     seed
         >= 0; the same seed makes the same log.
     runs

@@ -49,9 +49,9 @@ class Summary:
     Attributes
     ----------
     mean, standard_error, low, median, high
-        Of the loss; low, median and high are the quartiles.
+        Statistics of the loss; low, median and high are its quartiles.
     number
-        Of repetitions.
+        Number of repetitions.
     failed
         Repetitions without a law that could be planned with.
     """

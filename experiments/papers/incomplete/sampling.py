@@ -38,9 +38,9 @@ class Logs:
         A CSV file of measured walltimes (:func:`experiments.papers.incomplete.logs.measured_logs`); empty: generated
         logs.
     applications
-        Of the generated logs.
+        Applications of the generated logs.
     runs
-        Of a generated log; 0: as many as [S] prints.
+        Number of runs of a generated log; 0: as many as [S] prints.
     sizes
         Numbers of samples; a log with fewer runs goes without the larger ones.
     repetitions
@@ -52,13 +52,13 @@ class Logs:
     degree
         Largest of the polynomial.
     cells
-        Of the equal-time grid.
+        Number of cells of the equal-time grid.
     ends
         Where strategies end: ``"samples"``, at the largest sample, a continuous one a mean spacing later, and 1.5 times
         longer for runs that outlive that (section VI-A); or ``"bound"``, at the longest run of the log, which the user
         is then supposed to know (section III, and the published code).
     lags, shufflings
-        Of the likeness of consecutive runs (figure 7).
+        Parameters of the test of consecutive runs (figure 7).
     processes
         That share the work; no result depends on it.
     """
@@ -192,9 +192,9 @@ def measure_logs(setting: Logs, samplings: Sequence[str], seed: int) -> list[dic
     setting
         What is measured.
     samplings
-        Of :data:`SAMPLINGS`.
+        Names in :data:`SAMPLINGS`.
     seed
-        Of the logs and the draws.
+        Seed of the logs and the draws.
 
     Returns
     -------

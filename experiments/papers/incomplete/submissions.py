@@ -62,9 +62,9 @@ class Week:
     Attributes
     ----------
     applications
-        Of each job, shape (jobs,).
+        Application of each job, shape (jobs,).
     submits, runtimes
-        Of each job, shape (jobs,) [h].
+        Submit and runtime of each job, shape (jobs,) [h].
     past
         All earlier runs of each application in their order [h].
     drawn
@@ -84,7 +84,7 @@ def draw_week(names: Sequence[str], samples: Sequence[int], seed: int, repetitio
     Parameters
     ----------
     names
-        Of applications of :func:`experiments.papers.incomplete.logs.logged_applications`.
+        Names of applications in :func:`experiments.papers.incomplete.logs.logged_applications`.
     samples
         Numbers of random previous runs; at least so many runs come before the week.
     seed, repetition
@@ -142,7 +142,7 @@ def plans_of(week: Week, samples: Sequence[int], families: Sequence[str], cells:
     families
         Usual distributions that are tried.
     cells
-        Of the equal-time grid.
+        Number of cells of the equal-time grid.
 
     Returns
     -------
@@ -185,7 +185,7 @@ def run_week(
     plans
         By application [s]; empty: who knows each runtime and asks for it.
     nodes
-        Of each job, shape (jobs,).
+        Size of each job, shape (jobs,).
     machine
         Its nodes.
 

@@ -60,7 +60,7 @@ class WeekParameters:
     families
         Usual distributions that are tried.
     cells
-        Of the equal-time grid.
+        Number of cells of the equal-time grid.
     processes
         That share the work; no result depends on it.
     """

@@ -56,11 +56,11 @@ class TwoMachines:
     samples
         Sizes of the samples of past runs.
     scales
-        Of ``"printed"`` (1.7, the first reservation of V2 by 1.1) and ``"measured"``, from so many ...
+        One or both of ``"printed"`` (1.7, the first reservation of V2 by 1.1) and ``"measured"``, from so many ...
     calibration
         ... runs on the other machine.
     tau
-        Of M_tau, and of the first reservation of V2.
+        Threshold of M_tau, and of the first reservation of V2.
     n
         Values of the discretised walltime.
     granularity
@@ -113,9 +113,9 @@ class Scaling:
     Attributes
     ----------
     factor
-        Of all reservations.
+        Factor of all reservations.
     first
-        Of the first one of Mem-All-Ckpt V2.
+        Factor of the first reservation of Mem-All-Ckpt V2.
     """
 
     factor: float = 1.7
@@ -172,9 +172,9 @@ class Machines:
     Parameters
     ----------
     parameters
-        Of the experiment.
+        Parameters of the experiment.
     seed
-        Of all draws.
+        Seed of all draws.
 
     Attributes
     ----------
@@ -183,7 +183,7 @@ class Machines:
     heavy
         The segmentation, counted from 0: the task with the most memory.
     device
-        Of the checkpoints, on either machine (section 4.2.1).
+        Checkpoint device, on either machine (section 4.2.1).
     """
 
     def __init__(self, parameters: TwoMachines, seed: int) -> None:

@@ -53,7 +53,7 @@ class Chains:
     repetitions
         Samples of each size, two or more.
     tau
-        Of M_tau.
+        Threshold of M_tau.
     step_min
         Between the times that are looked at [min].
     """

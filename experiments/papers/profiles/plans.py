@@ -55,7 +55,7 @@ class PlanSizes:
     repetitions
         Samples of each size, two or more.
     tau
-        Of M_tau, and of the first reservation of V2.
+        Threshold of M_tau, and of the first reservation of V2.
     n
         Values of the discretised walltime.
     granularity
@@ -94,7 +94,7 @@ def plan_from(name: str, past: TaskRuns, model: MemoryModel, n: int) -> Reservat
     past
         The runs.
     model
-        Of the memory, made from them.
+        Memory model, made from them.
     n
         Values of the discretised walltime.
     """

@@ -19,6 +19,7 @@ from experiments.study.experiment import Experiment, all_experiments, judged, re
 from experiments.study.parameters import data_files, told
 from experiments.study.publications import PUBLICATIONS, Publication, paper_of
 from experiments.study.redraw import found_experiments
+from experiments.study.report.notes import with_notes
 from experiments.study.verdicts import HYPOTHESIS, Verdict, remaining, shown_p
 from workloads.ground.errors import InputError
 from workloads.ground.files import atomic_open
@@ -101,7 +102,7 @@ def _answer(item: Experiment, directory: Path, pictures: Path) -> str:
     paper = PUBLICATIONS[paper_of(item.id)]
     columns = [paper.statement.lower(), *(["printed"] if paper.printed else []), "measured", "verdict"]
     head = [f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
-    parts.append("\n".join([*head, *(_line(verdict, paper.printed) for verdict in verdicts)]))
+    parts.append(with_notes("\n".join([*head, *(_line(verdict, paper.printed) for verdict in verdicts)])))
     if remaining(verdicts):
         parts.append(remaining(verdicts))
     parts.append(f"*{_sizes(item, record)}*")

@@ -76,7 +76,7 @@ def test_verdicts_come_from_the_tables() -> None:
     waits = {"fcfs": 8.0, "f1": 4.0, "f2": 5.0, "f3": 6.0, "f4": 7.0}
     rows = [_row(order, trace, wait + trace) for order, wait in waits.items() for trace in range(3)]
     told = {verdict.claim: verdict for verdict in EXPERIMENT.judge({"": rows})}
-    learned = next(verdict for claim, verdict in told.items() if claim.startswith("F1 to F4"))
+    learned = next(verdict for claim, verdict in told.items() if claim.startswith("Each of F1 to F4"))
     assert learned.outcome is Outcome.HOLDS
     assert "decisive: f4" in learned.remark
     assert sum(verdict.outcome is Outcome.NOT_COMPARABLE for verdict in told.values()) == len(told) - 1
@@ -85,7 +85,7 @@ def test_verdicts_come_from_the_tables() -> None:
     rows += [_row(order, 0, -wait, dataset="theta-2022") for order, wait in waits.items() if order != "f4"]
     rows += [_row("f4", 0, -9.0, dataset="theta-2022")]
     told = {verdict.claim: verdict for verdict in EXPERIMENT.judge({"": rows})}
-    assert next(v for claim, v in told.items() if claim.startswith("F1 to F4")).outcome is Outcome.FAILS
+    assert next(v for claim, v in told.items() if claim.startswith("Each of F1 to F4")).outcome is Outcome.FAILS
     ranking = [verdict for claim, verdict in told.items() if "ranking" in claim]
     assert [verdict.outcome for verdict in ranking] == [Outcome.FAILS] * 2
     assert ranking[0].measured == "tau -1.00 over 5 orders"

@@ -43,7 +43,7 @@ def test_verdicts_follow_the_intervals() -> None:
     assert outcome({"optimal": better, "masi": worse}, "MASI") is Outcome.HOLDS
     assert outcome({"optimal": worse, "masi": better}, "MASI") is Outcome.FAILS
     assert outcome({"optimal": better, "walltime": worse}, "walltimes") is Outcome.HOLDS
-    assert outcome({"optimal-waits": better, "optimal": worse}, "of the others") is Outcome.HOLDS
+    assert outcome({"optimal-waits": better, "optimal": worse}, "of the other jobs") is Outcome.HOLDS
     # Years that disagree decide nothing, and one year has no interval.
     (undecided,) = YEAR.judge({"": rows({"optimal": (10.0, 30.0, 20.0), "masi": (20.0, 21.0, 19.0)})})
     assert undecided.outcome is Outcome.UNDECIDED

@@ -98,7 +98,7 @@ def test_checking_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
     assert main(["policies", "--check", "my_checked:bad", "--kind", "order"]) == 1
     assert "looks at the true runtime" in capsys.readouterr().out
     assert main(["policies", "--check", "my_checked:rule", "--kind", "backfilling", "--easy"]) == 1
-    assert "starts nobody" in capsys.readouterr().out
+    assert "starts no job" in capsys.readouterr().out
     assert main(["policies", "--check", "my_checked:rule"]) == 2
     assert "cannot be guessed" in capsys.readouterr().err
     assert main(["policies", "--check", "swf", "--kind", "reader"]) == 2

@@ -230,7 +230,7 @@ BROKEN: list[tuple[str, Any, str, str, str]] = [
     ("no Start", Variant(lambda view, starts: [item.job_id for item in starts]), "backfilling", "start", "is no Start"),
     ("draws", Variant(lambda view, starts: [Start(item.job_id, item.nodes, "", {1: 1}) for item in starts]),
      "backfilling", "start", "which only a tenants rule may do"),
-    ("idle", lambda view: [], "backfilling", "idle", "starts nobody although jobs wait and all nodes are free"),
+    ("idle", lambda view: [], "backfilling", "idle", "starts no job although jobs wait and all nodes are free"),
     ("head", Promising(), "backfilling", "head", "the first that must wait: from"),
     ("promise", Promising(), "backfilling", "promise", "at the latest, and after its own starts at"),
     ("sorts", _sorts_the_queue, "backfilling", "view", "changes what it sees: the view's queue"),
@@ -345,7 +345,7 @@ class TestStrategies:
             return ReservationPlan([3600.0], False, costs)
 
         assert self._found(demanding) == {
-            "arguments": "needs weather beside a law and costs, which nobody gives it by name"
+            "arguments": "needs weather beside a distribution and costs, which no option can give it"
         }
 
 
