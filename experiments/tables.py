@@ -216,7 +216,7 @@ def write_csv(
     Notes
     -----
     A number is written with the fewest digits that give it back, None and NaN as nothing, and a text as it is, also one
-    that begins with ``=``: a table must give back what was written. Where it comes from somebody else, let a
+    that begins with ``=``: a table must give back what was written. Where it comes from other people, let a
     spreadsheet take its cells as text. A summary holds measured times, which differ from run to run.
     """
     with atomic_open(path, follow=follow) as file:

@@ -4,7 +4,7 @@ A point is a mechanism with at most one option that is not at its default; the b
 over the traces. A point is on the front if no other has means that are better, or as good and one of them better. If
 it is not, it is ``beaten`` where some other is better at both beyond doubt, to the 95 % intervals of the differences
 trace by trace; else it is ``open``: more traces may put it there. The comparisons are many and not corrected for that.
-Backfilling by true runtimes is shown, but nobody can choose it: an ``oracle`` beats nobody.
+Backfilling by true runtimes is shown, but not available in practice: an ``oracle`` beats no point.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ class Lies(Traces):
 
 
 class _Task(NamedTuple):
-    """One simulation; without a project everybody is honest."""
+    """One simulation; without a project all declare their jobs as they are."""
 
     jobs: int
     seed: int

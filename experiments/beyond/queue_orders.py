@@ -1,4 +1,4 @@
-"""Queue orders times backfilling rules: who waits how long, on generated years and on the log of a real one.
+"""Queue orders times backfilling rules: waits on generated years and on the log of a real one.
 
 All jobs are rigid, as under the baseline. All built-in orders and rules take part, whichever there are; plug-ins do
 not.

@@ -1,4 +1,4 @@
-"""A Theta-like year in which more and more projects are stochastic: what plans of each kind make of it for everybody.
+"""A Theta-like year with more and more stochastic projects: turnaround, utilisation and cost under each kind of plan.
 
 The jobs of a stochastic project ask for what a strategy plans from the runtimes of the project that have completed,
 instead of for the walltime that their user asked for.
@@ -41,7 +41,7 @@ __all__ = ["EXPERIMENTS"]
 
 #: The users' own walltimes: no history is ever long enough for a plan.
 _WALLTIME = "walltime"
-#: The optimal plan for what the queue charged for a request when everybody asked for walltimes.
+#: The optimal plan for the waits by request when all jobs asked for walltimes.
 _WAITS = "optimal-waits"
 _NEVER = 2**31
 _STYLES: Mapping[str, tuple[str, str, Any]] = {
@@ -77,7 +77,7 @@ class Year:
         Parts of the projects that are stochastic.
     strategies
         Planning strategies; ``walltime``: what the users asked for; ``optimal-waits``: the optimal plan for the waits
-        of a year in which everybody asked for that.
+        of a year in which all jobs asked for walltimes.
     mechanisms
         Under which they run.
     processes

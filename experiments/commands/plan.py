@@ -1,4 +1,4 @@
-"""``holdfast plan``: from a law of the runtime, or past runs, to the reservations to ask for."""
+"""``holdfast plan``: plan reservations from the distribution of a runtime, or from past runs."""
 
 from __future__ import annotations
 
@@ -43,8 +43,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     # A duration such as -1h is a wrong value, not an unknown option: the message should be about the value.
     parser._negative_number_matcher = re.compile(r"^-\.?\d.*$")
-    parser.add_argument("law", metavar="LAW", nargs="?", help=f"distribution of the runtime: {', '.join(LAWS)}")
-    parser.add_argument("--runs", metavar="FILE", help="past runtimes, one a line, instead of LAW (default: none)")
+    parser.add_argument(
+        "law", metavar="DISTRIBUTION", nargs="?", help=f"distribution of the runtime: {', '.join(LAWS)}"
+    )
+    parser.add_argument(
+        "--runs", metavar="FILE", help="past runtimes, one per line, instead of DISTRIBUTION (default: none)"
+    )
     parser.add_argument("--column", metavar="NAME", help="column of the runtimes, FILE being CSV (default: none)")
     kinds = "discrete, usual, usual-least-squares, polynomial, interpolated, kernel"
     parser.add_argument(
@@ -162,11 +166,11 @@ def _check_words(arguments: argparse.Namespace) -> None:
     from workloads.ground.errors import InputError
 
     if (arguments.law is None) == (arguments.runs is None):
-        raise InputError(f"give either a law ({', '.join(LAWS)}) or --runs FILE")
+        raise InputError(f"give either a distribution ({', '.join(LAWS)}) or --runs FILE")
     if arguments.runs is not None:
         strange = next((name for name in OPTIONS if getattr(arguments, name) is not None), None)
         if strange is not None:
-            raise InputError(f"--{strange} describes a law, but --runs FILE is given")
+            raise InputError(f"--{strange} describes a distribution, but --runs FILE is given")
     else:
         strange = next((name for name in ("column", "fit") if getattr(arguments, name) is not None), None)
         if strange is not None:
@@ -214,7 +218,7 @@ def _share(text: str, option: str) -> float:
 def _law(
     arguments: argparse.Namespace, costs: CostModel, strategy: str, grid: dict[str, Any]
 ) -> tuple[Law, np.ndarray | None, str, str]:
-    """The law of the runtime, the past runs if it comes from them, what to say of it, and a table of the fits."""
+    """Distribution of the runtime, the past runs if it comes from them, its description, and a table of the fits."""
     from experiments.planning.document import fit_table
     from experiments.planning.laws import law_of, read_runs, unit_of
     from policies.planning.making import fit_of
@@ -227,12 +231,12 @@ def _law(
     how = arguments.fit or "auto"
     runs = read_runs(arguments.runs, arguments.column, unit)
     report = fit_of(runs, how, costs, strategy, grid)
-    origin = f"{len(runs):,} past runs of {Path(arguments.runs).name}, fitted by the law {report.chosen.name}"
+    origin = f"{len(runs):,} past runs of {Path(arguments.runs).name}, fitted by {report.chosen.name}"
     return report.chosen.good(), runs, origin, fit_table(report.rows())
 
 
 def _grid_of(arguments: argparse.Namespace) -> dict[str, Any]:
-    """How finely the law is cut."""
+    """Options of the grid."""
     chosen: dict[str, Any] = {}
     if arguments.grid is not None:
         chosen["grid"] = arguments.grid

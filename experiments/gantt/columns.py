@@ -188,7 +188,7 @@ def _log(entries: Iterable[Entry], places: Mapping[int, int], clock: _Clock) -> 
 
 
 def _shapes(rectangles: Sequence[Rectangle], places: Mapping[int, int], clock: _Clock) -> dict[str, Any]:
-    """In the order in which they begin; nodes that nobody has a job for belong to job -1."""
+    """Sort by begin; nodes without a job belong to job -1."""
     starts = [clock(item.start) for item in rectangles]
     return {
         "kinds": list(KINDS),

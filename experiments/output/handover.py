@@ -1,4 +1,4 @@
-"""Handovers: a result takes the place of the former one in a directory as a whole, whatever ends the process.
+"""Handovers: a result takes the place of the former one in a directory as a whole, even if the process is killed.
 
 A result is written to a hidden directory. When it is complete and on the disk, that directory gets the name under
 which readers look first: in this one step the new result replaces the old one. Then its files are moved to their

@@ -14,7 +14,7 @@ from workloads.ground.files import remove_partials
 
 __all__ = ["LOCK", "writing"]
 
-#: The file that is locked; it is there while somebody writes.
+#: The locked file; it exists while a process writes.
 LOCK = ".lock"
 
 
@@ -30,7 +30,7 @@ def writing(directory: Path, writer: str = "another command") -> Iterator[None]:
     directory
         That is written to.
     writer
-        Who else would be there, for the message.
+        Name of the other process, for the message.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def _locked(path: Path, sentence: str) -> int | None:
         return None
     while True:
         try:
-            # Neither emptied nor reached through a link: the directory may be somebody else's.
+            # Neither emptied nor reached through a link: the directory may belong to another user.
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
         except OSError as error:
             raise OutputError(f"{path}: cannot be locked: {error.strerror}") from None
@@ -67,7 +67,7 @@ def _locked(path: Path, sentence: str) -> int | None:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise OutputError(f"{path}: cannot be locked: it is not a file")
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # The one who held it removes it: what is locked here must still be what stands there.
+            # The former holder removes the file: the locked one must still be the one at the path.
             if _same(descriptor, path):
                 return descriptor
         except BlockingIOError:

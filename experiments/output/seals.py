@@ -2,7 +2,7 @@
 
 A manifest (``run.json``, ``sweep.json``, ``ID.json``) tells what a result is of. Under ``files`` stand the names of its
 tables with their digests, under ``derived`` those of what is drawn from them, and last of all its own ``digest``. This
-notices accidents; it is no signature: whoever alters a file can write a new manifest, too.
+notices accidents; it is no signature: an attacker can write a new manifest, too.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Holdings: who has which nodes, and since when, while an event log is read.
+"""Holdings: the nodes of each run, reservation and outage, and since when, while an event log is read.
 
 Nodes move between holders and the free ones, and each move closes the spans of both. Jobs take the first gap that is
 wide enough from below, on-demand jobs and what is held for them from above.
@@ -29,7 +29,7 @@ class Span(NamedTuple):
     kind
         :data:`RUN`, :data:`WARNED`, :data:`HELD` or :data:`DOWN`.
     job_id
-        Whose run it is, or for which on-demand job the nodes are held; of an outage as the log has it.
+        Job of the run, on-demand job of the held nodes, or outage as in the log.
     number
         Which run of the job, from 1; 0 of other nodes.
     start, end
@@ -53,12 +53,12 @@ class Span(NamedTuple):
 #: The cause of a start in an advance reservation: "in reservation 2 (tests of the vendor)".
 _BOOKED = re.compile(r"in reservation (\d+)\b")
 
-#: Who has nodes: a kind (run, held or down) and a job or an outage.
+#: Holder of nodes: a kind (run, held or down) and a job or an outage.
 _Key = tuple[str, int]
 
 
 class _Holder:
-    """Who has nodes now: which, since when, since when it has had any, and where its last span stands."""
+    """A current holder: its nodes, since when it has these and any, and the index of its last span."""
 
     __slots__ = ("first", "kind", "last", "nodes", "number", "since")
 
@@ -85,7 +85,7 @@ class Holdings:
     spans
         Those that are closed, in the order in which they ended.
     free
-        Nodes of nobody.
+        Free nodes.
     runs
         How many runs each job has begun.
     lent
@@ -126,12 +126,12 @@ class Holdings:
         return holder.nodes
 
     def of(self, key: _Key) -> Ranges:
-        """The nodes that somebody has now."""
+        """The nodes that are not free."""
         holder = self.holders.get(key)
         return holder.nodes if holder is not None else ()
 
     def take(self, count: int, job_id: int, now: int) -> Ranges:
-        """Free nodes for a run; it comes first where the log does not say whose the held nodes are."""
+        """Free nodes for a run; used first where the log does not name the reservation."""
         lacking = count - size(self.free)
         for key in reversed(self.held()) if lacking > 0 else ():
             lacking -= self.trim(key, lacking, now)
@@ -175,11 +175,11 @@ class Holdings:
                 missing += self.trim(key, -missing, now)
 
     def held(self) -> list[_Key]:
-        """For whom nodes are held, in the order of their notices."""
+        """On-demand jobs with held nodes, in the order of their notices."""
         return [key for key in self.holders if key[0] == HELD]
 
     def lenders_of(self, cause: str) -> list[_Key]:
-        """Whose held nodes a job starts on, by the cause of its start; nobody's where it starts on free ones."""
+        """Reservations on whose nodes a job starts, from the cause of its start; none where it starts on free nodes."""
         booked = _BOOKED.match(cause)
         if booked:
             return [(HELD, -int(booked[1]))]

@@ -20,7 +20,7 @@ __all__ = ["DOWN", "HELD", "RUN", "WARNED", "Span", "place_nodes"]
 
 
 def place_nodes(result: Recording) -> list[Span]:
-    """Give nodes by number to whoever has any in the event log of a simulation.
+    """Number the nodes of all runs, reservations and outages in the event log of a simulation.
 
     Parameters
     ----------

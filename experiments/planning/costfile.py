@@ -126,7 +126,7 @@ class Prices:
             whose += " (too few: as of all sizes)"
         alpha, beta, gamma = self.model.costs_for(self.nodes)
         meaning = "; cost is response time" if beta == 1 else ""
-        return f"prices: alpha {alpha:.4g}, beta {beta:g}, gamma {gamma:,.0f} s for {whose}, from {self.path}{meaning}"
+        return f"costs: alpha {alpha:.4g}, beta {beta:g}, gamma {gamma:,.0f} s for {whose}, from {self.path}{meaning}"
 
     def doubt(self, reservations: Sequence[Mapping[str, Any]]) -> str:
         """What to say of a plan that asks for more than any request of the fit; else nothing.

@@ -158,7 +158,7 @@ def comparison_table(rows: Sequence[Mapping[str, Any]], past: bool) -> str:
 
 
 def fit_table(rows: Sequence[Mapping[str, Any]], most: int = 8) -> str:
-    """Candidates for the law of past runs, best first: RMS error of the CDF, cost of their plans on unseen runs."""
+    """Candidate distributions of past runs, best first: RMS error of the CDF, cost of their plans on unseen runs."""
     shown = [
         {
             "name": f"{'*' if row['chosen'] else ' '} {row['name']}",
@@ -169,7 +169,7 @@ def fit_table(rows: Sequence[Mapping[str, Any]], most: int = 8) -> str:
         for row in rows[:most]
     ]
     columns = (
-        Column("name", "law"),
+        Column("name", "fit"),
         Column("error", "error", "RMS", digits=4),
         Column("cost", "unseen runs", "s mean", digits=0),
         Column("parameters", "parameters, or why not"),

@@ -60,7 +60,7 @@ OPTIONS: dict[str, _Kind] = {
 
 @dataclass(frozen=True)
 class _Words:
-    """How a law is written: the options that it needs, those that it may have, and how it is made of them."""
+    """Options that a distribution needs, those that it may have, and its constructor."""
 
     needs: tuple[tuple[str, ...], ...]
     may: tuple[str, ...]
@@ -125,7 +125,7 @@ def _beta(of: Mapping[str, float]) -> Law:
 
 
 def _cut(law: Law, of: Mapping[str, float]) -> Law:
-    """The law between ``--min`` and ``--max``, where they are given."""
+    """Truncate the distribution at ``--min`` and ``--max``, where they are given."""
     from workloads.laws.truncated import truncate
 
     if "min" not in of and "max" not in of:
@@ -160,7 +160,7 @@ def unit_of(word: str) -> float:
 
 
 def law_of(name: str, given: Mapping[str, str], unit: float = 1.0) -> Law:
-    """A law as the command line writes it.
+    """Make a distribution from options of the command line.
 
     Parameters
     ----------
@@ -189,17 +189,17 @@ def law_of(name: str, given: Mapping[str, str], unit: float = 1.0) -> Law:
     37800.0
     """
     if name not in LAWS:
-        raise UnknownNameError("law", name, LAWS)
+        raise UnknownNameError("distribution", name, LAWS)
     words = LAWS[name]
     of = {option: _read(option, text) for option, text in given.items()}
     wanted = next((needs for needs in words.needs if set(needs) <= set(of)), None)
     usage = " or ".join(" ".join(f"--{option}" for option in needs) for needs in words.needs)
     if wanted is None:
-        raise InputError(f"the law {name} needs {usage}")
+        raise InputError(f"the distribution {name} needs {usage}")
     strange = [option for option in of if option not in (*wanted, *words.may)]
     if strange:
         offered = f", and may have {' '.join(f'--{option}' for option in words.may)}" if words.may else ""
-        raise InputError(f"the law {name} takes {usage}{offered}, not --{strange[0]}")
+        raise InputError(f"the distribution {name} takes {usage}{offered}, not --{strange[0]}")
     if of.get("max", math.inf) <= of.get("min", 0.0):
         raise ParameterError("--max", f"above --min ({given.get('min', '0')})", given["max"])
     law = words.make({**of, "unit": unit})
@@ -209,7 +209,7 @@ def law_of(name: str, given: Mapping[str, str], unit: float = 1.0) -> Law:
         mean = math.inf
     if not mean < _LONGEST:
         told = "an infinite mean" if math.isinf(mean) else f"a mean of {mean:.3g} s"
-        raise InputError(f"this law {name} has {told}, and no plan a cost that one can pay: bound it with --max")
+        raise InputError(f"this distribution {name} has {told}, so that every plan costs too much; bound it with --max")
     return law
 
 

@@ -216,7 +216,7 @@ def _pairs(result: Result, jobs: Sequence[Job]) -> Iterator[tuple[float, float, 
         if record.start is None or record.submit is None or job.type is JobType.STOCHASTIC:
             continue
         if result.begin is not None and record.submit < result.begin:
-            continue  # who waited before a starting state waited for another scheduler
+            continue  # a job that waited before a starting state waited for another scheduler
         if baseline or job.type is JobType.RIGID:
             asked = job.trace_walltime if baseline and job.trace_walltime is not None else job.walltime
             yield asked, (record.start - record.submit) / SECOND, record.nodes

@@ -155,7 +155,7 @@ def table_rows(
             row: dict[str, Any] = {name: cells[places[name]] for name in texts}
             for name, convert in kinds.items():
                 cell = cells[places[name]]
-                # Who has no id or no size is no job; what is not known of a no-show is empty.
+                # A row without an id or a size is no job; unknown cells of a no-show are empty.
                 row[name] = convert(cell, name) if cell or name in ("job_id", "nodes") else None
             yield line, row
     except (csv.Error, ValueError) as error:

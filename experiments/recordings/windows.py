@@ -18,7 +18,7 @@ _LEGAL = "a time after the first submit, such as 12h or 43200, or a date, such a
 
 
 def unix_origin(recording: Recording) -> int | None:
-    """Ticks since 1970 at which the simulated clock stands at 0; None: nobody knows what date that was.
+    """Ticks since 1970 at which the simulated clock stands at 0; None: the date is unknown.
 
     A log says it in its header (``UnixStartTime``), or its seconds are so many that they count from 1970.
     """

@@ -56,7 +56,7 @@ def column_of(rows: Sequence[Row], name: str, strategy: str, **where: object) ->
     name
         Name of the column.
     strategy
-        Whose runs.
+        Name of the runs.
     **where
         What other columns must be.
 
@@ -102,7 +102,7 @@ def everywhere(statement: Statement, metric: Metric, gains: Mapping[str, Interva
     statement
         What is judged.
     metric
-        Whose gains they are.
+        Name of the gains.
     gains
         By what they are of.
     remark

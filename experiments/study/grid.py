@@ -75,7 +75,7 @@ def simulated(
     Parameters
     ----------
     resources
-        Where the store is, and who simulates.
+        Store and workers.
     name
         Name of the sweep; its tables are below the store.
     parameters, seed

@@ -17,7 +17,7 @@ class Publication:
     key
         With which the ids of its experiments begin.
     title, source
-        Its own; who wrote it and where it is found.
+        Title; authors and venue.
     about
         What its experiments ask, in a sentence or two.
     choices

@@ -120,7 +120,7 @@ def _watched(client: Any) -> Iterator[None]:
         while not over.wait(LOOK_EVERY):
             try:
                 there = bool(client.ncores())
-            except Exception:  # the scheduler is gone, which whoever waits for a result is told of
+            except Exception:  # the scheduler is gone; the process that waits for a result is told
                 return
             if there:
                 since, told = None, False
@@ -153,7 +153,7 @@ def _started(name: str, workers: int, options: Mapping[str, Any]) -> Any:
         scheduler = options.get("scheduler_options", {})
         if not isinstance(scheduler, Mapping):
             raise ParameterError("scheduler_options", "a table", scheduler)
-        # By default the dashboard would be open to everybody who reaches this machine.
+        # By default the dashboard would be open to anybody who reaches this machine.
         given = {**options, "scheduler_options": {"dashboard_address": "127.0.0.1:0", **scheduler}}
         if not (options.get("interface") or options.get("security") or {"host", "interface"} & set(scheduler)):
             print(_OPEN, file=sys.stderr, flush=True)

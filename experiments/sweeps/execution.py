@@ -33,7 +33,7 @@ _LOOK_EVERY = 1.0
 
 @dataclass(frozen=True, kw_only=True)
 class Workforce:
-    """Who carries a sweep out.
+    """Workers of a sweep.
 
     Attributes
     ----------
@@ -148,7 +148,7 @@ def _processors() -> int:
 def carry_out(task: Task, runs: Sequence[RunConfiguration], pool: Pool) -> Iterator[Outcome]:
     """Outcomes of the runs as they come.
 
-    A worker that dies takes with it what it was at. Whatever may have been its end (all that was handed out) is put
+    A worker that dies loses its run. Every run that may have killed it (all that were handed out) is put
     aside, the others go on, and in the end those put aside are tried again one by one: what then loses its worker once
     more has failed.
     """
@@ -192,7 +192,7 @@ def _alone(task: Task, run: RunConfiguration, pool: Pool) -> Outcome:
 def _follow(parent: int) -> None:
     """Let this worker end with the process that started it.
 
-    When that one is killed by force, nobody tells its workers: they would finish what they have been handed, and then
+    A process killed by force does not tell its workers: they would finish what they have been handed, and then
     wait for five minutes, each with its memory.
     """
 

@@ -165,7 +165,7 @@ def expand(sweep: Sweep) -> list[RunConfiguration]:
 
 
 def _check_count(sweep: Sweep) -> None:
-    """Refuse a grid that nobody can carry out, before it is written down in memory."""
+    """Refuse a grid that is too large, before it is built in memory."""
     lengths = [len(values) for values in (*sweep.assignment.values.values(), *sweep.options.values.values())]
     points = math.prod(lengths) if sweep.vary == "product" else 1 + sum(length - 1 for length in lengths)
     asked = sweep.workload

@@ -1,4 +1,4 @@
-"""Simulations: one run of a sweep carried out, in whatever process."""
+"""Simulations: one run of a sweep, in any process."""
 
 from __future__ import annotations
 

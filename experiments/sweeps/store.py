@@ -25,7 +25,7 @@ _FORMAT = 2
 class Store:
     """Results of runs in a directory.
 
-    A result is written in one piece, so that whatever ends the process leaves each run either stored or missing. What
+    A result is written in one piece, so that an interruption leaves each run either stored or missing. What
     is damaged, or of another format or model, counts as missing.
 
     Parameters

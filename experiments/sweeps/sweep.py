@@ -130,7 +130,7 @@ def run_sweep(
         ``accounting.csv``, ``weeks.csv``, ``timings.csv``, ``sweep.json``, and ``failures.json`` if runs failed. Rows
         are added to all of them while it runs. The bytes of the first four depend on the configuration alone.
     workers, backend, scheduler, cluster, cluster_options
-        Who does it, see :class:`experiments.sweeps.execution.Workforce`; by default a process for each core.
+        Workers, see :class:`experiments.sweeps.execution.Workforce`; by default a process for each core.
     store
         Directory of the results of runs, which several sweeps may share one after the other; ``directory/store`` by
         default.
@@ -232,7 +232,7 @@ class _Shown:
 
 
 def _refuse_links(directory: Path, store: Path) -> None:
-    """Refuse a store that is a link, or tables below it behind one: what is there may be somebody else's.
+    """Refuse a store that is a link, or tables below it behind one: it may belong to another user.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The tables of a sweep: tidy rows in the order of the grid, whatever the order in which they came."""
+"""The tables of a sweep: tidy rows in the order of the grid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""On-demand jobs one by one: notice, estimated arrival, arrival, start, and who made room, from the event log."""
+"""On-demand jobs from the event log: notice, estimated arrival, arrival, start, and the jobs that made room."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def calls(recording: Recording) -> list[Call]:
 
 
 def _give(found: dict[int, Call], event: str, job_id: int, before: int, after: int, cause: str) -> None:
-    """What a job gives up, and for whom."""
+    """Nodes that a job gives up for an on-demand job."""
     if event not in ("shrink", "warn", "preempt"):
         return
     for start, end, source in (

@@ -42,7 +42,7 @@ class Phase(NamedTuple):
     Attributes
     ----------
     job_id
-        Whose run it is.
+        Job of the run.
     start, end
         Ticks of the simulated clock.
     nodes

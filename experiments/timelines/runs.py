@@ -19,7 +19,7 @@ class Run(NamedTuple):
     Attributes
     ----------
     job_id, number
-        Whose, and which of the job's, from 1. Of a stochastic job each reservation is a run.
+        Job, and number of its run, from 1. Each reservation of a stochastic job is a run.
     start, end
         Ticks of the simulated clock; a warning is part of the run, and so is what was before the replay began.
     node_ticks

@@ -1,4 +1,4 @@
-"""Who waited when, from the event log: times in the queue, and who stood at its head."""
+"""Waits from the event log: times in the queue, and the first job of the queue over time."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Stay(NamedTuple):
     Attributes
     ----------
     job_id
-        Whose it is.
+        Job of the wait.
     start, end
         Ticks of the simulated clock: submitted or queued again, and started or withdrawn.
     nodes
@@ -100,7 +100,7 @@ def stays(recording: Recording) -> list[Stay]:
                 if length is not None
                 else recording.walltime(job) * job.nodes - done.get((job_id, now), 0)
             )
-            # Who runs when the replay begins has no submit in the log.
+            # A job that runs when the replay begins has no submit in the log.
             submit = submits.get(job_id, (recording.record[job_id].submit or 0) - recording.origin)
             found.append(Stay(job_id, since, now, job.nodes, left, on_demand, submit, rows[job_id]))
     return sorted(found, key=lambda stay: (stay.start, stay.row))
@@ -150,7 +150,7 @@ def levels(found: Sequence[Stay]) -> tuple[Ints, Ints, Ints, Floats]:
 
 
 def heads(found: Sequence[Stay]) -> Iterator[tuple[int, int, Stay]]:
-    """Who stood first, as first come, first served orders the queue: on-demand jobs by arrival, then by first submit.
+    """First job of the queue under first come, first served: on-demand jobs by arrival, then others by first submit.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def heads(found: Sequence[Stay]) -> Iterator[tuple[int, int, Stay]]:
     Yields
     ------
     tuple of int, int and Stay
-        From when, to when, and who; nothing while nobody waits.
+        Begin, end and job; nothing while the queue is empty.
     """
     queue: list[tuple[bool, int, int, Stay]] = []
     place, now = 0, 0
@@ -176,7 +176,7 @@ def heads(found: Sequence[Stay]) -> Iterator[tuple[int, int, Stay]]:
         if not queue:
             continue
         head = queue[0][3]
-        # Until it leaves, or somebody comes who might stand before it.
+        # Until it leaves, or a job comes that might be ahead of it.
         until = min(head.end, found[place].start) if place < len(found) else head.end
         yield now, until, head
         now = until

@@ -1,4 +1,4 @@
-"""On-demand jobs: when they gave notice, were expected, came and started, and who made room for them."""
+"""On-demand jobs: when they gave notice, were expected, arrived and started, and which jobs made room."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def plot_on_demand(recording: Recording, window: Window | None = None) -> Figure
     more, names = _draw_room(right, rows)
     served = mechanism_name(recording.mechanism)
     dress(left, x="Time since the expected arrival (min)", title=f"On-demand jobs under {served}", grid="x")
-    dress(right, x="Nodes (% of what it asks for)", title="Who made room", grid="x")
+    dress(right, x="Nodes (% of what it asks for)", title="Nodes given up by", grid="x")
     left.set_ylim(len(rows) - 0.4, -0.6)
     if len(rows) <= _NAMED:
         left.set_yticks(range(len(rows)), [_name(call, recording) for call in rows])
@@ -169,5 +169,5 @@ def _draw_room(axes: Axes, rows: Sequence[Call]) -> tuple[list[object], list[str
     axes.axvline(100, color="#999999", linewidth=0.8)
     axes.set_xlim(0, max(110.0, min(200.0, 1.05 * float(base.max()))))
     if not handles:
-        axes.text(50, (len(rows) - 1) / 2, "nobody had to", ha="center", va="center", fontsize=FONT["label"], color=INK)
+        axes.text(50, (len(rows) - 1) / 2, "no job", ha="center", va="center", fontsize=FONT["label"], color=INK)
     return handles, names

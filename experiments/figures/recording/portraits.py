@@ -66,10 +66,10 @@ def _waits(recording: Recording, window: Window, quantile: float) -> Figure:
 
 
 PORTRAITS: Mapping[str, Portrait] = {
-    "gantt": Portrait("which nodes each job had, and when", _gantt),
-    "use": Portrait("what the nodes were used for over time", _use),
-    "queue": Portrait("jobs, nodes and node-hours that wait, and the head of the queue", _queue),
-    "on-demand": Portrait("notice, arrival and start of on-demand jobs, and who made room", _on_demand),
+    "gantt": Portrait("nodes of each job over time", _gantt),
+    "use": Portrait("use of the nodes over time", _use),
+    "queue": Portrait("waiting jobs, their nodes and node-hours, and the wait of the first job", _queue),
+    "on-demand": Portrait("notice, arrival and start of on-demand jobs, and the jobs that made room", _on_demand),
     "waits": Portrait("waits by size and walltime", _waits, events=False),
 }
 

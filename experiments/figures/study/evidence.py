@@ -27,7 +27,7 @@ __all__ = ["plot_findings", "plot_readings"]
 
 Rows = Sequence[Mapping[str, Any]]
 
-#: Colours of Okabe and Ito, and a sign for those who see none.
+#: Colours of Okabe and Ito, and a sign for readers who cannot tell them apart.
 _OUTCOMES = {
     "holds": ("#0072B2", "+", "white"),
     "undecided": ("#D9D9D9", "0", INK),

@@ -1,4 +1,4 @@
-"""Small scenarios one above the other: who is on which nodes when, what is held, and what is known."""
+"""Small scenarios one above the other: runs on nodes over time, held nodes, and notices."""
 
 from __future__ import annotations
 

@@ -239,7 +239,7 @@ def _draw_progress(tables: Tables) -> Figure:
     return figure
 
 
-_CHOICES = ("The paper draws a sequence without numbers: milestones, C and R are ours.",)
+_CHOICES = ("The paper's sequence has no numbers; milestones, C and R are ours.",)
 
 EXPERIMENTS: Sequence[Experiment] = (
     Experiment(
@@ -256,7 +256,7 @@ EXPERIMENTS: Sequence[Experiment] = (
     Experiment(
         id="checkpoint-fig4",
         title="Job progress over a sequence of reservations",
-        question="How far is a job after each reservation?",
+        question="How much work is done after each reservation?",
         parameters=AnatomyParameters(),
         quick=AnatomyParameters(),
         measure=_measure,

@@ -48,7 +48,7 @@ __all__ = [
     "run_batch",
 ]
 
-#: Who knows each runtime and asks for it: how well the machine could be used in this order of submission.
+#: Requests of the known runtimes: the best possible utilisation in this order of submission.
 OMNISCIENT = "omniscient"
 #: By the planner's names, with the paper's.
 STRATEGY_NAMES: Mapping[str, str] = {

@@ -212,7 +212,7 @@ def _draw(tables: Tables) -> Figure:
     return figure
 
 
-_CHOICES = ("Theorem 3 is judged against a floor under every plan, which is below the optimum: the stricter test.",)
+_CHOICES = ("Theorem 3 is tested against a lower bound of all plans, which is stricter than the optimum.",)
 
 EXPERIMENTS: Sequence[Experiment] = (
     Experiment(

@@ -242,8 +242,8 @@ def _draw_applications(tables: Tables) -> Figure:
 EXPERIMENTS: Sequence[Experiment] = (
     Experiment(
         id="checkpoint-table1",
-        title="The nine laws of the evaluation",
-        question="Are these the paper's laws?",
+        title="The nine distributions of the evaluation",
+        question="Are these the distributions of the paper?",
         parameters=LawParameters(),
         quick=LawParameters(),
         measure=_measure_laws,
@@ -253,7 +253,7 @@ EXPERIMENTS: Sequence[Experiment] = (
     Experiment(
         id="checkpoint-table3",
         title="The three neuroscience applications",
-        question="What do the applications of the experiments look like?",
+        question="Which applications do the experiments use?",
         parameters=ApplicationParameters(),
         quick=ApplicationParameters(),
         measure=_measure_applications,

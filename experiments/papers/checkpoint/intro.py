@@ -180,9 +180,9 @@ def _draw(tables: Tables) -> Figure:
 
 
 _CHOICES = (
-    "The paper prints a mean of 21 and a deviation of 20, with which its probabilities do not come out; the law that "
-    "is used (`mu`, `sigma` of ln(runtime)) has these probabilities.",
-    "The traces of Fig. 1 are not public: its bars are jobs drawn from the law.",
+    "The printed mean of 21 and deviation of 20 do not give the printed probabilities; the distribution used here "
+    "(`mu`, `sigma` of ln(runtime)) does.",
+    "The traces of Fig. 1 are not public; the bars are jobs drawn from the distribution.",
 )
 
 EXPERIMENTS: Sequence[Experiment] = (

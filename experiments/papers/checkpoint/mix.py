@@ -208,8 +208,8 @@ _PAPER = MixParameters()
 EXPERIMENTS: Sequence[Experiment] = (
     Experiment(
         id="checkpoint-table4",
-        title="500 jobs of three applications together, 10 runs",
-        question="What does planning gain where applications share the machine?",
+        title="500 jobs of three applications, 10 runs",
+        question="What does planning gain when applications share the machine?",
         parameters=_PAPER,
         quick=_PAPER,
         measure=_measure,

@@ -262,15 +262,15 @@ def _draw(tables: Tables) -> Figure:
 
 
 _CHOICES = (
-    "Each reservation costs `gamma` = C: the text says that gamma is 0, but the printed numbers come out with C.",
-    "`as_published` computes as the authors' program seems to have done, not as the paper says; it is not the default.",
+    "Each reservation costs `gamma` = C: the text has gamma = 0, but the printed numbers need C.",
+    "`as_published` (not the default) computes as the authors' program seems to have done, not as the paper says.",
 )
 
 EXPERIMENTS: Sequence[Experiment] = (
     Experiment(
         id="checkpoint-table2",
-        title="Periodic reservations against the optimal plan, nine laws (Table 2)",
-        question="What does it cost to ask for reservations at equal distances?",
+        title="Periodic reservations against the optimal plan, nine distributions (Table 2)",
+        question="What do reservations of equal length cost?",
         parameters=PeriodicParameters(),
         quick=PeriodicParameters(cells=2000),
         measure=_measure,

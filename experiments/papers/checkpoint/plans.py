@@ -121,7 +121,7 @@ def planned(strategy: str, law: Law, costs: CostModel, grid: Grid, most: int = 1
         return STRATEGIES[strategy](law, costs, most=most)
     if strategy == "optimal":
         # Algorithm 1 as printed asks for up to 116,909 cells (Weibull, epsilon = 0.1): some minutes, which the paper's
-        # own sizes are worth. The strategy refuses as many, because whoever plans with it waits for the answer.
+        # own sizes are worth. The strategy refuses as many, because its user waits for the answer.
         cells = discretise(law, grid.n, grid.kind)
         found = cheapest(cells.values, cells.probabilities, costs, survival=cells.survival)
         return ReservationPlan(found.milestones, found.checkpointed, costs, strategy)

@@ -170,14 +170,14 @@ def _draw(tables: Tables) -> Figure:
 
 
 _CHOICES = (
-    "The range of the factors is not in the paper's text: `factors` is ours.",
-    "Algorithm 1's grid is taken up to `most_cells` cells; where it asks for more, so many cubic ones.",
+    "The paper does not state the factors; `factors` is ours.",
+    "Algorithm 1's grid is used up to `most_cells` cells; beyond, a cubic grid of that size.",
 )
 
 EXPERIMENTS: Sequence[Experiment] = (
     Experiment(
         id="checkpoint-fig7",
-        title="A LogNormal law with another mean or deviation, against the omniscient scheduler",
+        title="A lognormal distribution with another mean or deviation, against the omniscient scheduler",
         question="Do the strategies keep their order when the application changes?",
         parameters=RobustnessParameters(),
         quick=RobustnessParameters(factors=(0.1, 0.3, 1.0, 3.0, 10.0), most_cells=4000),

@@ -278,15 +278,15 @@ def _draw_epsilons(tables: Tables) -> Figure:
 
 
 _CHOICES = (
-    "The axis of C = R is not in the paper's text: `overheads` is ours.",
-    "Algorithm 1's grid is taken up to `most_cells` cells; where it asks for more, so many cubic ones.",
+    "The paper does not state the values of C = R; `overheads` is ours.",
+    "Algorithm 1's grid is used up to `most_cells` cells; beyond, a cubic grid of that size.",
 )
 
 EXPERIMENTS: Sequence[Experiment] = (
     Experiment(
         id="checkpoint-fig5",
         title="Five strategies against C = R, Exponential and BoundedPareto",
-        question="When should all reservations, some, or none end with a checkpoint?",
+        question="When should all, some or no reservations end with a checkpoint?",
         parameters=OverheadParameters(),
         quick=OverheadParameters(
             overheads=(0.025, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0, 1.3, 1.6, 2.0), most_cells=3000
@@ -298,7 +298,7 @@ EXPERIMENTS: Sequence[Experiment] = (
     ),
     Experiment(
         id="checkpoint-fig6",
-        title="Cost against epsilon, nine laws",
+        title="Cost against epsilon, nine distributions",
         question="How fine must the grid of DYN-PROG-COUNT be?",
         parameters=EpsilonParameters(),
         quick=EpsilonParameters(epsilons=(1.0, 2.0, 3.0, 5.0, 10.0)),

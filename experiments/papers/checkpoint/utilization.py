@@ -164,7 +164,7 @@ EXPERIMENTS: Sequence[Experiment] = (
     Experiment(
         id="checkpoint-fig8",
         title="500 jobs of one application through the batch scheduler",
-        question="Does the plan that reserves least also use the machine best?",
+        question="Does the plan with the least reserved time give the highest utilisation?",
         parameters=_PAPER,
         quick=BatchParameters(repetitions=5),
         measure=_measure,

@@ -253,7 +253,7 @@ EXPERIMENTS: Sequence[Experiment] = (
     Experiment(
         id="checkpoint-fig9",
         title="Checkpoint and restart times that vary by up to 30 % around the planned ones",
-        question="How far may checkpoints differ from what the plan was made for?",
+        question="How much may checkpoint times differ from the planned ones?",
         parameters=_PAPER,
         quick=VariationParameters(variations=(0.15, 0.30), repetitions=3),
         measure=_measure,

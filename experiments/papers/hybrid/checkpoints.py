@@ -170,7 +170,7 @@ EXPERIMENTS: Sequence[Experiment] = (
     Experiment(
         id="hybrid-fig7",
         title="Checkpoint interval of rigid jobs, 25 to 200 % of Daly's optimum",
-        question="Should rigid jobs make more checkpoints where on-demand jobs preempt them?",
+        question="Should rigid jobs checkpoint more often when on-demand jobs preempt them?",
         parameters=Checkpoints(),
         quick=replace(Checkpoints(), jobs=QUICK.jobs, traces=QUICK.traces, node_mtbf_years=(NODE_MTBF / YEAR, 0.25)),
         measure=_measure,

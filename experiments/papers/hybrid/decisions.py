@@ -102,8 +102,8 @@ def _draw(tables: Tables) -> Figure:
 EXPERIMENTS: Sequence[Experiment] = (
     Experiment(
         id="hybrid-latency",
-        title="Time that a decision takes",
-        question="Is the scheduler fast enough to be used?",
+        title="Time of a scheduling decision",
+        question="Is the scheduler fast enough for practice?",
         parameters=Grid(),
         quick=Grid(QUICK.jobs, QUICK.traces),
         measure=_measure,

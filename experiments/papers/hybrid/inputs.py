@@ -175,7 +175,7 @@ EXPERIMENTS: Sequence[Experiment] = (
         Traces(), QUICK, _measure_summary, _judge_summary,
     ),
     Experiment(
-        "hybrid-table3", "Notice mixes W1 to W5", "Do the traces have the mixes that were asked for?",
+        "hybrid-table3", "Notice mixes W1 to W5", "Do the traces have the requested notice mixes?",
         Mixes(), Mixes(QUICK.jobs, QUICK.traces), _measure_mixes, _judge_mixes,
     ),
 )  # fmt: skip

@@ -102,7 +102,7 @@ EXPERIMENTS: Sequence[Experiment] = (
     Experiment(
         id="hybrid-table2",
         title="The baseline, FCFS with EASY backfilling",
-        question="Is the machine as busy, and are jobs as long on the way, as in the paper?",
+        question="Are utilisation and turnaround those of the paper?",
         parameters=Baseline(),
         quick=Baseline(QUICK.jobs, QUICK.traces),
         measure=_measure_baseline,
@@ -112,7 +112,7 @@ EXPERIMENTS: Sequence[Experiment] = (
     Experiment(
         id="hybrid-fig6",
         title="Six mechanisms on five notice mixes, eight metrics",
-        question="What does it cost the others that on-demand jobs start at once?",
+        question="What do instant starts of on-demand jobs cost the other jobs?",
         parameters=Grid(),
         quick=Grid(QUICK.jobs, QUICK.traces),
         measure=grid_tables,

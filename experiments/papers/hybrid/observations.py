@@ -66,7 +66,7 @@ def _draw(tables: Tables) -> Figure:
 EXPERIMENTS: Sequence[Experiment] = (
     Experiment(
         id="hybrid-obs",
-        title="The thirteen observations, each made exact and tested",
+        title="The thirteen observations as statistical tests",
         question="Which of the paper's observations hold on ten other traces?",
         parameters=Observations(),
         quick=replace(Observations(), jobs=QUICK.jobs, traces=QUICK.traces, node_mtbf_years=(5.0, 0.25)),

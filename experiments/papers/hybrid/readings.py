@@ -230,8 +230,8 @@ def _draw(tables: Tables) -> Figure:
 EXPERIMENTS: Sequence[Experiment] = (
     Experiment(
         id="hybrid-readings",
-        title="What becomes of the observations under other readings of the paper",
-        question="Which sentence of the paper, read in which way, gives its results?",
+        title="The observations under other readings of the paper",
+        question="Which reading of the paper reproduces its results?",
         parameters=Readings(),
         quick=replace(
             Readings(),

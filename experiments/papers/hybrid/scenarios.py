@@ -78,7 +78,7 @@ def _measure_categories(parameters: Categories, seed: int) -> Tables:
 
 
 def _told(played: Mapping[str, tuple[Sequence[Job], Result]]) -> Tables:
-    """What became of each job; for the picture also who was where, what was held, and the calls."""
+    """Outcome of each job; for the picture also runs on nodes, held nodes and notices."""
     tables: dict[str, list[Row]] = {"": [], "blocks": [], "calls": []}
     for name, (jobs, result) in played.items():
         tables[""] += [

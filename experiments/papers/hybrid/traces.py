@@ -172,7 +172,7 @@ EXPERIMENTS: Sequence[Experiment] = (
         Traces(), QUICK, _measure_sizes, _judge_sizes, _draw_sizes,
     ),
     Experiment(
-        "hybrid-fig4", "Types of jobs in each trace", "How different are the traces?",
+        "hybrid-fig4", "Types of jobs in each trace", "How much do the traces differ?",
         Traces(), QUICK, _measure_types, _judge_types, _draw_types,
     ),
     Experiment(

@@ -215,15 +215,15 @@ def _draw_inputs(tables: Tables) -> Figure:
 
 
 _CHOICES = (
-    "The data of the Vanderbilt laboratory are not public: generated applications have the numbers of runs that the "
-    "paper prints and the shapes that it describes.",
+    "The data of the Vanderbilt laboratory are not public. Generated applications have the printed numbers of runs "
+    "and the described shapes.",
 )
 
 EXPERIMENTS = (
     Experiment(
         "incomplete-fig1",
         "Behaviour of two applications, and two fits (generated data)",
-        "Which kind of law fits an application with one behaviour, and one with several?",
+        "Which kind of distribution fits an application with one behaviour, and one with several?",
         Behaviour(),
         Behaviour(),
         _measure_behaviour,
@@ -234,7 +234,7 @@ EXPERIMENTS = (
     Experiment(
         "incomplete-fig2",
         "Input size against execution time (generated data)",
-        "Does the size of the input tell how long an application runs?",
+        "Does the input size determine the execution time?",
         Inputs(),
         Inputs(),
         _measure_inputs,

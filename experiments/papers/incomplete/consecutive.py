@@ -183,8 +183,8 @@ _FEW = ("norm", "gamma", "lognorm", "weibull", "truncexpon")
 EXPERIMENTS = (
     Experiment(
         "incomplete-fig7",
-        "Consecutive against randomly chosen past runs (a generated log, or measured ones)",
-        "Should one plan with the last runs, or with any runs of the past?",
+        "Consecutive against randomly chosen past runs (a generated or measured log)",
+        "Should a plan use the last runs, or any past runs?",
         _PAPER,
         replace(_PAPER, sizes=(10, 60, 160, 310, 510), repetitions=10, families=_FEW, shufflings=199),
         _measure,

@@ -11,7 +11,7 @@ from experiments.study.experiment import Row
 __all__ = ["PUBLISHED", "Draws"]
 
 #: Not an estimator: in each repetition the polynomial or the usual distribution, whichever is cheaper under the true
-#: law. It is the "continuous" series of [S], and nobody who has only samples can know it.
+#: law. It is the "continuous" series of [S], and unknown to a user who has only samples.
 PUBLISHED = "continuous, as published"
 
 

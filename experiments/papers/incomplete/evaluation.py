@@ -221,8 +221,8 @@ _FEW = ("norm", "gamma", "lognorm", "weibull", "truncexpon")
 EXPERIMENTS = (
     Experiment(
         "incomplete-fig6",
-        "Cost of strategies made from consecutive past runs of six applications (generated logs, or measured ones)",
-        "How many of its last runs does one need to plan for a real application?",
+        "Cost of strategies from consecutive past runs of six applications (generated or measured logs)",
+        "How many of its last runs does a plan for a real application need?",
         _PAPER,
         replace(_PAPER, sizes=(10, 110, 510), repetitions=4, chosen_repetitions=0, families=_FEW),
         _measure,

@@ -256,7 +256,7 @@ EXPERIMENTS = (
     Experiment(
         "incomplete-fig3",
         "From a discrete to a continuous distribution function",
-        "What does the step from samples to a law look like, and does it bring one nearer to the true law?",
+        "How does one get from samples to a distribution, and is the result nearer to the true one?",
         Steps(),
         Steps(repetitions=20),
         _measure_steps,
@@ -266,7 +266,7 @@ EXPERIMENTS = (
     Experiment(
         "incomplete-fig9",
         "Distributions whose CDF and PDF disagree",
-        "May one use every distribution of scipy that fits?",
+        "Are all distributions of scipy correct?",
         Densities(),
         Densities(),
         _measure_densities,

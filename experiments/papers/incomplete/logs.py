@@ -82,7 +82,7 @@ class RunLog:
     times
         Runtimes, shape (n,) [h].
     interarrival
-        Mean time between two submissions [h]; None where nobody knows.
+        Mean time between two submissions [h]; None: unknown.
     law
         That the runtimes were drawn from [h]; None for measured ones.
     """

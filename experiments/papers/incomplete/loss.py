@@ -268,17 +268,17 @@ _QUICK = Setting(sizes=(10, 60, 510), repetitions=2, chosen_repetitions=0)
 
 #: Of all experiments on the synthetic applications.
 CHOICES = (
-    "The user knows an upper bound of the runtime (section III): it is the last reservation of every strategy, and "
-    "fitted laws that end do so there (`ends`).",
-    "The paper's continuous series takes in each draw whichever law is cheaper under the true one, which nobody can "
-    "know who has only samples; the series chosen by cross-validation takes it from the samples alone.",
+    "The user knows an upper bound of the runtime (section III): the last reservation of every strategy, and the "
+    "end of fitted distributions that have one (`ends`).",
+    "The paper's continuous series takes, in each draw, the fit with the lower true cost, which cannot be known "
+    "from samples. The series chosen by cross-validation uses the samples alone.",
 )
 
 EXPERIMENTS = (
     Experiment(
         "incomplete-fig4",
-        "Loss against the number of samples: truncated normal and exponential laws",
-        "How many past runs does one need to plan almost as well as who knows the law?",
+        "Loss against the number of samples: truncated normal and exponential distributions",
+        "How many past runs does a plan need to be almost as good as one from the true distribution?",
         Setting(),
         _QUICK,
         lambda setting, seed: {"": measure_losses(_FIGURE_4, setting, seed)},
@@ -289,7 +289,7 @@ EXPERIMENTS = (
     Experiment(
         "incomplete-fig5",
         "Loss against the number of samples: an application with two behaviours",
-        "Does a law fitted to samples still help when no usual distribution is the right one?",
+        "Does a fitted distribution still help when no usual distribution is right?",
         Setting(),
         _QUICK,
         lambda setting, seed: {"": measure_losses(_FIGURE_5, setting, seed)},

@@ -104,7 +104,7 @@ def _logs(makespans: str, applications: tuple[str, ...], runs: int, seed: int) -
 
 
 def optimum_of(log: RunLog) -> ReservationPlan:
-    """The best strategy for who knows the whole log: the discrete algorithm on all of its runs."""
+    """The best strategy with the whole log known: the discrete algorithm on all of its runs."""
     longest = float(log.times.max())
     return ReservationPlan(strategy_of(from_samples(log.times), longest, 1), False, COSTS)
 

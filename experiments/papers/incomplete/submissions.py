@@ -183,7 +183,7 @@ def run_week(
     week
         The jobs.
     plans
-        By application [s]; empty: who knows each runtime and asks for it.
+        By application [s]; empty: requests of the known runtimes.
     nodes
         Size of each job, shape (jobs,).
     machine

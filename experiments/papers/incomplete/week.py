@@ -255,7 +255,7 @@ EXPERIMENTS: Sequence[Experiment] = (
     Experiment(
         id="incomplete-fig8",
         title="A week of six applications through the batch scheduler (generated logs)",
-        question="What is a strategy from few previous runs worth on a machine?",
+        question="What does a strategy from few past runs gain on a machine?",
         parameters=_PAPER,
         quick=replace(_PAPER, loads=(0.9,), widest=(1,), repetitions=3, families=_FEW),
         measure=_measure,

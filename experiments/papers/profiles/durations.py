@@ -253,10 +253,12 @@ _QUICK = Measured(runs=30)
 EXPERIMENTS = (
     Experiment("profiles-fig8", "SLANT: durations of the tasks", "How much does each task vary?",
                Measured(), _QUICK, _measure_durations, _judge_durations, _draw_durations),
-    Experiment("profiles-fig10", "SLANT: durations of the tasks and normal laws", "Are the tasks normal?",
+    Experiment("profiles-fig10", "SLANT: durations of the tasks and normal distributions", "Are the durations of "
+                                                                                           "tasks normal?",
                Measured(), _QUICK, _measure_durations, _judge_normals, _draw_normals),
-    Experiment("profiles-table1", "SLANT: correlation between the tasks", "Do the tasks of an input vary together?",
+    Experiment("profiles-table1", "SLANT: correlation between the tasks", "Are the durations of tasks correlated?",
                Measured(), _QUICK, _measure_correlation, _judge_correlation, _draw_correlation),
-    Experiment("profiles-table2", "SLANT: means and deviations of the tasks", "Which normal laws fit the tasks?",
+    Experiment("profiles-table2", "SLANT: means and deviations of the tasks", "Which normal distributions fit the "
+                                                                              "tasks?",
                Measured(), _QUICK, _measure_durations, _judge_table2, _draw_normals),
 )  # fmt: skip

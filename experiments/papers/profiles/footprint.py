@@ -238,12 +238,12 @@ def _draw_reservations(axes: Any, rows: Sequence[Row], last: float, highest: flo
 
 
 _CHOICES = (
-    "The paper does not name the run of its picture: parts of the walltime are judged over all runs, and the picture "
-    "shows the one that `share` of the runs do not exceed.",
+    "The paper does not name the run of its picture. Statements are about all runs; the picture shows the run that "
+    "a share of `share` of the runs do not exceed.",
 )
 
 EXPERIMENTS = (
     Experiment("profiles-fig17", "SLANT: memory of a run on two machines, and the reservations of Mem-All-Ckpt V2",
-               "Do reservations that were made on one machine cover the right tasks on another one?", Footprint(),
+               "Do reservations planned for one machine cover the right tasks on another?", Footprint(),
                Footprint(n=300), _measure, _judge, _draw, choices=_CHOICES, single_runs=True),
 )  # fmt: skip

@@ -151,14 +151,16 @@ def _draw_table(tables: Tables) -> Figure:
 
 
 _CHOICES = (
-    "The runs are not public: they are drawn from Table 3.",
-    "`reading` says what a mean time of Table 3 is, the end of a task or its duration; both readings are compared with "
-    "the printed range of the walltimes.",
+    "The runs are not public; generated runs are drawn from Table 3.",
+    "`reading`: whether a mean time of Table 3 is the end or the duration of a task. Both are compared with the "
+    "printed range of the walltimes.",
 )
 
 EXPERIMENTS = (
-    Experiment("profiles-fig15", "MaCRUISE: probability that a task is finished", "Does a chain of tasks describe it?",
+    Experiment("profiles-fig15", "MaCRUISE: probability that a task is finished", "Does a chain of tasks describe "
+                                                                                  "the application?",
                Macruise(), Macruise(step_min=5.0), _measure_ends, _judge_ends, _draw_ends, choices=_CHOICES),
-    Experiment("profiles-table3", "MaCRUISE: times and memory of the tasks", "What is the stand-in drawn from?",
+    Experiment("profiles-table3", "MaCRUISE: times and memory of the tasks", "From which table are the generated "
+                                                                             "runs drawn?",
                Macruise(), Macruise(), _measure_table, _judge_table, _draw_table, choices=_CHOICES),
 )  # fmt: skip

@@ -293,15 +293,15 @@ def _draw_samples(tables: Tables) -> Figure:
 
 _QUICK = Chains(runs=30, samples=(5, 20), repetitions=2, step_min=5.0)
 
-_CHOICES = ("Samples of past runs are drawn from the runs with replacement.",)
+_CHOICES = ("Past runs are drawn from the runs with replacement.",)
 
 EXPERIMENTS = (
     Experiment("profiles-fig9", "SLANT: probability that a task is finished, from the runs",
                "Which task runs at a given time?", Chains(), _QUICK, _measure_raw, _judge_raw, _draw_raw),
-    Experiment("profiles-fig11", "SLANT: probability that a task is finished, from fitted laws",
-               "Does the chain of independent tasks follow the runs?", Chains(), _QUICK, _measure_model, _judge_model,
+    Experiment("profiles-fig11", "SLANT: probability that a task is finished, from fitted distributions",
+               "Does a chain of independent tasks describe the runs?", Chains(), _QUICK, _measure_model, _judge_model,
                _draw_model),
     Experiment("profiles-fig12", "SLANT: mean and likely largest memory from few runs",
-               "How many past runs does the chain need?", Chains(), _QUICK, _measure_samples, _judge_samples,
+               "How many past runs does a chain need?", Chains(), _QUICK, _measure_samples, _judge_samples,
                _draw_samples, choices=_CHOICES),
 )  # fmt: skip

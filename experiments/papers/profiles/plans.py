@@ -42,7 +42,7 @@ _TAUS = (0.01, 0.025, 0.05, 0.1, 0.2)
 
 @dataclass(frozen=True)
 class PlanSizes:
-    """Parameters of figure 16, whose runs nobody has.
+    """Parameters of figure 16, whose runs are not public.
 
     Attributes
     ----------
@@ -213,14 +213,14 @@ _PAIR = ("all-ckpt", "mem-all-ckpt-v2")
 _MACRUISE = ("all-ckpt", "mem-all-ckpt", "neuro")
 
 _CHOICES = (
-    "Samples of past runs are drawn from the runs with replacement.",
-    "Plans that minimise are made from normal laws of the tasks, the rules of thumb from the walltimes themselves.",
-    "Memory is asked for in multiples of `granularity`.",
+    "Past runs are drawn from the runs with replacement.",
+    "Optimal plans use normal distributions of the tasks; rules of thumb use the walltimes.",
+    "Memory is requested in multiples of `granularity`.",
 )
 
 EXPERIMENTS = (
     Experiment("profiles-fig13", "SLANT: reservation time, utilization and memory of the strategies",
-               "Which plan reserves least time and memory, made from how few runs?", Plans(),
+               "Which plan reserves the least time and memory, and from how few runs?", Plans(),
                Plans(runs=30, samples=(5, 20), repetitions=2, n=200), _measure_slant, judge_fig13, _draw,
                choices=_CHOICES),
     Experiment("profiles-fig14", "SLANT: a first reservation without the heavy task",
@@ -228,7 +228,7 @@ EXPERIMENTS = (
                Plans(runs=30, strategies=_PAIR, samples=(5, 20), repetitions=2, n=200), _measure_slant, judge_fig14,
                _draw_fig14, choices=_CHOICES),
     Experiment("profiles-fig16", "MaCRUISE: reservation time, utilization and memory of the strategies",
-               "Does the same hold for another application?", PlanSizes(runs=46, strategies=_MACRUISE),
+               "Do the results hold for another application?", PlanSizes(runs=46, strategies=_MACRUISE),
                PlanSizes(runs=20, strategies=_MACRUISE, samples=(5, 20), repetitions=2, n=200), _measure_macruise,
                judge_fig16, _draw, choices=_CHOICES),
 )  # fmt: skip

@@ -174,9 +174,9 @@ def _draw_decomposition(tables: Tables) -> Figure:
 _QUICK = Measured(runs=30)
 
 EXPERIMENTS = (
-    Experiment("profiles-fig6", "SLANT: memory over time, by task", "Which memory does a run need when?",
+    Experiment("profiles-fig6", "SLANT: memory over time, by task", "How much memory does a run need over time?",
                Measured(), _QUICK, _measure_profile, _judge_profile, _draw_profile, single_runs=True),
-    Experiment("profiles-fig7", "SLANT: decomposition of the runs into tasks", "Which part of a run is which task?",
+    Experiment("profiles-fig7", "SLANT: decomposition of the runs into tasks", "How long are the tasks of each run?",
                Measured(), _QUICK, _measure_decomposition, _judge_decomposition, _draw_decomposition,
                single_runs=True),
 )  # fmt: skip

@@ -260,6 +260,6 @@ _QUICK = Transfer(runs=30, samples=(5, 20), repetitions=3, n=300)
 
 EXPERIMENTS = (
     Experiment("profiles-fig18", "SLANT: memory requests of reservations scaled to another machine",
-               "Does a plan that was learned elsewhere still save memory?", Transfer(), _QUICK, _measure,
+               "Does a plan from another machine still save memory?", Transfer(), _QUICK, _measure,
                _judge, _draw),
 )  # fmt: skip

@@ -110,7 +110,7 @@ def _measure_repetitions(parameters: Walltimes, seed: int) -> Tables:
     runs = makespans(parameters.makespans, seed)
     measured = len(set(runs.inputs)) < len(runs.inputs)
     if not measured:
-        # Nobody ran the same input twice in that file.
+        # No input of that file has two runs.
         runs = makespans("", seed, parameters.repetitions)
     rows = []
     for dataset in dict.fromkeys(runs.datasets):
@@ -212,7 +212,7 @@ def _draw_sizes(tables: Tables) -> Figure:
 
 
 def _closed(figure: str, what: str) -> Experiment:
-    """A figure whose data nobody can have."""
+    """A figure whose data are not public."""
 
     def measure(parameters: Nothing, seed: int) -> Tables:
         return {"": [{"figure": figure, "needs": what, "public": 0}]}
@@ -222,7 +222,7 @@ def _closed(figure: str, what: str) -> Experiment:
         statement = Statement(f"{figure} is reproducible", "-", Source("figure", figure.removeprefix("fig")))
         return [statement.open("not reproducible: the data are not public", f"it shows {needs}")]
 
-    question = "What would be needed to reproduce it?"
+    question = "Which data would a reproduction need?"
     title = what[0].upper() + what[1:]
     return Experiment(f"profiles-{figure}", title, question, Nothing(), Nothing(), measure, judge)
 
@@ -243,7 +243,7 @@ EXPERIMENTS = (
     Experiment(
         "profiles-fig3",
         "SLANT: walltimes of repeated runs of the same inputs",
-        "Is it the input or the machine that makes walltimes vary?",
+        "Does the walltime vary with the input or with the machine?",
         Walltimes(),
         Walltimes(),
         _measure_repetitions,
@@ -254,7 +254,7 @@ EXPERIMENTS = (
     Experiment(
         "profiles-fig4",
         "SLANT: walltime against size of the input",
-        "Does the size of the input tell the walltime?",
+        "Does the input size determine the walltime?",
         Walltimes(),
         Walltimes(),
         _measure_sizes,

@@ -83,7 +83,7 @@ class Entry:
 
     @property
     def alt(self) -> str:
-        """What the picture is, for those who do not see it."""
+        """Text for readers who do not see the picture."""
         return f"{self.experiment.title}. {self.tally.words[0].upper()}{self.tally.words[1:]}."
 
     @property

@@ -82,7 +82,7 @@ def test_notice_is_judged_by_what_changes_with_the_lead() -> None:
     rows = raised(rows, "preemption_ratio_rigid", lambda row: 0.1 * (row["notice_lead"] == 4.0))
     told = verdicts(notice_lead.HYPOTHESES, Repeated(rows))
     assert found(told, "half an hour of notice").outcome is Outcome.HOLDS
-    assert found(told, "longest lead more start").outcome is Outcome.HOLDS
+    assert found(told, "With the longest lead more start").outcome is Outcome.HOLDS
     assert found(told, "first half hour").outcome is Outcome.HOLDS
     assert found(told, "tolerance of two minutes").outcome is Outcome.HOLDS
     assert found(told, "fewer rigid jobs").outcome is Outcome.FAILS

@@ -335,7 +335,7 @@ def test_the_table_says_whose_prices_they_are(costs: Path, capsys: pytest.Captur
     assert cli.main(["plan", *LAW, "--costs", str(costs), "--nodes", "500"]) == 0
     out = capsys.readouterr().out
     assert (
-        f"prices: alpha 2, beta 1, gamma 36,000 s for jobs of 129 nodes or more, from {costs}; cost is response time"
+        f"costs: alpha 2, beta 1, gamma 36,000 s for jobs of 129 nodes or more, from {costs}; cost is response time"
         in out
     )
     assert re.search(

@@ -140,7 +140,7 @@ def test_algorithm_1_is_offered_where_it_ends(capsys: pytest.CaptureFixture[str]
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ("", "give either a law"),
+        ("", "give either a distribution"),
         ("exponential", "needs --mean"),
         ("exponential --mean -1h", "--mean must be a duration above 0"),
         ("exponential --mean 0", "--mean must be"),
@@ -167,7 +167,7 @@ def test_algorithm_1_is_offered_where_it_ends(capsys: pytest.CaptureFixture[str]
         ("uniform --min 1h --max 9h --gamma 1m --epsilon 1e-9", "epsilon must be at least"),
         ("exponential --mean 1h --beta -1", "--beta must be"),
         ("exponential --mean 1h --gamma inf", "--gamma must be"),
-        ("expo --mean 1h", "unknown law 'expo': did you mean exponential"),
+        ("expo --mean 1h", "unknown distribution 'expo': did you mean exponential"),
         ("exponential --mean 1h --strategy optimum", "did you mean optimal"),
         ("exponential --mean 1h --strategy mem-all-ckpt", "also needs chain"),
         ("exponential --mean 1h --grid square", "unknown grid"),
@@ -175,8 +175,8 @@ def test_algorithm_1_is_offered_where_it_ends(capsys: pytest.CaptureFixture[str]
         ("exponential --mean 1h --n 10 --epsilon 1", "either --n or --epsilon"),
         ("exponential --mean 1h --strategy maximum --n 10", "no use for --n"),
         ("exponential --mean 1h --fit usual", "--fit is about past runs"),
-        ("exponential --mean 1h --runs x", "give either a law"),
-        ("--mean 1h --runs x", "--mean describes a law"),
+        ("exponential --mean 1h --runs x", "give either a distribution"),
+        ("--mean 1h --runs x", "--mean describes a distribution"),
     ],
 )
 def test_wrong_words_are_one_sentence(
@@ -281,7 +281,7 @@ def test_past_runs(how: str, runs: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert told["reservations"][-1]["milestone"] >= longest * (1 - 1e-12)
     assert cli.main(["plan", *words.split(), "--compare"]) == 0
     out = capsys.readouterr().out
-    assert f"12 past runs of runs.csv, fitted by the law {how}" in out
+    assert f"12 past runs of runs.csv, fitted by {how}" in out
     # Rules of thumb look at the runs themselves.
     rule = plan(capsys, f"--runs {runs} --column minutes --unit m --fit {how} --strategy maximum")
     assert [row["milestone"] for row in rule["reservations"]] == pytest.approx([longest])
