@@ -2,6 +2,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+LOWEST := .venv-lowest
+LOWEST_TESTS := tests/simulator/test_scenarios.py tests/simulator/test_simulation.py tests/policies/planning tests/workloads \
+	tests/experiments/commands/test_cli.py tests/experiments/test_tables.py
 
 .PHONY: demo test lint lint-js docs slow bench pages clean
 
@@ -25,6 +28,10 @@ lint-js:
 		cd $(SCRIPT) && npm install --no-package-lock --no-audit --no-fund --silent && npm run --silent check; \
 	else echo "lint-js checks nothing: there is no npm here; Node.js has it"; fi
 
+# The oldest packages that pyproject.toml admits: the model and the commands must work with them, too.
+lowest: $(LOWEST)/.installed
+	$(LOWEST)/bin/python -m pytest -q -n auto -W default $(LOWEST_TESTS)
+
 # The documentation site, in out/docs; a warning is an error. It needs no network.
 docs: $(VENV)/.installed-docs
 	rm -rf docs/reference/api
@@ -36,7 +43,7 @@ slow: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -m "slow or hypothesis" --hypothesis-profile thorough
 
 bench: $(VENV)/.installed-dev
-	$(BIN)/python -m tests.benchmarks.replay --traces
+	$(BIN)/python -m tests.benchmarks.replay --traces --record docs/reference/speed.md
 	$(BIN)/python -m tests.benchmarks.planner
 
 $(BIN)/python:
@@ -49,6 +56,12 @@ $(VENV)/.installed: $(BIN)/python pyproject.toml
 $(VENV)/.installed-dev: $(BIN)/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	touch $@ $(VENV)/.installed
+
+$(LOWEST)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(LOWEST)
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check uv
+	$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct -e . pytest pytest-xdist hypothesis
+	touch $@
 
 $(VENV)/.installed-docs: $(BIN)/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'

@@ -1,7 +1,8 @@
 """How fast replays are: against the plain reference of the EASY rule, for each mechanism, and as traces grow.
 
 Run ``make bench``, or ``python -m tests.benchmarks.replay [--repeat 3] [--mechanisms all] [--traces]``. Each figure is
-the median of several runs of ``engine_seconds`` (the simulation alone).
+the median of several runs of ``engine_seconds`` (the simulation alone). ``--record`` adds a line to the table of former
+runs in docs/reference/speed.md; machines differ, so compare its ratios.
 """
 
 from __future__ import annotations
@@ -11,13 +12,17 @@ import resource
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 from time import perf_counter
 
 from experiments.recordings.replay import parse_mechanisms
+from policies.mechanism import BASELINE
 from simulator import Result, simulate
 from simulator.results.metrics import summarize
 from tests.reference.easy import replay_easy
+from workloads.ground.files import atomic_open
 from workloads.hybrid.assignment import as_rigid, assign
 from workloads.logs.readers import read_trace
 from workloads.logs.trace import Trace
@@ -44,8 +49,8 @@ def _engine(trace: Trace) -> float:
     return simulate(as_rigid(trace), trace.nodes or 0, events=False).engine_seconds
 
 
-def against_reference(name: str, trace: Trace, repeat: int) -> None:
-    """Baseline engine time beside the plain reference's."""
+def against_reference(name: str, trace: Trace, repeat: int) -> tuple[float, float]:
+    """Print and return the baseline's engine time and that of the plain reference [s]."""
     plain, engine = _median(repeat, lambda: _reference(trace)), _median(repeat, lambda: _engine(trace))
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     per_job = engine / len(trace.jobs) * 1e6
@@ -53,11 +58,13 @@ def against_reference(name: str, trace: Trace, repeat: int) -> None:
         f"{name:<24}{len(trace.jobs):>9,} jobs  engine {engine:7.3f} s  plain reference {plain:7.3f} s"
         f"  ratio {engine / plain:5.2f}  {per_job:6.1f} us a job  peak {memory:,.0f} MiB"
     )
+    return engine, plain
 
 
-def by_mechanism(trace: Trace, mechanisms: Sequence[str], repeat: int) -> None:
-    """Engine time and decision latency of each mechanism on the generated year."""
+def by_mechanism(trace: Trace, mechanisms: Sequence[str], repeat: int) -> dict[str, float]:
+    """Print engine time and decision latency of each mechanism on the generated year; returns the engine times [s]."""
     jobs = assign(trace, seed=0)
+    took: dict[str, float] = {}
     for mechanism in mechanisms:
         results: list[Result] = [simulate(jobs, trace.nodes or 0, mechanism, events=False) for _ in range(repeat)]
         summaries = [summarize(result) for result in results]
@@ -66,13 +73,33 @@ def by_mechanism(trace: Trace, mechanisms: Sequence[str], repeat: int) -> None:
             for column in ("engine_seconds", "decision_ms_p99", "decision_ms_max")
         )
         print(f"{mechanism:<24}engine {engine:7.3f} s  decisions: p99 {p99:.3f} ms, longest {longest:.3f} ms")
+        took[mechanism] = engine
+    return took
 
 
-def as_it_grows(year: ThetaYear, repeat: int) -> None:
-    """Time per job for a quarter, one, two and four years."""
+def as_it_grows(year: ThetaYear, repeat: int) -> tuple[float, float]:
+    """Time per job for a quarter, one, two and four years; returns engine and plain reference of one year [s]."""
+    took = {}
     for factor in (0.25, 1, 2, 4):
         trace = generate(replace(year, jobs=round(year.jobs * factor)), seed=0)
-        against_reference(f"generated, {factor:g} years", trace, repeat)
+        took[factor] = against_reference(f"generated, {factor:g} years", trace, repeat)
+    return took[1]
+
+
+def record(path: Path, engine: float, plain: float, mechanisms: dict[str, float]) -> None:
+    """Add a line to the table at the end of a page: of a year, in seconds and as ratios."""
+    slowest = max(mechanisms, key=lambda name: mechanisms[name])
+    ratio = mechanisms[slowest] / mechanisms[BASELINE]
+    cells = (
+        datetime.now(UTC).date().isoformat(),
+        version("holdfast"),
+        f"{engine:.2f}",
+        f"{engine / plain:.2f}",
+        f"{ratio:.2f} ({slowest})",
+    )
+    text = path.read_text(encoding="utf-8").rstrip("\n")
+    with atomic_open(path) as file:
+        file.write(f"{text}\n| {' | '.join(cells)} |\n")
 
 
 def main() -> None:
@@ -81,10 +108,15 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--mechanisms", default="all")
     parser.add_argument("--traces", action="store_true", help="also the real traces, where they are")
+    parser.add_argument(
+        "--record", type=Path, metavar="PAGE", help="page with the table of former runs (default: none)"
+    )
     arguments = parser.parse_args()
     year = ThetaYear()
-    as_it_grows(year, arguments.repeat)
-    by_mechanism(generate(year, seed=0), parse_mechanisms(arguments.mechanisms), arguments.repeat)
+    engine, plain = as_it_grows(year, arguments.repeat)
+    mechanisms = by_mechanism(generate(year, seed=0), parse_mechanisms(arguments.mechanisms), arguments.repeat)
+    if arguments.record:
+        record(arguments.record, engine, plain, mechanisms)
     if arguments.traces:
         for name, nodes in (("theta_2022", 4392), ("KTH-SP2-1996-2.1-cln", 100), ("SDSC-BLUE-2000-4.2-cln", 1152)):
             path = _TRACES / f"{name}.swf.gz"

@@ -1,0 +1,1 @@
+"""Outputs that were read by a person and change only on purpose."""
