@@ -8,8 +8,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import simulator
 from experiments.output.seals import seal
+from simulator import simulate
 from tests.reference.hybrid import replay
 from workloads.table.job import Job, JobType
 
@@ -29,8 +29,8 @@ __all__ = [
 #: First start, end, preemptions, shrinks of a job; start and end None for a no-show.
 Seen = tuple[float | None, float | None, int, int]
 
-#: What can be asked: the reference always, the simulator where there is one.
-ENGINES = ("reference", "simulator") if hasattr(simulator, "simulate") else ("reference",)
+#: What can be asked.
+ENGINES = ("reference", "simulator")
 
 
 def rigid(
@@ -126,7 +126,6 @@ def _rows(
             job: (seen.start, seen.end, seen.preemptions, seen.shrinks, seen.lost_node_seconds)
             for job, seen in replayed.items()
         }
-    simulate: Any = vars(simulator)["simulate"]
     table = simulate(jobs, nodes=nodes, mechanism=mechanism, **options).jobs
     columns = ["job_id", "start", "end", "preemptions", "shrinks", "lost_node_seconds"]
     return {int(row[0]): tuple(row[1:]) for row in table[columns].itertuples(index=False, name=None)}

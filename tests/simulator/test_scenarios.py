@@ -1,7 +1,7 @@
 """Each rule of docs/model.md, "The six mechanisms", on a machine small enough to be worked out by hand.
 
-The expected numbers come from the page, with pencil and paper; each scenario runs against the reference and, where
-there is one, against the simulator. In the drawings time runs to the right, ``x`` is lost time, ``w`` a warning, ``.``
+The expected numbers come from the page, with pencil and paper; each scenario runs against the reference and
+against the simulator. In the drawings time runs to the right, ``x`` is lost time, ``w`` a warning, ``.``
 waiting. An expectation reads {job: (first start, end, preemptions, shrinks)}.
 """
 

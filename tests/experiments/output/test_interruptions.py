@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -18,9 +17,15 @@ from experiments.output.seals import arriving, open_sealed, seal
 from experiments.output.signals import Interrupted, held, listening
 from tests.kills import COMMANDS, kills
 from tests.places import ROOT
+from tests.processes import until
 from workloads.ground.errors import InputError
 
-START = "import sys\nfrom experiments.cli import main\nif __name__ == '__main__':\n sys.exit(main())"
+#: Where the tests run in the background of a shell, SIGINT is ignored, and what they start inherits that.
+START = """import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from experiments.cli import main
+if __name__ == "__main__":
+    sys.exit(main())"""
 
 
 def write(directory: Path, names: str, text: str) -> None:
@@ -85,8 +90,8 @@ def test_an_end_between_any_two_steps_leaves_the_old_or_the_new(
 
 
 def test_a_second_writer_is_refused_and_a_lock_of_the_dead_is_none(tmp_path: Path) -> None:
-    code = "import sys, time; from pathlib import Path; from experiments.output.locks import writing\n"
-    code += f"with writing(Path({str(tmp_path)!r})): print('in', flush=True); time.sleep(600)"
+    code = "import signal; from pathlib import Path; from experiments.output.locks import writing\n"
+    code += f"with writing(Path({str(tmp_path)!r})): print('in', flush=True); signal.pause()"
     other = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE)
     assert other.stdout is not None
     other.stdout.readline()
@@ -141,9 +146,7 @@ def test_a_signal_is_one_sentence(end: str, tmp_path: Path) -> None:
     process = subprocess.Popen(
         [*words, "2"], cwd=ROOT, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
     )
-    deadline = time.monotonic() + 300
-    while not list(tmp_path.glob("out/store/*.json")) and time.monotonic() < deadline:
-        time.sleep(0.05)
+    until(lambda: list(tmp_path.glob("out/store/*.json")))
     # As a terminal does: to all processes of the group.
     os.killpg(process.pid, getattr(signal, end))
     out, err = process.communicate(timeout=600)

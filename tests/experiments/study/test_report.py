@@ -11,7 +11,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -34,6 +33,7 @@ from experiments.study.rules import Above
 from experiments.study.verdicts import Statement, Verdict, figure, text
 from experiments.tables import read_csv
 from tests.places import ROOT
+from tests.processes import alive, children_of, until
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -350,15 +350,12 @@ def test_a_killed_reproduction_leaves_no_processes_and_is_continued(tmp_path: Pa
     words = [sys.executable, "-c", "from experiments.cli import main; main()", "reproduce", "--quick", "-o"]
     words += [str(tmp_path), "--only", "checkpoint-*", "--workers", "2"]
     process = subprocess.Popen(words, cwd=ROOT, stderr=subprocess.DEVNULL)
-    while not list(tmp_path.glob("*.json")):
-        time.sleep(0.1)
-    time.sleep(1)
+    until(lambda: list(tmp_path.glob("*.json")))
+    workers = children_of(process.pid)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    time.sleep(3)
+    until(lambda: not any(map(alive, workers)))
     stamps = {path.name: path.stat().st_mtime_ns for path in tmp_path.glob("checkpoint-*.json")}
-    time.sleep(3)
-    assert stamps == {path.name: path.stat().st_mtime_ns for path in tmp_path.glob("checkpoint-*.json")}
     assert subprocess.run(words, cwd=ROOT, check=False).returncode == 0
     kept = {name for name, stamp in stamps.items() if (tmp_path / name).stat().st_mtime_ns == stamp}
     assert kept == set(stamps)

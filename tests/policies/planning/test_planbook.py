@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections import defaultdict
 from dataclasses import replace
 from fractions import Fraction
@@ -21,7 +20,8 @@ from policies.planning.costs import CostModel
 from policies.planning.plan import ReservationPlan
 from policies.planning.planbook import PlanBook, Planner
 from policies.planning.strategies import optimal
-from simulator import Result, simulate
+from simulator import Result, simulate, simulation
+from simulator.clock import instants, submissions
 from tests.support import on_demand, rigid, stochastic
 from workloads.ground.errors import InputError, ParameterError, UnknownNameError
 from workloads.ground.units import to_ticks
@@ -189,18 +189,22 @@ def test_the_same_table_gives_the_same_plans(fit: str) -> None:
     assert one.entries == other.entries
 
 
-def test_planning_is_no_time_of_the_scheduler() -> None:
-    pause = 0.2
+def test_planning_is_no_time_of_the_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a clock that only planning advances, by an hour each time."""
+    clock = [0.0]
 
-    def slowly(nodes: int) -> tuple[float, float, float]:
-        time.sleep(pause)
+    def priced(nodes: int) -> tuple[float, float, float]:
+        clock[0] += 3600.0
         return 1.0, 0.0, 0.0
 
+    for module in (simulation, instants, submissions):
+        monkeypatch.setattr(module, "perf_counter", lambda: clock[0])
     jobs = [stochastic(number, 50.0 * number, 1, 90.0, "maximum") for number in range(4)]
-    result = simulate(jobs, 1, planner=Planner(fit="discrete", least=2, prices=slowly))
-    assert result.planning_seconds >= 4 * pause
-    assert result.engine_seconds < 4 * pause
-    assert max(result.latencies) < pause
+    result = simulate(jobs, 1, planner=Planner(fit="discrete", least=2, prices=priced))
+    assert clock[0] >= 4 * 3600
+    assert result.planning_seconds == clock[0]
+    assert result.engine_seconds == 0
+    assert max(result.latencies) == 0
     assert result.summary()["planning_seconds"] == result.planning_seconds
 
 
