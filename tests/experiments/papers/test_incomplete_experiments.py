@@ -66,7 +66,7 @@ def test_every_experiment_runs(name: str, tmp_path: Path) -> None:
     verdicts = run_experiment(experiment, parameters, 1, tmp_path, "0")
     assert verdicts
     for kind in ("csv", "png", "pdf", "json"):
-        assert (tmp_path / f"{name}.{kind}").stat().st_size > 100
+        assert (tmp_path / f"{name}.{kind}").stat().st_size
     assert all(verdict.measured for verdict in verdicts)
     # With the ten samples of table1 a polynomial of any degree is fitted, and few draws tell little of the rest. To
     # alter the tables of fig6 takes a while.

@@ -25,7 +25,7 @@ from workloads.theta.year import ThetaYear
 
 @pytest.fixture(scope="module")
 def year() -> list[Job]:
-    return assign(generate(ThetaYear(jobs=900), seed=3), seed=3, stochastic_share=0.5)
+    return assign(generate(ThetaYear(jobs=500), seed=3), seed=3, stochastic_share=0.5)
 
 
 def test_waits_are_those_of_requests() -> None:
@@ -106,7 +106,7 @@ def test_what_the_loop_refuses(year: list[Job]) -> None:
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     trace, out = tmp_path / "year.swf", tmp_path / "out"
-    assert cli.main(["generate", "-o", str(trace), "--jobs", "700", "--seed", "3"]) == 0
+    assert cli.main(["generate", "-o", str(trace), "--jobs", "350", "--seed", "3"]) == 0
     words = ["loop", str(trace), "-o", str(out), "--stochastic-share", "0.5", "--rounds", "2", "--seed", "3"]
     assert cli.main(words) == 0
     rows = read_csv(out / "rounds.csv")
