@@ -18,7 +18,7 @@ from typing import Any
 from experiments.exports.lanes import Lanes
 from experiments.placement.ranges import size, text_of
 from experiments.placement.spans import DOWN, HELD, RUN, WARNED, Span, place_nodes
-from experiments.timelines.runs import Run, runs_of
+from experiments.timelines.runs import LoggedRun, runs
 from simulator.results.recording import Recording
 from workloads.ground.files import atomic_open
 from workloads.ground.units import SECOND
@@ -131,8 +131,7 @@ def _run_events(recording: Recording, spans: Iterable[Span], lanes: dict[str, La
         if span.kind in (RUN, WARNED):
             of_run.setdefault((span.job_id, span.number), []).append(span)
     causes = {(e.job_id, e.time): e.cause for e in recording.entries if e.event in ("warn", *_FLAGS)}
-    runs = [run for of_job in runs_of(recording).values() for run in of_job]
-    for run in sorted(runs, key=lambda run: (run.start, run.end, run.job_id)):
+    for run in sorted(runs(recording), key=lambda run: (run.start, run.end, run.job_id)):
         kind = recording.record[run.job_id].type
         lane = lanes.setdefault(kind, Lanes()).lane(run.start, run.end)
         where = {"pid": _PROCESSES[kind], "tid": _thread(kind, lane)}
@@ -152,7 +151,7 @@ def _run_events(recording: Recording, spans: Iterable[Span], lanes: dict[str, La
             yield {"name": _FLAGS[run.ending], "cat": "end", "ph": "i", "s": "t", **where, "ts": run.end, "args": told}
 
 
-def _told(recording: Recording, run: Run, spans: list[Span]) -> dict[str, Any]:
+def _told(recording: Recording, run: LoggedRun, spans: list[Span]) -> dict[str, Any]:
     """What is shown of a run; times in seconds."""
     job, record = recording.job[run.job_id], recording.record[run.job_id]
     asked = recording.reservations_of(run.job_id)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from experiments.timelines.runs import Run, runs_of
+from experiments.timelines.runs import LoggedRun, runs_of
 from simulator.results.recording import Recording
 from simulator.results.records import JobRecord
 from workloads.ground.units import to_ticks
@@ -55,7 +55,7 @@ class SwfExport:
         return f"{len(came):,} jobs" + (f" in {len(lines):,} lines" if len(lines) > len(came) else "")
 
     def _lines(
-        self, recording: Recording, record: JobRecord, runs: Sequence[Run], user: str, group: str
+        self, recording: Recording, record: JobRecord, runs: Sequence[LoggedRun], user: str, group: str
     ) -> Iterator[SwfJob]:
         """The summary of a job, and its runs where they are asked for."""
         job = recording.job[record.job_id]
@@ -125,7 +125,7 @@ def _since(begin: int | None, end: int | None) -> int | None:
     return None if begin is None or end is None else end - begin
 
 
-def _processors(runs: Sequence[Run]) -> int | None:
+def _processors(runs: Sequence[LoggedRun]) -> int | None:
     """On average, while it ran."""
     ticks = sum(run.end - run.start for run in runs)
     return max(1, round(sum(run.node_ticks for run in runs) / ticks)) if ticks else None

@@ -6,7 +6,6 @@ The simulator books node-ticks when a run ends. Here they are laid out in time, 
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -15,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from experiments.recordings.windows import opened
+from experiments.timelines.runs import LoggedRun, runs
 from policies.mechanism import BASELINE
 from simulator.machine.jobstate import FixedJob, JobState, MalleableJob
 from simulator.machine.kinds import job_state
@@ -23,15 +23,12 @@ from simulator.machine.truth import CANCELLED, COMPLETED, SAVED
 from simulator.results.integrals import integral
 from simulator.results.recording import Recording
 from simulator.results.records import Accounting
-from workloads.ground.units import to_ticks
 from workloads.table.job import JobType
 
 __all__ = ["Phase", "UseOfTime", "phases", "use_of_time"]
 
 Ints = npt.NDArray[np.int64]
 
-#: Events that are a reservation's, not a run's.
-_NO_RUN = frozenset({"submit", "notice", "reserve", "time-out", "wait", "gather", "requeue", "withdraw"})
 #: Events after which all that was done counts as what it was: a withdrawal by the user loses nothing to others.
 _GOOD = frozenset({"complete", "kill", "cancel"})
 
@@ -58,22 +55,6 @@ class Phase(NamedTuple):
     use: str
 
 
-class _Run:
-    """A run that goes on: its pieces of constant size."""
-
-    def __init__(self, now: int, nodes: int) -> None:
-        self.start = now
-        self.since = now
-        self.nodes = nodes
-        self.pieces: list[tuple[int, int, int]] = []
-        self.warned: int | None = None
-
-    def resize(self, now: int, nodes: int) -> None:
-        if now > self.since:
-            self.pieces.append((self.since, now, self.nodes))
-        self.since, self.nodes = now, nodes
-
-
 def phases(recording: Recording) -> Iterator[Phase]:
     """The phases of all runs, run by run in the order in which they end.
 
@@ -92,42 +73,24 @@ def phases(recording: Recording) -> Iterator[Phase]:
     InputError
         If the event log was switched off.
     """
-    recording.with_events()
     # One after the other: a reservation that is preempted as it starts may start again in the same instant.
-    reserved: dict[int, deque[ReservationRecord]] = defaultdict(deque)
-    for item in recording.reservations:
-        reserved[item.job_id].append(item)
+    reserved = {course.job_id: iter(course.reservations) for course in recording.stochastic}
     states: dict[int, JobState] = {}
-    runs: dict[int, _Run] = {}
-    for entry in recording.entries:
-        now, job_id = entry.time, entry.job_id
-        if entry.event == "start":
-            since = recording.job[job_id].running_since
-            early = since is not None and job_id not in states
-            runs[job_id] = _Run(to_ticks(since) - recording.origin if since is not None and early else now, entry.after)
-        elif entry.event in _NO_RUN or job_id not in runs:
+    for run in runs(recording):
+        job = recording.job[run.job_id]
+        if job.type is JobType.STOCHASTIC:
+            yield from _reservation(run, next(reserved[run.job_id]))
             continue
-        elif entry.event == "warn":
-            runs[job_id].resize(now, entry.after)
-            runs[job_id].warned = now
-        elif entry.after:
-            runs[job_id].resize(now, entry.after)
-        else:
-            run = runs.pop(job_id)
-            run.resize(now, 0)
-            job = recording.job[job_id]
-            if job.type is JobType.STOCHASTIC:
-                yield from _reservation(run, job_id, reserved[job_id].popleft())
-                continue
-            state = states.get(job_id)
-            if state is None:
-                baseline = recording.mechanism == BASELINE
-                state = states[job_id] = job_state(job, 0, 0, recording.origin, recording.options, baseline=baseline)
-            good = entry.event in _GOOD
-            if isinstance(state, MalleableJob):
-                yield from _malleable(run, state, good=good)
-            elif isinstance(state, FixedJob):
-                yield from _fixed(run, state, now, good=good)
+        state = states.get(run.job_id)
+        if state is None:
+            baseline = recording.mechanism == BASELINE
+            state = job_state(job, 0, 0, recording.origin, recording.options, baseline=baseline)
+            states[run.job_id] = state
+        good = run.ending in _GOOD
+        if isinstance(state, MalleableJob):
+            yield from _malleable(run, state, good=good)
+        elif isinstance(state, FixedJob):
+            yield from _fixed(run, state, good=good)
 
 
 def _cut(job_id: int, start: int, nodes: int, parts: Iterable[tuple[int, str]]) -> Iterator[Phase]:
@@ -137,9 +100,9 @@ def _cut(job_id: int, start: int, nodes: int, parts: Iterable[tuple[int, str]]) 
         start += length
 
 
-def _fixed(run: _Run, job: FixedJob, now: int, *, good: bool) -> Iterator[Phase]:
+def _fixed(run: LoggedRun, job: FixedJob, *, good: bool) -> Iterator[Phase]:
     """Setup, then compute and dump in turns; what a stop leaves unsecured is lost, the setup with it."""
-    elapsed = now - run.start
+    elapsed = run.end - run.start
     inside = max(0, elapsed - job.setup)
     cycles = min(inside // job.period, job.dumps) if job.period else 0
     setup = min(elapsed, job.setup)
@@ -158,7 +121,7 @@ def _fixed(run: _Run, job: FixedJob, now: int, *, good: bool) -> Iterator[Phase]
         job.dumps -= cycles
 
 
-def _malleable(run: _Run, job: MalleableJob, *, good: bool) -> Iterator[Phase]:
+def _malleable(run: LoggedRun, job: MalleableJob, *, good: bool) -> Iterator[Phase]:
     """Setup, then work at any size; under warning nothing is done, and the setup was in vain."""
     ready = run.start + job.setup
     for start, end, nodes in run.pieces:
@@ -170,12 +133,12 @@ def _malleable(run: _Run, job: MalleableJob, *, good: bool) -> Iterator[Phase]:
         yield from _cut(job.job_id, start, nodes, parts)
 
 
-def _reservation(run: _Run, job_id: int, record: ReservationRecord) -> Iterator[Phase]:
+def _reservation(run: LoggedRun, record: ReservationRecord) -> Iterator[Phase]:
     """One that completes its job or saves a checkpoint is restart, work and checkpoint; any other is lost."""
     parts = [(record.restart, "setup"), (record.work, "compute"), (record.checkpoint, "checkpoint")]
     if record.ending not in (COMPLETED, SAVED, CANCELLED):
         parts = [(record.end - record.start, "lost")]
-    yield from _cut(job_id, run.start, record.nodes, parts)
+    yield from _cut(run.job_id, run.start, record.nodes, parts)
 
 
 class UseOfTime(NamedTuple):
