@@ -44,6 +44,12 @@ class Publication:
         return "Where the paper is silent" if self.printed else "Choices"
 
 
+#: Abbreviations, for pages on which they occur.
+_TERMS = (
+    "At the notice of an on-demand job a mechanism does nothing (N), collects nodes until its arrival (CUA) or until "
+    "its predicted arrival (CUP); at the arrival it preempts (PAA), or shrinks malleable jobs before it preempts "
+    "(SPAA). W1 to W5 are notice mixes: most jobs without notice, accurate, early, late, or all alike."
+)
 _MODEL = (
     ("model.md", "The model, and the choices it makes"),
     ("model.md", "Readings that are not parameters"),
@@ -59,7 +65,8 @@ PUBLICATIONS: Mapping[str, Publication] = {
             "hybrid",
             "Hybrid Workload Scheduling on HPC Systems",
             "Y. Fan, Z. Lan, P. Rich, W. Allcock, M. E. Papka, IPDPS 2022",
-            "Rigid, malleable and on-demand jobs on one machine: six mechanisms against first come, first served.",
+            "Rigid, malleable and on-demand jobs on one machine: six mechanisms against first come, first served (FCFS)"
+            f" with EASY backfilling. {_TERMS}",
             _MODEL,
         ),
         Publication(
@@ -87,7 +94,8 @@ PUBLICATIONS: Mapping[str, Publication] = {
             "beyond",
             "Beyond the papers",
             "experiments of our own",
-            "Questions that the papers do not ask. Each statement is a hypothesis, written before the measurement.",
+            "Questions that the papers do not ask. Each statement is a hypothesis, written before the measurement. "
+            f"{_TERMS}",
             printed=False,
         ),
     )
