@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections import Counter
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -111,6 +112,14 @@ def test_nothing_reaches_past_the_face_of_a_folder() -> None:
             if folder in folders and folder != own:
                 used[folder].add(name)
     assert used == {folder: face_of(folder) for folder in folders}
+
+
+@pytest.mark.parametrize("layer", ["workloads", "policies", "simulator"])
+def test_no_name_stands_for_two_things(layer: str) -> None:
+    paths = [path for path in MODULES if path.relative_to(ROOT).parts[0] == layer and path.stem != "__init__"]
+    classes = [node.name for path in paths for node in tree_of(path).body if isinstance(node, ast.ClassDef)]
+    for names in ([path.stem for path in paths], [name for name in classes if not name.startswith("_")]):
+        assert not [name for name, times in Counter(names).items() if times > 1]
 
 
 def test_no_import_cycles() -> None:

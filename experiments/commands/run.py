@@ -161,7 +161,7 @@ def _write(
         summaries = write_replay(new, results, measurement, events=arguments.events)
         if arguments.plot:
             from experiments.study.redraw import draw_pictures
-            from experiments.timelines.courses import MACHINE_COLUMNS, machine_rows
+            from experiments.timelines.machinetable import MACHINE_COLUMNS, machine_rows
 
             # Figures are made from tables alone, here as at any later time.
             write_csv(new / "machine.csv", machine_rows(results), MACHINE_COLUMNS)

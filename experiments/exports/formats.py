@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from experiments.exports.batsim import BatsimExport
+from experiments.exports.parquet import export_parquet
 from experiments.exports.perfetto import export_perfetto
 from experiments.exports.swf import SwfExport
-from experiments.exports.tables import export_parquet
 from simulator.results.recording import Recording
 from workloads.ground.errors import InputError
 from workloads.ground.registry import Registry, function_of

@@ -13,7 +13,7 @@ from experiments.tables import write_csv
 from policies.mechanism import BASELINE, MECHANISMS, parse_mechanism
 from simulator import Result, simulate
 from simulator.options import Options
-from simulator.results.metrics import Window, summarize, summarize_types
+from simulator.results.metrics import MeasuredWindow, summarize, summarize_types
 from simulator.results.records import STATES
 from simulator.results.reservations import JOB_COLUMNS, stochastic_rows
 from simulator.results.schema import DECISIONS, EVENTS, RESERVATIONS, job_schema, timeline_schema
@@ -57,8 +57,8 @@ class Measurement:
         return self if self.instant_tolerance is not None else replace(self, instant_tolerance=warning)
 
     @property
-    def window(self) -> Window:
-        return Window(self.warmup, self.cooldown)
+    def window(self) -> MeasuredWindow:
+        return MeasuredWindow(self.warmup, self.cooldown)
 
 
 def parse_mechanisms(text: str) -> list[str]:

@@ -1,7 +1,7 @@
 """The suite: a policy through generated scenarios, and what it broke in words.
 
 What is checked for each kind stands in :mod:`~simulator.conformance.orders`, :mod:`~simulator.conformance.starts`,
-:mod:`~simulator.conformance.ondemand` and :mod:`~simulator.conformance.plans`; here is what holds for all of them: a
+:mod:`~simulator.conformance.strategies` and :mod:`~simulator.conformance.plans`; here is what holds for all of them: a
 policy is a function of what it sees. It does not change it, keeps nothing between calls, does not look at runtimes, and
 gives the same answers at any time and in any order.
 """
@@ -16,15 +16,15 @@ from dataclasses import FrozenInstanceError
 from typing import Any
 
 from simulator.conformance.contract import Claims, Problem, told
+from simulator.conformance.expansions import ask_expansion, judge_expansion
 from simulator.conformance.generation import arrivals, growths, notices, scenarios
-from simulator.conformance.growth import ask_expansion, judge_expansion
-from simulator.conformance.ondemand import ask_arrival, ask_notice, judge_arrival, judge_notice
 from simulator.conformance.orders import ask_order, judge_order
 from simulator.conformance.plans import PlanCase, judge_plan, needed, plan_cases
 from simulator.conformance.report import BrokenPolicyError, Finding, Report
 from simulator.conformance.runs import REGISTRIES, broken_runs
 from simulator.conformance.scenario import Scenario, View
 from simulator.conformance.starts import ask_starts, judge_backfilling, judge_tenants
+from simulator.conformance.strategies import ask_arrival, ask_notice, judge_arrival, judge_notice
 from workloads.ground.errors import InputError, ParameterError, UnknownNameError
 from workloads.ground.registry import Registry, parameters_of
 

@@ -26,7 +26,7 @@ __all__ = [
     "CANCELLATION_COLUMNS",
     "OUTAGE_COLUMNS",
     "SUMMARY_COLUMNS",
-    "Window",
+    "MeasuredWindow",
     "summarize",
     "summarize_types",
 ]
@@ -66,7 +66,7 @@ CANCELLATION_COLUMNS = ("cancelled_jobs", "cancelled_started", "cancelled_node_h
 OUTAGE_COLUMNS = ("down_node_hours", "utilization_available")
 
 
-class Window(NamedTuple):
+class MeasuredWindow(NamedTuple):
     """Which part of the trace is measured.
 
     Attributes
@@ -130,7 +130,7 @@ def _p95(values: np.ndarray) -> float:
     return float(np.percentile(values, 95))
 
 
-def _chosen(result: Recording, window: Window) -> list[JobRecord]:
+def _chosen(result: Recording, window: MeasuredWindow) -> list[JobRecord]:
     """The records of the jobs that came, within the window."""
     begin = result.begin
     submits = [record.submit for record in result.records if record.submit is not None]
@@ -157,7 +157,7 @@ def _by_type(records: Sequence[JobRecord]) -> dict[JobType, _Measured]:
 
 
 def summarize(
-    result: Recording, *, instant_tolerance: float | None = None, window: Window | None = None
+    result: Recording, *, instant_tolerance: float | None = None, window: MeasuredWindow | None = None
 ) -> dict[str, str | int | float]:
     """The summary of one simulation.
 
@@ -185,7 +185,7 @@ def summarize(
     if result.booked is None:
         raise InputError(NO_METRICS)
     tolerance = instant_ticks(result, instant_tolerance)
-    window = window if window is not None else Window()
+    window = window if window is not None else MeasuredWindow()
     chosen = _chosen(result, window)
     records = _ended(chosen)
     everyone, kinds = _Measured(records), _by_type(records)
@@ -226,9 +226,9 @@ def summarize(
     return summary
 
 
-def summarize_types(result: Recording, *, window: Window | None = None) -> list[dict[str, str | int | float]]:
+def summarize_types(result: Recording, *, window: MeasuredWindow | None = None) -> list[dict[str, str | int | float]]:
     """The metrics of the jobs, for all of them and for each type: a row each; stochastic where there are any."""
-    records = _ended(_chosen(result, window if window is not None else Window()))
+    records = _ended(_chosen(result, window if window is not None else MeasuredWindow()))
     kinds = [kind for kind in JobType if kind is not JobType.STOCHASTIC or result.stochastic]
     by_type = _by_type(records)
     groups = {"all": _Measured(records), **{str(kind): by_type[kind] for kind in kinds}}
@@ -250,7 +250,7 @@ def summarize_types(result: Recording, *, window: Window | None = None) -> list[
     ]
 
 
-def _measured_time(result: Recording, window: Window) -> tuple[int, int, int]:
+def _measured_time(result: Recording, window: MeasuredWindow) -> tuple[int, int, int]:
     """From when to when the machine is measured, and the time from the first submit to the last completion; ticks."""
     first, last = result.opened, result.closed
     if first is None or last is None:
@@ -260,7 +260,7 @@ def _measured_time(result: Recording, window: Window) -> tuple[int, int, int]:
     return opens, closes, last - first
 
 
-def _availability(result: Recording, window: Window, utilization: float) -> dict[str, float]:
+def _availability(result: Recording, window: MeasuredWindow, utilization: float) -> dict[str, float]:
     """The columns of :data:`OUTAGE_COLUMNS`."""
     opens, closes, _ = _measured_time(result, window)
     if closes <= opens:
@@ -275,7 +275,7 @@ def _availability(result: Recording, window: Window, utilization: float) -> dict
     }
 
 
-def _machine(result: Recording, window: Window) -> tuple[float, int, int]:
+def _machine(result: Recording, window: MeasuredWindow) -> tuple[float, int, int]:
     """Utilisation, node-ticks lost, and elapsed ticks; a loss counts when it is booked."""
     opens, closes, elapsed = _measured_time(result, window)
     if closes <= opens:

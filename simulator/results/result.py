@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from simulator.results.metrics import Window, summarize
+from simulator.results.metrics import MeasuredWindow, summarize
 from simulator.results.recording import Recording
 from simulator.results.schema import EVENTS, JOBS, timeline_schema
 
@@ -56,5 +56,5 @@ class Result(Recording):
         """
         import pandas as pd
 
-        values = summarize(self, instant_tolerance=instant_tolerance, window=Window(warmup, cooldown))
+        values = summarize(self, instant_tolerance=instant_tolerance, window=MeasuredWindow(warmup, cooldown))
         return pd.Series(values, name=self.mechanism, dtype=object)  # type: ignore[return-value]  # it is a mapping

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from experiments.placement.spans import HELD, place_nodes
-from experiments.timelines.courses import machine_rows
+from experiments.timelines.machinetable import machine_rows
 from simulator import Result, simulate
 from simulator.machine.eventlog import Entry
 from simulator.results.metrics import summarize, summarize_types

@@ -20,7 +20,7 @@ from experiments.figures.style import (
     panel_letters,
 )
 from experiments.recordings.replay import accounting_rows
-from experiments.timelines.courses import machine_rows
+from experiments.timelines.machinetable import machine_rows
 from experiments.timelines.steps import Floats, choose_unit
 from simulator.results.records import Accounting
 from simulator.results.result import Result
@@ -80,7 +80,7 @@ def draw_machine(rows: Sequence[Mapping[str, Any]]) -> Figure:
     Parameters
     ----------
     rows
-        Rows of :func:`experiments.timelines.courses.machine_rows`.
+        Rows of :func:`experiments.timelines.machinetable.machine_rows`.
     """
     from matplotlib.lines import Line2D
 

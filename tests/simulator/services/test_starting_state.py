@@ -7,7 +7,7 @@ import math
 import pytest
 
 from simulator import Result, simulate
-from simulator.results.metrics import Window, summarize
+from simulator.results.metrics import MeasuredWindow, summarize
 from tests.simulator.services.test_withdrawals import events, node_seconds, run, seen
 from tests.support import malleable, on_demand, rigid
 from workloads.ground.units import SECOND
@@ -167,7 +167,7 @@ def test_only_jobs_submitted_after_the_beginning_are_measured() -> None:
     assert (summary["jobs"], summary["wait_h"], summary["turnaround_h"]) == (2, 2.5, 3.5)
     # Elapsed time and utilisation are those since the beginning, at 1 h.
     assert (summary["makespan_h"], summary["utilization"]) == (5, 1)
-    assert summarize(result, window=Window(warmup=5000))["jobs"] == 1
+    assert summarize(result, window=MeasuredWindow(warmup=5000))["jobs"] == 1
     assert [row["wait"] for row in result.jobs.to_dict("records")] == [3600, 9000, 9000, 9000]
 
 
