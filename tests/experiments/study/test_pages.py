@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from experiments import cli
 from experiments.output.seals import seal
-from experiments.study.experiment import all_experiments
+from experiments.study.experiment import all_experiments, find_experiment, read_tables
 from experiments.study.publications import PUBLICATIONS, paper_of
 from experiments.study.report import pages
 from tests.places import ROOT
 from tests.shared_data import shared_file
 from workloads.ground.errors import InputError
+
+pytestmark = pytest.mark.pictures("png")
 
 DOCS = ROOT / "docs" / "experiments"
 AGAIN = "write it again: python -m experiments.study.report.pages DIR, of a directory of reproduce (or an empty one)"
@@ -83,6 +86,25 @@ def test_aggregates_of_data_are_published_with_their_digest_and_rows_are_not(tmp
     seal(out, "profiles-fig2.json", told, derived)
     with pytest.raises(InputError, match="shows this row"):
         pages.main([str(out), str(docs)])
+
+
+def test_only_a_stand_in_is_drawn_where_a_picture_shows_single_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows of the table "data" that do not say where they come from are measured ones."""
+    data = tmp_path / "makespans.csv"
+    data.write_text("run,dataset,makespan_s\n" + "".join(f"{run},OASIS,{4000 + run}\n" for run in range(8)))
+    assert cli.main(["experiment", "profiles-fig2", "-o", str(tmp_path), "--set", f"makespans={data}"]) == 0
+    item, tables = find_experiment("profiles-fig2"), read_tables("profiles-fig2", tmp_path)
+    assert "data" in tables
+    for row, drawn in (({"runs": 8}, False), ({"measured": 1}, False), ({"measured": 0}, True)):
+        told = {**tables, "data": [row]}
+        monkeypatch.setattr(pages, "read_tables", lambda name, directory, told=told: told)
+        pictures = tmp_path / f"pictures {row}"
+        pictures.mkdir()
+        answer = pages._answer(replace(item, judge=lambda tables: []), tmp_path, pictures)
+        assert ("data that are not ours to publish" in answer.splitlines()[0]) is not drawn
+        assert [path.name for path in pictures.iterdir()] == ["profiles-fig2.png"] * drawn
 
 
 def test_no_page_has_a_row_of_the_measured_runs() -> None:

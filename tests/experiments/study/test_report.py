@@ -35,6 +35,9 @@ from experiments.tables import read_csv
 from tests.places import ROOT
 from tests.processes import alive, children_of, until
 
+pytestmark = pytest.mark.pictures("png")
+
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
