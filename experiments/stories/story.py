@@ -6,7 +6,7 @@
 >>> wide = Job(2, JobType.RIGID, submit=60, nodes=4, runtime=600, walltime=600)
 >>> result = simulate([long, wide], nodes=4, decisions=True)
 >>> print(str(explain(result, 2)).splitlines()[-2])
-  49 min  Fewer than 4 nodes were idle. Of the machine's nodes, 75 % ran jobs
+  49 min  Fewer than 4 nodes were idle. 75 % of the machine ran jobs that had
 """
 
 from __future__ import annotations

@@ -60,15 +60,15 @@ def _summary(facts: Facts) -> str:
         return "never arrived." if facts.status == "no_show" else f"never came to its end ({facts.status})."
     if facts.start is None or facts.wait is None:
         waited = duration(facts.end - facts.submit)
-        return f"was withdrawn {waited} after its submit, before it had started."
+        return f"was cancelled {waited} after its submit, before it started."
     told = [f"waited {duration(facts.wait)}" if facts.wait else "started at once"]
     if 0 < facts.wait < queued.LITTLE:
-        told = [f"hardly waited ({duration(facts.wait)})"]
+        told = [f"waited only {duration(facts.wait)}"]
     if facts.preemptions:
         told.append(f"was preempted {_times_over(facts.preemptions)}")
     if facts.shrinks:
         told.append(f"shrank {_times_over(facts.shrinks)}")
-    endings = {"completed": "completed", "killed": "was killed at its walltime", "cancelled": "was withdrawn"}
+    endings = {"completed": "completed", "killed": "was killed at its walltime", "cancelled": "was cancelled"}
     ended = endings.get(facts.status, f"was {facts.status}")
     told.append(f"{ended} {duration(facts.end - facts.submit)} after its submit")
     return f"{listed(told, None)}." + (f" It lost {amount(facts.lost)}." if facts.lost else "")
@@ -95,7 +95,7 @@ def _lines(facts: Facts, clock: Clock, most: int | None) -> Iterator[tuple[int, 
     for other in facts.others:
         cause = f" ({other.cause})" if other.cause else ""
         if other.event == "cancel":
-            yield other.time, f"Its user withdrew it{cause}."
+            yield other.time, f"Its user cancelled it{cause}."
             continue
         yield other.time, f"The log says: {other.event}, {other.before} to {other.after} nodes{cause}."
 
@@ -105,15 +105,15 @@ def _queued(wait: Wait, clock: Clock, most: int | None) -> Iterator[tuple[int, s
         "submit": "It was submitted",
         "requeue": "It was queued again",
         "next": "Its next reservation was submitted",
-        "wait": "It was queued before all others but earlier on-demand jobs",
+        "wait": "It was queued ahead of all jobs but earlier on-demand jobs",
     }.get(wait.why, wait.why)
     if wait.until == wait.since:
         yield wait.since, f"{began}."
         return
     began += f" ({wait.cause})" if wait.why == "submit" and wait.cause else ""
-    free = f"{count(wait.free, 'node')} {'was' if wait.free == 1 else 'were'} free"
+    free = f"{count(wait.free, 'node') if wait.free else 'no nodes'} {'was' if wait.free == 1 else 'were'} free"
     if wait.first and wait.first[0].since == wait.since:
-        yield wait.since, f"{began} and stood first; {free}{queued.first_promise(wait, clock)}."
+        yield wait.since, f"{began} and was first in the queue; {free}{queued.first_promise(wait, clock)}."
     elif len(wait.ahead) == 1:
         yield (
             wait.since,
@@ -133,7 +133,7 @@ def _sections(facts: Facts, clock: Clock, most: int | None) -> Iterator[list[str
     yield [line for loan in facts.loans for line in wrapped(_loan(loan, clock), "", "  ")]
     if not facts.told:
         yield wrapped(
-            "What was promised, lent and weighed was not recorded with this run; 'holdfast run --events' does so."
+            "Promises, loans and expected losses were not recorded with this run; 'holdfast run --events' records them."
         )
 
 

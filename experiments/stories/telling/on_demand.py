@@ -16,25 +16,28 @@ def on_demand_lines(facts: Facts, service: OnDemand, clock: Clock, most: int | N
         announced = ""
         if service.estimated is not None:
             announced = f", announcing its arrival for {clock.at(service.estimated, service.notice)}"
-        ignored = "" if service.heard else f"; {facts.mechanism} does nothing about notices"
+        ignored = "" if service.heard else f"; {facts.mechanism} ignores notices"
         yield service.notice, f"It gave notice{announced}{ignored}."
     yield from _reserved(facts, service.reserved, clock, most)
     if service.plan and service.notice is not None:
         yield service.notice, _plan(service.plan, service.notice, clock, most)
     if service.timed_out is not None:
-        yield service.timed_out, "It had not come in time: what was reserved for it was released."
+        yield service.timed_out, "It had not arrived in time, and its reservation was released."
     if service.withdrawn is not None:
-        yield service.withdrawn, "Its notice was withdrawn, and what was reserved for it was released."
+        yield service.withdrawn, "Its notice was withdrawn, and its reservation was released."
     if facts.submit is None:
         return
     yield facts.submit, _arrival(facts, service, most)
     lacked = f"It lacked {count(service.lacking or 0, 'node')} beyond its own and the free ones"
     helpers = _helpers(service.helpers, facts.submit, most)
     if service.lacking and not helpers:
-        told = f"others could give up no more than {service.room or 0}, so that nobody had to"
+        told = f"others could give up only {service.room or 0}, so none of them had to"
         yield facts.submit, f"{lacked}; {told}."
     elif helpers:
-        yield facts.submit, f"{lacked}: {helpers} made room." if service.lacking else f"Room was made by {helpers}."
+        yield (
+            facts.submit,
+            f"{lacked}: {helpers} made room." if service.lacking else f"{helpers[0].upper()}{helpers[1:]} made room.",
+        )
     for gathering in service.gatherings:
         if gathering.until > gathering.since:
             whom = f"nodes of {jobs(gathering.jobs, most)}, under warning" if gathering.jobs else "nodes under warning"
@@ -84,7 +87,7 @@ def _plan(plan: tuple[Plan, ...], made: int, clock: Clock, most: int | None) -> 
     counted = [f"{item.job_id} by {clock.at(item.at, made)}" for item in plan if item.what == "expect"]
     if counted:
         told.append(f"to count on the end of job{'s' if len(counted) > 1 else ''} {listed(counted, most)}")
-    outcomes = {"done": "done", "dropped": "not needed in the end", "void": "overtaken by events"}
+    outcomes = {"done": "done", "dropped": "not needed in the end", "void": "no longer possible"}
     for item in plan:
         if item.what == "preempt":
             cost = f", where it would lose {amount(item.overhead)}" if item.overhead is not None else ""
@@ -92,7 +95,7 @@ def _plan(plan: tuple[Plan, ...], made: int, clock: Clock, most: int | None) -> 
             told.append(
                 f"to preempt job {item.job_id} at {clock.at(item.at, made)}{cost}{reason}: {outcomes[item.outcome]}"
             )
-    return f"The plan for the rest was {'; '.join(told)}."
+    return f"For the rest the plan was {'; '.join(told)}."
 
 
 def _arrival(facts: Facts, service: OnDemand, most: int | None) -> str:

@@ -19,7 +19,7 @@ LITTLE = 60 * SECOND
 
 _HAPPENED = {
     "ended": "ended",
-    "timed out": "had not come in time",
+    "timed out": "had not arrived in time",
     "shrunk": "shrank",
     "warned": "was warned",
     "preempted": "was preempted",
@@ -46,9 +46,9 @@ def standing(wait: Wait, clock: Clock, most: int | None) -> Iterator[tuple[int, 
             told.add(promise.time)
         if interval.since > wait.since:
             again = " again" if number else ""
-            yield interval.since, f"It now stood first in the queue{again}{_promised(promise, clock)}."
+            yield interval.since, f"It was now first in the queue{again}{_promised(promise, clock)}."
         if interval.by is not None:
-            yield interval.until, f"Job {interval.by} now stood before it."
+            yield interval.until, f"Job {interval.by} moved ahead of it."
             told.add(interval.until)
     moves = [promise for promise in wait.promises if promise.time not in told]
     shown = moves if most is None or len(moves) <= 2 * _MOVES + 1 else [*moves[:_MOVES], *moves[-_MOVES:]]
@@ -103,7 +103,9 @@ def _when(happened: tuple[Happening, ...], most: int | None) -> str:
         if item.job_id >= 0:
             groups[item.kind].append(item.job_id)
     for kind, ids in groups.items():
-        verb = {"ended early": "ended before their walltimes", "came early": "came before the announced time"}.get(kind)
+        verb = {"ended early": "ended before their walltimes", "came early": "arrived before the announced time"}.get(
+            kind
+        )
         if verb is None or (kind == "ended early" and len(ids) == 1):
             verb = (
                 "ended before its walltime" if kind == "ended early" else _HAPPENED.get(kind, f"had the event {kind}")
@@ -157,40 +159,41 @@ def _part(part: PartOfWait, wait: Wait, facts: Facts, most: int | None) -> str:
         whom = f" for on-demand {jobs(part.jobs, most)}" if part.jobs else " for others"
         if part.outages:
             whom = f" for {listed([*([whom[5:]] if part.jobs else []), *part.outages], most)}"
-        return f"{need[0].upper()}{need[1:]} or more were idle, but too many of them were held{whom}."
+        return f"At least {need} were idle, but too many of them were held{whom}."
     if part.kind == "first":
-        stood = f"{need} or more were free and it stood first"
+        stood = f"At least {need} were free and it was first in the queue"
         if facts.backfilling == "easy" and facts.windows:
-            return f"{stood}, but an outage was to come for which nodes had to be left."
-        return f"{stood}, yet the rule ({facts.backfilling}) did not start it."
+            return f"{stood}, but an announced outage needed nodes."
+        return f"{stood}, but the rule ({facts.backfilling}) did not start it."
     whom = jobs(part.jobs, most)
-    verb = "stood" if len(part.jobs) == 1 else "in turn stood"
+    verb, start = ("was", "its start") if len(part.jobs) == 1 else ("were in turn", "their starts")
+    turn = f"At least {need} were free, but {whom} {verb} first in the queue, and"
     if facts.backfilling == "easy" and not facts.windows:
-        return f"{need} or more were free, but {whom} {verb} first, whose start it could have delayed."
-    return f"{need} or more were free, but {whom} {verb} first, and the rule ({facts.backfilling}) let it wait."
+        return f"{turn} this job could have delayed {start}."
+    return f"{turn} the rule ({facts.backfilling}) let this job wait."
 
 
 def _occupied(occupancy: tuple[Occupancy, ...], whole: int, most: int | None) -> str:
-    """Who had the machine in that time."""
-    told = []
+    """Use of the machine in that time."""
+    told: list[str] = []
     for item in sorted(occupancy, key=lambda item: -item.node_ticks):
-        share = percent(item.node_ticks, whole)
+        share = percent(item.node_ticks, whole) + (" of the machine" if not told else "")
         if item.kind in ("idle", "down"):
-            told.append(f"{share} were {'idle' if item.kind == 'idle' else 'out of service'}")
+            told.append(f"{share} was {'idle' if item.kind == 'idle' else 'out of service'}")
             continue
         what = {
-            "before": "jobs that had started before it came",
-            "ahead": "jobs from before it in the queue",
+            "before": "jobs that had started before it was queued",
+            "ahead": "jobs ahead of it in the queue",
             "on-demand": "on-demand jobs that started meanwhile",
-            "passed": "jobs from behind it in the queue",
+            "passed": "jobs behind it in the queue",
         }[item.kind]
         names = listed([str(job_id) for job_id in item.jobs], most)
         told.append(f"{share} ran {what} ({names})")
-    return f" Of the machine's nodes, {'; '.join(told)}."
+    return f" {'; '.join(told)}."
 
 
 def _passing(wait: Wait, most: int | None) -> str:
-    """Who went past it."""
+    """The jobs that started before it from behind."""
     groups: dict[str, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
     for item in wait.passed_by:
         groups[item.how][item.job_id].append(item.nodes)
@@ -198,10 +201,10 @@ def _passing(wait: Wait, most: int | None) -> str:
     for how, starts in groups.items():
         one = len(starts) == 1
         verb = {
-            "backfilled": f"{'was' if one else 'were'} backfilled past it",
-            "tenant": f"started past it as {'a tenant' if one else 'tenants'} of reserved nodes",
-            "returned": "resumed past it on nodes that were given back",
-        }.get(how, f"started past it ({how})")
+            "backfilled": f"{'was' if one else 'were'} backfilled ahead of it",
+            "tenant": f"started ahead of it as {'a tenant' if one else 'tenants'} of reserved nodes",
+            "returned": "resumed ahead of it on nodes that were given back",
+        }.get(how, f"started ahead of it ({how})")
         names: list[str] = []
         for job_id, sizes in starts.items():
             unit = "" if names else " node" if sizes == [1] else " nodes"

@@ -44,7 +44,7 @@ def run_lines(facts: Facts, number: int, wait: Wait | None, most: int | None) ->
     if run.ending == "cancel":
         if run.stop is not None:
             yield from _stopped(facts, run, run.stop)
-        yield run.end, f"Its user withdrew it{'' if run.stop else ' while it ran'}."
+        yield run.end, f"Its user cancelled it{'' if run.stop else ' while it ran'}."
     elif run.stop is not None:
         yield from _stopped(facts, run, run.stop)
     elif run.slot is not None:
@@ -74,7 +74,7 @@ def _started(facts: Facts, number: int, wait: Wait | None, most: int | None) -> 
         part = part if facts.told else "some of which"
         told = f"It started{again} on {size}, {part} on-demand job {run.cause.job_id} gave back"
     elif kind == "runs already":
-        told = f"It ran on {size} when the replay began"
+        told = f"It was already running on {size} when the replay began"
     elif kind == "arrival":
         told = f"It started on its {size}{_instantly(facts)}"
     else:
@@ -130,21 +130,21 @@ def _why(cause: Cause) -> str:
         return f"by the plan for on-demand job {cause.job_id}"
     if cause.kind == "dismissed":
         return f"as a tenant of on-demand job {cause.job_id}, which had arrived"
-    return f"({cause.text})" if cause.text else "for no reason that the log tells"
+    return f"({cause.text})" if cause.text else "for a reason that the log does not tell"
 
 
 def _why_that_one(facts: Facts, stop: Stop) -> str:
     """Why it and not another, as far as that was recorded."""
     if stop.overhead is None:
         return ""
-    seen = "" if stop.overhead == stop.lost else f" Its loss had been put at {amount(stop.overhead)}."
+    seen = "" if stop.overhead == stop.lost else f" It was expected to lose {amount(stop.overhead)}."
     if stop.cause.kind == "planned":
-        return f"{seen} The plan takes those that would lose least." if facts.mechanism.startswith("CUP-") else seen
+        return f"{seen} The plan takes the jobs that would lose least." if facts.mechanism.startswith("CUP-") else seen
     if stop.spared is None or stop.spared_overhead is None:
-        return f"{seen} No other job was left that could have been taken instead."
+        return f"{seen} No other job could have been preempted instead."
     least = amount(stop.spared_overhead)
     if stop.overhead <= stop.spared_overhead:
-        return f"{seen} Of the jobs that were spared, job {stop.spared} would have lost least: {least}."
+        return f"{seen} The next best choice, job {stop.spared}, would have lost {least}."
     return f"{seen} Job {stop.spared}, which was spared, would have lost less: {least}."
 
 
@@ -152,7 +152,7 @@ def _ended(facts: Facts, run: RunFacts, most: int | None) -> str:
     back = given_back(facts.on_demand, most) if facts.on_demand is not None else ""
     checkpoints = f" Its last run had written {count(run.checkpoints, 'checkpoint')}." if run.checkpoints else ""
     if run.ending == "kill":
-        return f"It was killed: its runtime had reached its walltime.{checkpoints}{back}"
+        return f"It was killed at its walltime.{checkpoints}{back}"
     if run.ending == "complete":
         early = f", {duration(run.early)} before its walltime was over" if run.early else ""
         return f"It completed{early}.{checkpoints}{back}"
@@ -166,9 +166,9 @@ def _slot_over(run: RunFacts) -> str:
         return ""
     told = {
         "completed": "was long enough: the job completed",
-        "saved": f"ended with a checkpoint: {duration(slot.saved)} of its work are saved",
-        "expired": "was over before the job was; nothing was to be saved",
-        "checkpoint lost": "was over before its checkpoint was written",
+        "saved": f"ended with a checkpoint: {duration(slot.saved)} of its work is saved",
+        "expired": "ended before the job did, and had no checkpoint to save its work",
+        "checkpoint lost": "ended before its checkpoint was written",
         "memory exceeded": "ended because the job needed more memory than it had asked for",
     }.get(slot.ending, f"ended ({slot.ending})")
     lost = f" It lost {amount(run.lost)}." if run.lost else ""

@@ -108,7 +108,7 @@ def test_a_directory_from_before_decisions_says_so(
             (tmp_path / path.name).write_bytes(path.read_bytes())
     resealed(tmp_path)
     text = told(capsys, tmp_path, 2, "--mechanism", "CUP-SPAA")
-    assert "What was promised, lent and weighed was not recorded" in text
+    assert "Promises, loans and expected losses were not recorded" in text
     assert "The plan takes" not in text
 
 

@@ -51,16 +51,16 @@ Job 2 (rigid, 8 of 10 nodes, asks for 30 min; baseline) waited 39 min and
 completed 1 h 9 min after its submit.
 Times are hours:minutes since the first submit of the simulation.
 
-00:01  It was submitted and stood first; 4 nodes were free, and it was promised
-       a start by 01:00.
+00:01  It was submitted and was first in the queue; 4 nodes were free, and it
+       was promised a start by 01:00.
 00:40  It started on 8 nodes, in its turn, 20 min earlier than first promised.
 01:10  It completed.
 
 Why it waited 39 min:
-  39 min  Fewer than 8 nodes were idle. Of the machine's nodes, 60 % ran jobs
-          that had started before it came (1); 30 % ran jobs from behind it in
-          the queue (3 and 4); 10 % were idle.
-  2 jobs were backfilled past it: 3 (2 nodes) and 4 (2)."""
+  39 min  Fewer than 8 nodes were idle. 60 % of the machine ran jobs that had
+          started before it was queued (1); 30 % ran jobs behind it in the queue
+          (3 and 4); 10 % was idle.
+  2 jobs were backfilled ahead of it: 3 (2 nodes) and 4 (2)."""
     )
 
 
@@ -74,16 +74,16 @@ Job 5 (rigid, 4 of 10 nodes, asks for 20 min; baseline) waited 1 h 5 min and
 completed 1 h 25 min after its submit.
 Times are hours:minutes since the first submit of the simulation.
 
-00:05  It was submitted behind job 2, which asked for 8 nodes; 0 nodes were
+00:05  It was submitted behind job 2, which asked for 8 nodes; no nodes were
        free.
-00:40  It now stood first in the queue, and it was promised a start by 01:10.
+00:40  It was now first in the queue, and it was promised a start by 01:10.
 01:10  It started on 4 nodes, in its turn, as it was first promised.
 01:30  It completed.
 
 Why it waited 1 h 5 min:
-  1 h 5 min  Fewer than 4 nodes were idle. Of the machine's nodes, 52 % ran jobs
-             that had started before it came (1, 3 and 4); 37 % ran jobs from
-             before it in the queue (2); 11 % were idle."""
+  1 h 5 min  Fewer than 4 nodes were idle. 52 % of the machine ran jobs that had
+             started before it was queued (1, 3 and 4); 37 % ran jobs ahead of
+             it in the queue (2); 11 % was idle."""
     )
 
 
@@ -95,7 +95,7 @@ def test_a_promise_moves_when_somebody_ends_early() -> None:
         rigid(3, 10 * MINUTE, 8, 5 * MINUTE),
     ]
     text = told(jobs, "baseline", 3)
-    assert "and it was promised\n       a start by 01:00." in text
+    assert "and it\n       was promised a start by 01:00." in text
     assert (
         "00:30  When job 2 ended 30 min before its walltime, the promise moved to 00:40,\n       20 min earlier."
         in text
@@ -173,18 +173,18 @@ Times are hours:minutes since the first submit of the simulation.
 00:05  It was submitted.
 00:05  It started at once on 4 nodes, in its turn.
 00:20  It was preempted on 4 nodes to make room for on-demand job 3, which had
-       arrived. It lost 1 node-hour, as this run had written no checkpoint. Of
-       the jobs that were spared, job 1 would have lost least: 1.33 node-hours.
-00:20  It was queued again and stood first; 1 node was free, and it was promised
-       a start by 00:30.
+       arrived. It lost 1 node-hour, as this run had written no checkpoint. The
+       next best choice, job 1, would have lost 1.33 node-hours.
+00:20  It was queued again and was first in the queue; 1 node was free, and it
+       was promised a start by 00:30.
 00:30  It started again on 4 nodes, 3 of which on-demand job 3 gave back, as it
        was first promised.
 02:10  It completed.
 
 Why it waited 10 min again, from 00:20 on:
-  10 min  Fewer than 4 nodes were idle. Of the machine's nodes, 50 % ran
-          on-demand jobs that started meanwhile (3); 40 % ran jobs that had
-          started before it came (1); 10 % were idle.
+  10 min  Fewer than 4 nodes were idle. 50 % of the machine ran on-demand jobs
+          that started meanwhile (3); 40 % ran jobs that had started before it
+          was queued (1); 10 % was idle.
 
 It lent 3 nodes to on-demand job 3 at 00:20; all came back to it at 00:30."""
     )
@@ -228,14 +228,14 @@ Times are hours:minutes since the first submit of the simulation.
        of job 2).
 00:45  It was preempted on 3 nodes as a tenant of on-demand job 2, which had
        arrived. It lost 1.5 node-hours, as this run had written no checkpoint.
-00:45  It was queued again and stood first; 2 nodes were free, and it was
-       promised a start by 00:55.
+00:45  It was queued again and was first in the queue; 2 nodes were free, and it
+       was promised a start by 00:55.
 00:55  It started again on 3 nodes, in its turn, as it was first promised.
 01:55  It completed.
 
 Why it waited 10 min again, from 00:45 on:
-  10 min  Fewer than 3 nodes were idle. Of the machine's nodes, 80 % ran
-          on-demand jobs that started meanwhile (2); 20 % were idle."""
+  10 min  Fewer than 3 nodes were idle. 80 % of the machine ran on-demand jobs
+          that started meanwhile (2); 20 % was idle."""
     )
 
 
@@ -255,7 +255,7 @@ completed 30 min after its submit.
 Times are hours:minutes since the first submit of the simulation.
 
 00:30  It gave notice, announcing its arrival for 01:00.
-00:30  The plan for the rest was to preempt job 2 at 00:58, where it would lose
+00:30  For the rest the plan was to preempt job 2 at 00:58, where it would lose
        0.167 node-hours (in time for its warning): done; to preempt job 1 at
        00:50, where it would lose 0.5 node-hours (right after a checkpoint):
        done.
@@ -268,7 +268,7 @@ Times are hours:minutes since the first submit of the simulation.
     )
     victim = flat(told(jobs, "CUP-PAA", 1))
     assert "It lost 0.5 node-hours; 2 checkpoints of this run had secured 40 min of work." in victim
-    assert "The plan takes those that would lose least." in victim
+    assert "The plan takes the jobs that would lose least." in victim
     # It had become a tenant of what it had given up, and so it is no lender any more.
     assert "01:00 It was preempted on 5 nodes as a tenant of on-demand job 3, which had arrived." in victim
     assert "It lost 0.833 node-hours, as this run had written no checkpoint. 01:00 It was queued again" in victim
@@ -290,15 +290,15 @@ Times are hours:minutes since the first submit of the simulation.
 
 00:10  It arrived without notice.
 00:10  It lacked 4 nodes beyond its own and the free ones; others could give up
-       no more than 0, so that nobody had to.
-00:10  It was queued before all others but earlier on-demand jobs and stood
-       first; 0 nodes were free, and it was promised a start by 00:40.
+       only 0, so none of them had to.
+00:10  It was queued ahead of all jobs but earlier on-demand jobs and was first
+       in the queue; no nodes were free, and it was promised a start by 00:40.
 00:30  It started on 4 nodes, in its turn, 10 min earlier than first promised.
 00:40  It completed.
 
 Why it waited 20 min in the queue:
-  20 min  Fewer than 4 nodes were idle. Of the machine's nodes, 100 % ran jobs
-          that had started before it came (1)."""
+  20 min  Fewer than 4 nodes were idle. 100 % of the machine ran jobs that had
+          started before it was queued (1)."""
     )
 
 
@@ -312,17 +312,18 @@ Times are hours:minutes since the first submit of the simulation.
 
 00:00  It gave notice, announcing its arrival for 00:10.
 00:00  4 free nodes were reserved for it: 4 of 4.
-00:20  It had not come in time: what was reserved for it was released."""
+00:20  It had not arrived in time, and its reservation was released."""
     )
-    assert "arrival for 00:10; N-PAA does nothing about notices." in flat(told(jobs, "N-PAA", 2))
+    assert "arrival for 00:10; N-PAA ignores notices." in flat(told(jobs, "N-PAA", 2))
 
 
 def test_enough_nodes_were_free_but_another_stood_first() -> None:
     # Job 3 would fit from 2 on, but its walltime passes the promise to job 2; at 20 job 1 has ended.
     jobs = [rigid(1, 0, 6, 20 * MINUTE), rigid(2, MINUTE, 10, 5 * MINUTE), rigid(3, 2 * MINUTE, 4, 30 * MINUTE)]
     text = told(jobs, "baseline", 3)
-    assert "  18 min  4 nodes or more were free, but job 2 stood first, whose start it could\n" in text
-    assert "   5 min  Fewer than 4 nodes were idle. Of the machine's nodes, 100 % ran jobs\n" in text
+    assert "  18 min  At least 4 nodes were free, but job 2 was first in the queue, and this\n" in text
+    assert "          job could have delayed its start.\n" in text
+    assert "   5 min  Fewer than 4 nodes were idle. 100 % of the machine ran jobs ahead of\n" in text
 
 
 def test_nodes_were_held_for_an_on_demand_job() -> None:
@@ -336,11 +337,11 @@ def test_nodes_were_held_for_an_on_demand_job() -> None:
     assert (
         """\
 Why it waited 25 min:
-  15 min  4 nodes or more were idle, but too many of them were held for
+  15 min  At least 4 nodes were idle, but too many of them were held for
           on-demand job 2.
-  10 min  Fewer than 4 nodes were idle. Of the machine's nodes, 60 % ran jobs
-          that had started before it came (1); 40 % ran on-demand jobs that
-          started meanwhile (2)."""
+  10 min  Fewer than 4 nodes were idle. 60 % of the machine ran jobs that had
+          started before it was queued (1); 40 % ran on-demand jobs that started
+          meanwhile (2)."""
         in text
     )
 
@@ -351,7 +352,7 @@ def test_a_stochastic_job_tells_each_of_its_reservations() -> None:
     job = stochastic(1, 0.0, 4, 90 * MINUTE, "masi", walltime=60 * MINUTE)
     text = flat(str(explain(simulate([job], 10, decisions=True, planner=Planner()), 1)))
     assert (
-        "01:00 Reservation 1, of 1 h, was over before the job was; nothing was to be saved. It lost 4 node-hours."
+        "01:00 Reservation 1, of 1 h, ended before the job did, and had no checkpoint to save its work. It lost 4"
         in text
     )
     assert "Reservation 2, of 1 h 30 min, was long enough: the job completed." in text
@@ -397,10 +398,10 @@ def test_causes_keep_their_text(text: str) -> None:
 def test_without_decisions_a_story_says_what_it_does_not_know() -> None:
     text = flat(str(explain(simulate(PREEMPT, 10, "N-PAA"), 2)))
     assert "promised" not in text.replace("What was promised", "")
-    assert "spared" not in text
+    assert "spared" not in text and "next best" not in text
     assert "some of which on-demand job 3 gave back" in text
-    assert "Room was made by job 2 (preempted)." in str(explain(simulate(PREEMPT, 10, "N-PAA"), 3))
-    assert text.endswith("was not recorded with this run; 'holdfast run --events' does so.")
+    assert "Job 2 (preempted) made room." in str(explain(simulate(PREEMPT, 10, "N-PAA"), 3))
+    assert text.endswith("were not recorded with this run; 'holdfast run --events' records them.")
     with pytest.raises(InputError, match="has no event log"):
         explain(simulate(PREEMPT, 10, "N-PAA", events=False), 2)
 
@@ -415,7 +416,7 @@ def test_times_are_dates_where_the_trace_has_an_epoch() -> None:
     text = told(jobs, "baseline", 5)
     assert "Times are UTC." in text
     assert "2022-01-01 08:05  It was submitted behind job 2" in text
-    assert "2022-01-01 08:40 It now stood first in the queue, and it was promised a start by 09:10." in flat(text)
+    assert "2022-01-01 08:40 It was now first in the queue, and it was promised a start by 09:10." in flat(text)
     stories = Stories(replace(simulate(QUEUE, 10), epoch=86400.0))
     assert "1970-01-02 00:05  It was submitted behind" in str(stories.story(5))
 
@@ -509,5 +510,5 @@ def test_a_failure_and_a_window_are_told_by_their_names() -> None:
     first = flat(told(jobs, "baseline", 1, outages=outages))
     assert "00:10 It was preempted on 5 nodes (failure 1). It lost 0.833 node-hours" in first
     second = flat(told(jobs, "baseline", 2, outages=outages))
-    assert "20 min Fewer than 10 nodes were idle. Of the machine's nodes, 100 % were out of service." in second
-    assert "5 min 10 nodes or more were free and it stood first, but an outage was to come" in second
+    assert "20 min Fewer than 10 nodes were idle. 100 % of the machine was out of service." in second
+    assert "5 min At least 10 nodes were free and it was first in the queue, but an announced outage" in second
