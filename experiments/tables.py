@@ -8,7 +8,6 @@ import math
 import numbers
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,20 +15,9 @@ import numpy as np
 
 from workloads.ground.errors import TraceError
 from workloads.ground.files import atomic_open, read_text
+from workloads.ground.quantities import Quantity
 
-__all__ = [
-    "COMPARISON",
-    "STOCHASTIC",
-    "Column",
-    "cancellation_comparison",
-    "cell_text",
-    "comparison",
-    "loop_table",
-    "read_csv",
-    "render",
-    "stochastic_comparison",
-    "write_csv",
-]
+__all__ = ["cell_text", "read_csv", "render", "write_csv"]
 
 _GAP = "  "
 _UNKNOWN = "-"
@@ -37,97 +25,7 @@ _UNKNOWN = "-"
 _MISSING = "\0"
 
 
-@dataclass(frozen=True)
-class Column:
-    """A column of a table in a terminal.
-
-    Attributes
-    ----------
-    key
-        Key of the rows.
-    head
-        What stands above it; the key by default.
-    unit
-        Below the head; empty: none.
-    group
-        Neighbours of the same group share one head above their own.
-    scale
-        Numbers are multiplied by it.
-    digits
-        Decimals of numbers; None: integers without, others with three significant digits.
-    """
-
-    key: str
-    head: str = ""
-    unit: str = ""
-    group: str = ""
-    scale: float = 1.0
-    digits: int | None = None
-
-
-#: What is compared between mechanisms, of :data:`simulator.results.metrics.SUMMARY_COLUMNS`.
-COMPARISON = (
-    Column("mechanism"),
-    Column("turnaround_h", "all", "h", "turnaround", digits=1),
-    Column("turnaround_rigid_h", "rigid", "h", "turnaround", digits=1),
-    Column("turnaround_malleable_h", "malleable", "h", "turnaround", digits=1),
-    Column("turnaround_on_demand_h", "on-dem.", "h", "turnaround", digits=1),
-    Column("instant_start_ratio", "start", "%", "instant", 100, 1),
-    Column("instant_start_ratio_strict", "strict", "%", "instant", 100, 1),
-    Column("preemption_ratio_rigid", "rigid", "%", "preempted", 100, 1),
-    Column("preemption_ratio_malleable", "malleable", "%", "preempted", 100, 1),
-    Column("shrink_ratio", "shrunk", "%", "", 100, 1),
-    Column("utilization", "util.", "%", "", 100, 1),
-    Column("lost_node_hours", "lost", "kNh", "", 1e-3, 1),
-    Column("decision_ms_p99", "decision", "ms p99", digits=2),
-    Column("engine_seconds", "engine", "s", digits=1),
-)
-
-
-#: What is compared of stochastic jobs, of :data:`simulator.results.reservations.SUMMARY_COLUMNS`.
-STOCHASTIC = (
-    Column("mechanism"),
-    Column("turnaround_stochastic_h", "turnaround", "h", "stochastic jobs", digits=1),
-    Column("preemption_ratio_stochastic", "preempted", "%", "stochastic jobs", 100, 1),
-    Column("reservations_per_job", "reservations", "a job", "stochastic jobs", digits=2),
-    Column("stretch", "response", "/ runtime", "stretch", digits=2),
-    Column("execution_stretch", "execution", "/ runtime", "stretch", digits=2),
-    Column("expected_cost_h", "expected", "h", "cost of a job", digits=2),
-    Column("planned_cost_h", "planned", "h", "cost of a job", digits=2),
-    Column("paid_cost_h", "paid", "h", "cost of a job", digits=2),
-    Column("wasted_node_hours", "wasted", "kNh", "", 1e-3, 1),
-    Column("work_utilization", "work", "% of nodes", "", 100, 1),
-    Column("planning_seconds", "planning", "s", digits=1),
-)
-
-
-#: What is compared of jobs that their users withdrew, of :data:`simulator.results.metrics.CANCELLATION_COLUMNS`.
-CANCELLATIONS = (
-    Column("mechanism"),
-    Column("cancelled_jobs", "jobs", "", "cancelled"),
-    Column("cancelled_started", "had started", "", "cancelled"),
-    Column("cancelled_node_hours", "their runs", "kNh", "cancelled", 1e-3, 1),
-)
-
-
-#: What is told of the rounds of a loop, of :data:`experiments.planning.loop.COLUMNS`.
-LOOP = (
-    Column("round"),
-    Column("alpha", group="planned for", digits=3),
-    Column("gamma_h", "gamma", "h", "planned for", digits=2),
-    Column("fitted_alpha", "alpha", "", "waits were", digits=3),
-    Column("fitted_gamma_h", "gamma", "h", "waits were", digits=2),
-    Column("regret", "regret", "%", "", 100, 1),
-    Column("turnaround_stochastic_h", "stoch.", "h", "turnaround", digits=2),
-    Column("turnaround_h", "all", "h", "turnaround", digits=2),
-    Column("reservations_per_job", "reserv.", "a job", digits=2),
-    Column("wasted_node_hours", "wasted", "kNh", "", 1e-3, 1),
-    Column("utilization", "util.", "%", "", 100, 1),
-    Column("work_utilization", "work", "%", "", 100, 1),
-)
-
-
-def render(rows: Iterable[Mapping[str, Any]], columns: Sequence[Column | str]) -> str:
+def render(rows: Iterable[Mapping[str, Any]], columns: Sequence[Quantity | str]) -> str:
     """A table as aligned text.
 
     Parameters
@@ -145,7 +43,7 @@ def render(rows: Iterable[Mapping[str, Any]], columns: Sequence[Column | str]) -
     Examples
     --------
     >>> jobs = [{"type": "rigid", "jobs": 12345, "wait": 2.0}, {"type": "malleable", "jobs": 7, "wait": float("nan")}]
-    >>> print(render(jobs, ["type", "jobs", Column("wait", unit="h", digits=1)]))
+    >>> print(render(jobs, ["type", "jobs", Quantity("wait", unit="h", digits=1)]))
     type         jobs  wait
                           h
     ---------  ------  ----
@@ -153,43 +51,17 @@ def render(rows: Iterable[Mapping[str, Any]], columns: Sequence[Column | str]) -
     malleable       7     -
     """
     table = list(rows)
-    chosen = [Column(column) if isinstance(column, str) else column for column in columns]
-    cells = [[_text(row.get(column.key), column) for column in chosen] for row in table]
+    chosen = [Quantity(column) if isinstance(column, str) else column for column in columns]
+    cells = [[_text(row.get(column.name), column) for column in chosen] for row in table]
     # A column is of texts if any of its values is one.
-    left = [any(isinstance(row.get(column.key), str) for row in table) for column in chosen]
-    heads = [[column.head or column.key for column in chosen], [column.unit for column in chosen]]
+    left = [any(isinstance(row.get(column.name), str) for row in table) for column in chosen]
+    heads = [[column.head or column.name for column in chosen], [column.unit for column in chosen]]
     widths = [max(map(len, column)) for column in zip(*heads, *cells, strict=True)]
     lines = [_group_line(chosen, widths)]
     lines += [_line(line, widths, left) for line in heads]
     rule = _GAP.join("-" * width for width in widths)
     body = [_line(line, widths, left) for line in cells]
     return "\n".join([*(line for line in lines if line), rule, *body])
-
-
-def comparison(summaries: Iterable[Mapping[str, Any]]) -> str:
-    """The mechanisms side by side, for a terminal of 120 characters.
-
-    Parameters
-    ----------
-    summaries
-        Rows as :func:`simulator.results.metrics.summarize` returns.
-    """
-    return render(summaries, COMPARISON)
-
-
-def stochastic_comparison(summaries: Iterable[Mapping[str, Any]]) -> str:
-    """The stochastic jobs under each mechanism, for a terminal of 120 characters; parameters of :func:`comparison`."""
-    return render(summaries, STOCHASTIC)
-
-
-def cancellation_comparison(summaries: Iterable[Mapping[str, Any]]) -> str:
-    """The jobs of several summaries that their users withdrew, as a table for a terminal."""
-    return render(summaries, CANCELLATIONS)
-
-
-def loop_table(rows: Iterable[Mapping[str, Any]]) -> str:
-    """The rounds of a loop, for a terminal of 120 characters."""
-    return render(rows, LOOP)
 
 
 def write_csv(
@@ -277,10 +149,10 @@ def cell_text(value: Any) -> str:
     >>> cell_text(12345), cell_text(0.012345), cell_text(None), cell_text("rigid")
     ('12,345', '0.0123', '-', 'rigid')
     """
-    return _text(value, Column(""))
+    return _text(value, Quantity(""))
 
 
-def _text(value: Any, column: Column) -> str:
+def _text(value: Any, column: Quantity) -> str:
     if value is None:
         return _UNKNOWN
     if isinstance(value, str) or not isinstance(value, numbers.Real):
@@ -315,7 +187,7 @@ def _line(cells: Sequence[str], widths: Sequence[int], left: Sequence[bool]) -> 
     return _GAP.join(padded).rstrip()
 
 
-def _group_line(columns: Sequence[Column], widths: list[int]) -> str:
+def _group_line(columns: Sequence[Quantity], widths: list[int]) -> str:
     """The heads of groups, each between dashes over its columns; a group that is too narrow gets a wider column."""
     parts: list[str] = []
     at = 0

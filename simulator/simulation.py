@@ -8,26 +8,24 @@ from contextlib import contextmanager
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from policies.mechanism import BASELINE, Mechanism, parse_mechanism
+from policies.mechanism import BASELINE, parse_mechanism
 from simulator.clock.engine import Engine
+from simulator.clock.setup import Setup
 from simulator.machine.decisions import Decisions
 from simulator.machine.eventlog import EventLog
 from simulator.machine.jobstate import JobState
-from simulator.machine.kinds import job_state
 from simulator.machine.stochastic import StochasticJob
 from simulator.options import Options
 from simulator.results.recording import changes_of, origin_of
 from simulator.results.records import Accounting, JobRecord, StochasticRecord
 from simulator.results.result import Result
 from simulator.services.closures import Closures
-from simulator.services.startingstate import starting_state_of
 from workloads.ground.errors import InputError, InvariantError, ParameterError
 from workloads.ground.numbers import is_whole
 from workloads.ground.units import LARGEST_SIZE, to_seconds, to_ticks
 from workloads.outages.failures import FailureRate
 from workloads.outages.outage import Outage, check_outages
 from workloads.table.job import Job, JobType
-from workloads.table.joblife import has_life
 from workloads.table.validation import check_jobs
 
 if TYPE_CHECKING:
@@ -117,9 +115,8 @@ def simulate(
     closures = _closures(table, nodes, list(outages), failures)
 
     with _collector_paused():
-        return _simulated(
-            table, nodes, served_by, settings, EventLog(events), progress, book, closures, Decisions(decisions)
-        )
+        log, recorder, origin = EventLog(events), Decisions(decisions), origin_of(table)
+        return _simulated(Setup(table, nodes, served_by, settings, log, recorder, origin, progress, book, closures))
 
 
 @contextmanager
@@ -134,28 +131,10 @@ def _collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-def _simulated(
-    table: list[Job],
-    nodes: int,
-    served_by: Mechanism | None,
-    options: Options,
-    log: EventLog,
-    progress: Callable[[int], None] | None,
-    book: PlanBook | None,
-    closures: Closures | None,
-    decisions: Decisions,
-) -> Result:
+def _simulated(setup: Setup) -> Result:
     began = perf_counter()
-    origin = origin_of(table)
-    ranks = {job_id: rank for rank, job_id in enumerate(sorted(job.job_id for job in table))}
-    baseline = served_by is None
-    states = [
-        job_state(job, row, ranks[job.job_id], origin, options, baseline=baseline) for row, job in enumerate(table)
-    ]
-    # Most tables have none of it, which saves a look at each job.
-    lively = any(map(has_life, table))
-    state = starting_state_of(states, origin) if lively else None
-    engine = Engine(states, nodes, served_by, options, log, progress, book, state, closures, decisions, lively=lively)
+    origin, states, closures = setup.origin, setup.states, setup.closures
+    engine = Engine(setup)
     engine.run()
     if engine.system.now + abs(origin) > _LAST:
         raise InputError(
@@ -164,11 +143,11 @@ def _simulated(
         )
     accounting = _account(engine, states)
     return Result(
-        mechanism=served_by.slug if served_by is not None else BASELINE,
-        nodes=nodes,
-        options=options,
+        mechanism=setup.mechanism.slug if setup.mechanism is not None else BASELINE,
+        nodes=setup.nodes,
+        options=setup.options,
         records=[_record(state, origin) for state in states],
-        entries=log.entries,
+        entries=setup.log.entries,
         samples=engine.samples,
         booked=accounting,
         losses=engine.system.usage.losses,
@@ -179,9 +158,9 @@ def _simulated(
         stochastic=[_course(state) for state in states if isinstance(state, StochasticJob)],
         outages=closures.outages if closures is not None else (),
         down=changes_of(engine.outages.course) if engine.outages is not None else [],
-        table=table,
-        decisions=decisions.entries if decisions.enabled else None,
-        begin=None if state is None else state.begin + origin,
+        table=setup.table,
+        decisions=setup.decisions.entries if setup.decisions.enabled else None,
+        begin=None if setup.running is None else setup.running.begin + origin,
         withdrawn=engine.withdrawn,
         malleable_setup=engine.system.usage.malleable_setup,
     )

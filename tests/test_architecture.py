@@ -70,6 +70,9 @@ def known_imports(path: Path) -> set[str]:
         elif isinstance(node, ast.ImportFrom) and node.module in NAMES:
             names = {f"{node.module}.{alias.name}" for alias in node.names}
             found |= names & NAMES or {node.module}
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.count(":") == 1:
+            # A module named as ``module:name`` is imported when it is needed.
+            found |= {node.value.partition(":")[0]} & NAMES
     return found
 
 

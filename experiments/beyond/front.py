@@ -21,7 +21,8 @@ from experiments.statistics import interval, paired
 from experiments.study.evidence import Finding, average, difference
 from experiments.study.experiment import Experiment, Resources, Row, Tables
 from experiments.study.grid import SIX, Traces, metric_rows, simulated
-from experiments.study.hypotheses import Hypothesis, Repeated, hypothesis, verdicts
+from experiments.study.hypotheses import Hypothesis, hypothesis, verdicts
+from experiments.study.measured import Measured
 from experiments.study.rules import Above, Decision, together
 from experiments.study.verdicts import Outcome, Verdict
 from policies.mechanism import BASELINE
@@ -106,14 +107,14 @@ def _measure(parameters: Choices, seed: int, resources: Resources) -> Tables:
         for told, row in zip(result.summary, metric_rows(result), strict=True):
             varied = told["varied"]
             rows.append({**row, "option": f"{varied}={_short(told[varied])}" if varied else DEFAULT})
-    return {"": rows, "front": front_rows(_points(Repeated(rows), metric) for metric in _INSTANT)}
+    return {"": rows, "front": front_rows(_points(Measured(rows), metric) for metric in _INSTANT)}
 
 
 def _short(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _points(data: Repeated, metric: str) -> tuple[str, list[Point]]:
+def _points(data: Measured, metric: str) -> tuple[str, list[Point]]:
     points = []
     for mechanism in data.values("mechanism"):
         for option in data.values("option"):
@@ -200,14 +201,14 @@ def _name(mechanism: str, option: str) -> str:
 # Verdicts.
 
 
-def _options(data: Repeated) -> list[Any]:
+def _options(data: Measured) -> list[Any]:
     return [option for option in data.values("option") if option != DEFAULT]
 
 
 def _against_default(metric: str, option: str, sign: int, names: Sequence[str]) -> Any:
     """An option against the default, mean over some mechanisms."""
 
-    def test(data: Repeated) -> Finding:
+    def test(data: Measured) -> Finding:
         return average(
             {
                 name: (data(metric, mechanism=name, option=option), data(metric, mechanism=name, option=DEFAULT))
@@ -219,14 +220,14 @@ def _against_default(metric: str, option: str, sign: int, names: Sequence[str]) 
     return test
 
 
-def _spaa_against_paa(data: Repeated) -> Finding:
+def _spaa_against_paa(data: Measured) -> Finding:
     def mean(kind: str) -> Floats:
         return data("turnaround_h", mechanism=tuple(name for name in SIX if name.endswith(f"-{kind}")))
 
     return difference(mean("SPAA"), mean("PAA"), -1)
 
 
-def _price(data: Repeated) -> Finding:
+def _price(data: Measured) -> Finding:
     base = data("turnaround_h", mechanism=BASELINE, option=DEFAULT)
     return average({name: (data("turnaround_h", mechanism=name, option=DEFAULT), base) for name in SIX}, 1)
 
@@ -249,7 +250,7 @@ HYPOTHESES = (
 
 
 def _judge(tables: Tables) -> list[Verdict]:
-    data = Repeated(tables[""])
+    data = Measured(tables[""])
     return [*(_trade_off(data, metric) for metric in _INSTANT), *verdicts(HYPOTHESES, data)]
 
 
@@ -259,7 +260,7 @@ _TRADE_OFF = (
 )
 
 
-def _trade_off(data: Repeated, metric: str) -> Verdict:
+def _trade_off(data: Measured, metric: str) -> Verdict:
     """Whether the best at one is worse at the other; and which points are on the front."""
     statement = hypothesis(
         f"The choice with most instant starts ({_INSTANT[metric]}) is not the one with the shortest turnaround"

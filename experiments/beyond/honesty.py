@@ -21,8 +21,10 @@ import numpy as np
 from experiments.study.evidence import Finding, average, difference, every
 from experiments.study.experiment import Experiment, Resources, Row, Tables
 from experiments.study.grid import Traces
-from experiments.study.hypotheses import Hypothesis, Repeated, verdicts
+from experiments.study.hypotheses import Hypothesis, verdicts
+from experiments.study.measured import Measured
 from experiments.study.verdicts import Verdict
+from experiments.sweeps.execution import spread
 from experiments.sweeps.progress import RunBar
 from simulator import simulate
 from workloads.ground.errors import ParameterError
@@ -144,11 +146,8 @@ def _carried_out(task: _Task) -> dict[str, _Told]:
 
 def _all_carried_out(tasks: Sequence[_Task], resources: Resources) -> Iterable[dict[str, _Told]]:
     """In the order of the tasks."""
-    from joblib import Parallel, delayed
-
-    parallel = Parallel(n_jobs=resources.workers or -1, return_as="generator")
     with RunBar(len(tasks), len(tasks), resources.progress) as bar:
-        for told in parallel(delayed(_carried_out)(task) for task in tasks):
+        for told in spread(_carried_out, tasks, resources.workers):
             bar.advance()
             yield told
 
@@ -195,10 +194,10 @@ def _row(task: _Task, honest: Mapping[str, _Told], lie: Mapping[str, _Told]) -> 
     }
 
 
-def _each(metric: str, variant: str, sign: int, level: float = 0.0) -> Callable[[Repeated], Finding]:
+def _each(metric: str, variant: str, sign: int, level: float = 0.0) -> Callable[[Measured], Finding]:
     """The mean over a trace's projects against a level, under each mechanism."""
 
-    def test(data: Repeated) -> Finding:
+    def test(data: Measured) -> Finding:
         none = np.full(len(data.traces), level)
         return every(
             {name: (data(metric, mechanism=name, variant=variant), none) for name in data.values("mechanism")}, sign
@@ -207,10 +206,10 @@ def _each(metric: str, variant: str, sign: int, level: float = 0.0) -> Callable[
     return test
 
 
-def _mean(metric: str, variant: str, sign: int, level: float = 0.0) -> Callable[[Repeated], Finding]:
+def _mean(metric: str, variant: str, sign: int, level: float = 0.0) -> Callable[[Measured], Finding]:
     """The mean over projects and mechanisms against a level."""
 
-    def test(data: Repeated) -> Finding:
+    def test(data: Measured) -> Finding:
         none = np.full(len(data.traces), level)
         return average(
             {name: (data(metric, mechanism=name, variant=variant), none) for name in data.values("mechanism")}, sign
@@ -238,7 +237,7 @@ HYPOTHESES = (
 
 
 def _judge(tables: Tables) -> list[Verdict]:
-    return verdicts(HYPOTHESES, Repeated(tables[""]))
+    return verdicts(HYPOTHESES, Measured(tables[""]))
 
 
 def _draw(tables: Tables) -> Figure:

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING
 from experiments.study.evidence import Finding, Pair, average, every, within
 from experiments.study.experiment import Experiment, Resources, Tables
 from experiments.study.grid import SIX, Traces, metric_rows, simulated
-from experiments.study.hypotheses import Hypothesis, Repeated, verdicts
+from experiments.study.hypotheses import Hypothesis, verdicts
+from experiments.study.measured import Measured
 from experiments.study.verdicts import Verdict
+from simulator.results.catalogue import metric
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -48,7 +50,7 @@ def _measure(parameters: Minima, seed: int, resources: Resources) -> Tables:
     return {"": metric_rows(result, "min_share")}
 
 
-def _pairs(data: Repeated, metric: str, a: float, b: float, names: Sequence[str] = SIX) -> dict[str, Pair]:
+def _pairs(data: Measured, metric: str, a: float, b: float, names: Sequence[str] = SIX) -> dict[str, Pair]:
     """The metric at two minima, under each mechanism."""
     return {
         name: (data(metric, mechanism=name, min_share=a), data(metric, mechanism=name, min_share=b)) for name in names
@@ -57,12 +59,12 @@ def _pairs(data: Repeated, metric: str, a: float, b: float, names: Sequence[str]
 
 def _fifth(
     metric: str, sign: int, judge: Callable[..., Finding], names: Sequence[str] = SIX
-) -> Callable[[Repeated], Finding]:
+) -> Callable[[Measured], Finding]:
     """A fifth against the whole size."""
     return lambda data: judge(_pairs(data, metric, _FIFTH, _WHOLE, names), sign)
 
 
-def _below(data: Repeated) -> Finding:
+def _below(data: Measured) -> Finding:
     """The smallest minimum against a fifth."""
     least = data.values("min_share")[0]
     if least >= _FIFTH:
@@ -89,23 +91,19 @@ HYPOTHESES = (
 
 
 def _judge(tables: Tables) -> list[Verdict]:
-    return verdicts(HYPOTHESES, Repeated(tables[""]))
+    return verdicts(HYPOTHESES, Measured(tables[""]))
 
 
 def _draw(tables: Tables) -> Figure:
     from experiments.figures.study.courses import Ruler, plot_panels
-    from experiments.figures.study.mechanisms import METRICS, Metric
 
-    shown = {
-        "turnaround_malleable_h": None,
-        "turnaround_rigid_h": None,
-        "turnaround_h": None,
-        "shrink_ratio": Metric("shrink_ratio", "Malleable jobs", "Shrunk (%)", percent=True),
-        "preemption_ratio_malleable": None,
-        "preemption_ratio_rigid": None,
-    }
-    known = {metric.column: metric for metric in METRICS}
-    metrics = [metric or known[column] for column, metric in shown.items()]
+    metrics = [
+        metric(name)
+        for name in (
+            *("turnaround_malleable_h", "turnaround_rigid_h", "turnaround_h"),
+            *("shrink_ratio", "preemption_ratio_malleable", "preemption_ratio_rigid"),
+        )
+    ]
     return plot_panels(tables[""], Ruler("min_share", "Minimum size (%)", even=True, scale=100.0), metrics, 3)
 
 

@@ -8,14 +8,16 @@ under mixes with early jobs a lead also moves arrivals, under N too.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from experiments.study.evidence import Finding, Pair, average, difference, every, within
 from experiments.study.experiment import Experiment, Resources, Tables
 from experiments.study.grid import SIX, Traces, metric_rows, simulated
-from experiments.study.hypotheses import Hypothesis, Repeated, verdicts
+from experiments.study.hypotheses import Hypothesis, verdicts
+from experiments.study.measured import Measured
 from experiments.study.verdicts import Verdict
+from simulator.results.catalogue import metric
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -67,7 +69,7 @@ def _measure(parameters: Leads, seed: int, resources: Resources) -> Tables:
     return {"": rows}
 
 
-def _pairs(data: Repeated, metric: str, a: float, b: float) -> dict[str, Pair]:
+def _pairs(data: Measured, metric: str, a: float, b: float) -> dict[str, Pair]:
     """The metric at two leads, under each mechanism that listens; all jobs come when they said."""
     return {
         name: (
@@ -78,11 +80,11 @@ def _pairs(data: Repeated, metric: str, a: float, b: float) -> dict[str, Pair]:
     }
 
 
-def _longest(data: Repeated) -> float:
+def _longest(data: Measured) -> float:
     return float(data.values("notice_lead")[-1])
 
 
-def _first_half_hour(data: Repeated) -> Finding:
+def _first_half_hour(data: Measured) -> Finding:
     def gain(b: float, a: float) -> Pair:
         metric, where = "instant_start_ratio_strict", {"mechanism": _LISTENING, "mix": _ACCURATE}
         return data(metric, notice_lead=b, **where), data(metric, notice_lead=a, **where)
@@ -91,7 +93,7 @@ def _first_half_hour(data: Repeated) -> Finding:
     return difference(short - none, long - short, 1)
 
 
-def _plans(data: Repeated) -> Finding:
+def _plans(data: Measured) -> Finding:
     """CUP against CUA at the longest lead."""
     metric, where = "instant_start_ratio_strict", {"mix": _ACCURATE, "notice_lead": _longest(data)}
     return average(
@@ -137,24 +139,20 @@ HYPOTHESES = (
 
 
 def _judge(tables: Tables) -> list[Verdict]:
-    return verdicts(HYPOTHESES, Repeated(tables[""]))
+    return verdicts(HYPOTHESES, Measured(tables[""]))
 
 
 def _draw(tables: Tables) -> Figure:
     from experiments.figures.study.courses import Ruler, plot_panels
-    from experiments.figures.study.mechanisms import Metric
 
     rows = tables[""]
     mixes = list(dict.fromkeys(row["mix"] for row in rows))
     words = {_ACCURATE: "All on-demand jobs come when they said"}
-    metrics = (
-        Metric(_STRICT, "Started in 0 s", "On-demand jobs (%)", percent=True),
-        Metric("instant_start_ratio", "Started in 120 s", "On-demand jobs (%)", percent=True),
-        Metric("turnaround_h", "All jobs", "Average turnaround (h)"),
-        Metric("preemption_ratio_rigid", "Rigid jobs", "Preempted (%)", percent=True),
-        Metric("preemption_ratio_malleable", "Malleable jobs", "Preempted (%)", percent=True),
-        Metric("utilization", "Machine", "Utilisation (%)", percent=True),
-    )
+    instant = {_STRICT: "started in 0 s", "instant_start_ratio": "started in 120 s"}
+    metrics = [
+        *(replace(metric(name), title="on-demand jobs", of=words) for name, words in instant.items()),
+        *map(metric, ("turnaround_h", "preemption_ratio_rigid", "preemption_ratio_malleable", "utilization")),
+    ]
     ruler = Ruler("notice_lead", "Notice (h)", even=True)
     return plot_panels(rows, ruler, metrics, 3, "mix", {mix: words.get(mix, f"Notice mix {mix}") for mix in mixes})
 

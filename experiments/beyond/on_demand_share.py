@@ -17,7 +17,8 @@ from experiments.statistics import interval
 from experiments.study.evidence import PERCENT, Finding, Pair, average, every
 from experiments.study.experiment import Experiment, Resources, Row, Tables
 from experiments.study.grid import SIX, Traces, metric_rows, simulated
-from experiments.study.hypotheses import Hypothesis, Repeated, hypothesis, verdicts
+from experiments.study.hypotheses import Hypothesis, hypothesis, verdicts
+from experiments.study.measured import Measured
 from experiments.study.rules import Below, either
 from experiments.study.verdicts import Verdict
 from workloads.ground.errors import ParameterError
@@ -149,7 +150,7 @@ def _work(weeks: Iterable[Row]) -> dict[tuple[int, float], float]:
 
 
 def _bearable(rows: Iterable[Row], level: float) -> list[Row]:
-    data = Repeated(rows)
+    data = Measured(rows)
     found: list[Row] = []
     for name in SIX:
         cells = {share: data(_INSTANT, mechanism=name, share=share) for share in data.values("share")}
@@ -161,26 +162,26 @@ def _bearable(rows: Iterable[Row], level: float) -> list[Row]:
     return found
 
 
-def _pairs(data: Repeated, a: str, b: str) -> dict[str, Pair]:
+def _pairs(data: Measured, a: str, b: str) -> dict[str, Pair]:
     """Two notice strategies, the mean over all shares."""
     return {f"&{kind}": (data(_INSTANT, mechanism=f"{a}-{kind}"), data(_INSTANT, mechanism=f"{b}-{kind}"))
             for kind in _METHODS}  # fmt: skip
 
 
-def _at(share: float) -> Callable[[Repeated], Finding]:
+def _at(share: float) -> Callable[[Measured], Finding]:
     """More than 95 % at a share, under each mechanism."""
 
-    def test(data: Repeated) -> Finding:
+    def test(data: Measured) -> Finding:
         level = np.full(len(data.traces), 95.0)
         return every({name: (data(_INSTANT, mechanism=name, share=share), level) for name in SIX}, 1)
 
     return test
 
 
-def _ends(metric: str, sign: int) -> Callable[[Repeated], Finding]:
+def _ends(metric: str, sign: int) -> Callable[[Measured], Finding]:
     """The largest share against the smallest, under each mechanism."""
 
-    def test(data: Repeated) -> Finding:
+    def test(data: Measured) -> Finding:
         shares = data.values("share")
         return every({name: (data(metric, mechanism=name, share=shares[-1]),
                              data(metric, mechanism=name, share=shares[0])) for name in SIX}, sign)  # fmt: skip
@@ -208,11 +209,11 @@ HYPOTHESES = (
 def _judge(tables: Tables) -> list[Verdict]:
     rows, levels = tables[""], [row["level"] for row in tables.get("bearable", ())]
     crossings = _bearable(rows, levels[0]) if levels else []
-    data = Repeated(rows)
+    data = Measured(rows)
     return [*(_crossing_verdict(row, data) for row in crossings), *verdicts(HYPOTHESES, data)]
 
 
-def _crossing_verdict(row: Row, data: Repeated) -> Verdict:
+def _crossing_verdict(row: Row, data: Measured) -> Verdict:
     """Whether there is a share that the machine does not bear, and which."""
 
     def told(name: str) -> str:

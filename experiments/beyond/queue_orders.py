@@ -6,9 +6,7 @@ not.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -19,9 +17,11 @@ from experiments.beyond.trace_pairs import cut
 from experiments.study.evidence import Finding, Pair, average, difference, every
 from experiments.study.experiment import Experiment, Resources, Row, Tables
 from experiments.study.grid import Traces
-from experiments.study.hypotheses import Hypothesis, Repeated, hypothesis, verdicts
+from experiments.study.hypotheses import Hypothesis, hypothesis, verdicts
+from experiments.study.measured import Measured
 from experiments.study.parameters import data_file
 from experiments.study.verdicts import Verdict
+from experiments.sweeps.execution import spread
 from policies.backfilling import BACKFILLING
 from policies.order import ORDERS
 from simulator import simulate
@@ -104,11 +104,7 @@ def _measure(parameters: QueueOrders, seed: int, resources: Resources) -> Tables
         for order in orders
         for rule in rules
     ]
-    workers = resources.workers or os.cpu_count() or 1
-    if workers == 1:
-        return {"": [row for task in tasks for row in _rows_of(task)]}
-    with ProcessPoolExecutor(workers) as pool:
-        return {"": [row for rows in pool.map(_rows_of, tasks) for row in rows]}
+    return {"": [row for rows in spread(_rows_of, tasks, resources.workers) for row in rows]}
 
 
 @lru_cache(maxsize=2)
@@ -159,14 +155,14 @@ def _rows(task: _Task, result: Result) -> Iterator[Row]:
 # What is expected.
 
 
-def _against_fcfs(data: Repeated, metric: str, orders: Iterable[str], sizes: str = _ALL) -> dict[str, Pair]:
+def _against_fcfs(data: Measured, metric: str, orders: Iterable[str], sizes: str = _ALL) -> dict[str, Pair]:
     """The metric under orders and under first come, first served, EASY each time."""
     where = {"rule": "easy", "sizes": sizes}
     fcfs = data(metric, order="fcfs", **where)
     return {order: (data(metric, order=order, **where), fcfs) for order in orders}
 
 
-def _easy_against(data: Repeated, rule: str) -> dict[str, Pair]:
+def _easy_against(data: Measured, rule: str) -> dict[str, Pair]:
     """The mean wait under EASY and under another rule, by order."""
     return {
         order: (
@@ -177,7 +173,7 @@ def _easy_against(data: Repeated, rule: str) -> dict[str, Pair]:
     }
 
 
-def _spread(data: Repeated) -> Finding:
+def _spread(data: Measured) -> Finding:
     """How far the orders' mean waits lie apart, in logarithms of base 2: with EASY against none."""
 
     def spread(rule: str) -> Any:
@@ -218,7 +214,7 @@ HYPOTHESES = (
 def _judge(tables: Tables) -> list[Verdict]:
     rows = tables[""]
     generated = [row for row in rows if row["dataset"] == _GENERATED]
-    return [*verdicts(HYPOTHESES, Repeated(generated)), *_carried(rows)]
+    return [*verdicts(HYPOTHESES, Measured(generated)), *_carried(rows)]
 
 
 _SAME_RANKING = "holds if Kendall's tau is at least 0.5"

@@ -21,8 +21,10 @@ from experiments.beyond.trace_pairs import Source, described, generated_like, so
 from experiments.papers.hybrid.claims import CLAIMS, Claim, examine, level
 from experiments.study.evidence import Finding, difference, mean_of
 from experiments.study.experiment import Experiment, Resources, Row, Tables
-from experiments.study.grid import ALL, SIX, Measurements, metric_rows
-from experiments.study.hypotheses import hypothesis, percent
+from experiments.study.grid import ALL, SIX, metric_rows
+from experiments.study.hypotheses import hypothesis
+from experiments.study.measured import Measured
+from experiments.study.metrics import known_metric
 from experiments.study.parameters import data_file
 from experiments.study.rules import Decision
 from experiments.study.verdicts import Outcome, Verdict
@@ -169,11 +171,11 @@ def _simulated(
         yield {"dataset": dataset, **row}
 
 
-def _by_dataset(rows: Iterable[Row]) -> dict[str, Measurements]:
+def _by_dataset(rows: Iterable[Row]) -> dict[str, Measured]:
     own: dict[str, list[Row]] = {}
     for row in rows:
         own.setdefault(row["dataset"], []).append(row)
-    return {name: Measurements(lines) for name, lines in own.items()}
+    return {name: Measured(lines) for name, lines in own.items()}
 
 
 def carried_rows(rows: Iterable[Row]) -> list[Row]:
@@ -205,7 +207,7 @@ def carried_rows(rows: Iterable[Row]) -> list[Row]:
     return found
 
 
-def _orders(data: Measurements, metric: str) -> list[int]:
+def _orders(data: Measured, metric: str) -> list[int]:
     """For each two mechanisms 1 if the first has more, -1 if less, 0 if that is not decided."""
     signs = []
     for place, name in enumerate(SIX):
@@ -278,12 +280,12 @@ def _carried_verdict(row: Row, real: Mapping[str, bool]) -> Verdict:
     return _judged(real[log], claim, measured, Decision(outcome), _SAME_ORDER)
 
 
-def _level_verdicts(data: Mapping[str, Measurements], real: Mapping[str, bool]) -> Iterator[Verdict]:
+def _level_verdicts(data: Mapping[str, Measured], real: Mapping[str, bool]) -> Iterator[Verdict]:
     """Whether generated traces have the baseline of a log, whose draws are taken for one value."""
     for log in _LOGS:
         for metric in _LEVELS:
             own, generated = (data[dataset](metric, BASELINE) for dataset in (log, f"{log}-generated"))
-            unit = "%" if percent(metric) else "h"
+            unit = known_metric(metric).unit
             claim = _named(f"Generated traces have the baseline's {_RANKED[metric]} of {{}}", log, real)
             value = mean_of(own)
             if not np.isfinite(value):
@@ -301,7 +303,7 @@ _FARES_ALIKE = (
 )
 
 
-def _observation_verdicts(data: Mapping[str, Measurements], real: Mapping[str, bool]) -> Iterator[Verdict]:
+def _observation_verdicts(data: Mapping[str, Measured], real: Mapping[str, bool]) -> Iterator[Verdict]:
     """Whether what generated traces say of each observation is what the real one says."""
     for claim in CLAIMS:
         for log in _LOGS:

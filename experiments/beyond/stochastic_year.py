@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +18,10 @@ from experiments.planning.loop import waits_of
 from experiments.statistics import paired
 from experiments.study.experiment import Experiment, Row, Tables
 from experiments.study.hypotheses import hypothesis
+from experiments.study.metrics import known_metric
 from experiments.study.rules import Above
 from experiments.study.verdicts import Verdict
+from experiments.sweeps.execution import spread
 from policies.planning.planbook import Planner, reserved_time
 from policies.planning.waits.fitting import fit_waits
 from simulator import simulate
@@ -54,12 +55,16 @@ _STYLES: Mapping[str, tuple[str, str, Any]] = {
     "optimal": ("optimal", "#0072B2", "-"),
     _WAITS: ("optimal for waits", "#D55E00", "-"),
 }
-_METRICS = (
-    ("turnaround_h", "turnaround, all [h]", 1.0),
-    ("turnaround_others_h", "turnaround, others [h]", 1.0),
-    ("turnaround_stochastic_h", "turnaround, stoch. [h]", 1.0),
-    ("work_utilization", "utilisation by work [%]", 100.0),
-    ("reserved_per_work", "reserved / worked", 1.0),
+#: What is drawn, with short titles.
+_METRICS = tuple(
+    replace(known_metric(name), title=title)
+    for name, title in (
+        ("turnaround_h", "turnaround, all"),
+        ("turnaround_others_h", "turnaround, others"),
+        ("turnaround_stochastic_h", "turnaround, stoch."),
+        ("work_utilization", "utilisation by work"),
+        ("reserved_per_work", "reserved / worked"),
+    )
 )
 
 
@@ -112,10 +117,7 @@ def _measure(parameters: Year, seed: int) -> Tables:
             range(parameters.years), (0.0, *(share for share in parameters.shares if share)), parameters.mechanisms
         )
     ]
-    if parameters.processes == 1:
-        return {"": [row for task in tasks for row in _rows_of(task)]}
-    with ProcessPoolExecutor(parameters.processes) as pool:
-        return {"": [row for rows in pool.map(_rows_of, tasks) for row in rows]}
+    return {"": [row for rows in spread(_rows_of, tasks, parameters.processes) for row in rows]}
 
 
 def _rows_of(task: _Task) -> list[Row]:
@@ -246,32 +248,33 @@ def _draw(tables: Tables) -> Figure:
     panels = figure.subplots(len(mechanisms), len(_METRICS), squeeze=False)
     handles = {}
     for line, mechanism in zip(panels, mechanisms, strict=True):
-        for axes, (metric, label, scale) in zip(line, _METRICS, strict=True):
-            none = _values(rows, metric, mechanism=mechanism, share=0)
+        for axes, metric in zip(line, _METRICS, strict=True):
+            none = _values(rows, metric.name, mechanism=mechanism, share=0)
             for strategy in strategies:
-                title, color, dashes = _STYLES.get(strategy, (strategy, "#999933", "-"))
+                words, color, dashes = _STYLES.get(strategy, (strategy, "#999933", "-"))
                 shares = sorted({row["share"] for row in rows if row["strategy"] == strategy})
                 means = [
-                    scale * float(np.mean(_values(rows, metric, mechanism=mechanism, share=share, strategy=strategy)))
+                    metric.scale
+                    * float(np.mean(_values(rows, metric.name, mechanism=mechanism, share=share, strategy=strategy)))
                     for share in shares
                 ]
                 if none:
-                    shares, means = [0, *shares], [scale * float(np.mean(none)), *means]
+                    shares, means = [0, *shares], [metric.scale * float(np.mean(none)), *means]
                 percent = [100 * share for share in shares]
-                (handles[title],) = axes.plot(
+                (handles[words],) = axes.plot(
                     percent, means, color=color, linestyle=dashes, linewidth=1.1, marker="o", markersize=1.8
                 )
             last = mechanism == mechanisms[-1]
-            if metric.startswith("turnaround"):
+            if metric.name.startswith("turnaround"):
                 # Where plans overload the machine turnaround grows without bound, and all else would be a line at 0.
                 axes.set_yscale("log")
                 axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
                 axes.yaxis.set_major_formatter("{x:g}")
                 axes.yaxis.set_minor_formatter(NullFormatter())
-            elif scale == 1:
+            elif not metric.percent:
                 axes.set_ylim(bottom=0)
             dress(axes, x="stochastic [%]" if last else "", y="", title="")
-            axes.set_title(label if mechanism == mechanisms[0] else "", fontsize=6.5, loc="left")
+            axes.set_title(metric.label if mechanism == mechanisms[0] else "", fontsize=6.5, loc="left")
         line[0].set_ylabel(mechanism_name(mechanism), fontsize=8)
     legend_above(figure, list(handles.values()), list(handles), columns=4)
     return figure

@@ -6,6 +6,7 @@ import inspect
 import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pkgutil import resolve_name
 from typing import Any
 
 from workloads.ground.errors import UnknownNameError
@@ -35,46 +36,37 @@ class Kind:
         What they are, in the plural.
     used
         Where their names are written.
+    place
+        Their registry, as ``module:name``.
     """
 
     name: str
     title: str
     used: str
+    place: str
 
     @property
     def registry(self) -> Registry[Any]:
         """Its registry; imported when it is asked for."""
-        if self.name == "strategy":
-            from policies.planning.strategies import STRATEGIES
-
-            return STRATEGIES
-        if self.name == "reader":
-            from workloads.logs.readers import READERS
-
-            return READERS
-        if self.name == "export":
-            from experiments.exports import EXPORTS
-
-            return EXPORTS
-        from simulator.conformance.runs import REGISTRIES
-
-        return REGISTRIES[self.name]
+        found: Registry[Any] = resolve_name(self.place)
+        return found
 
 
 KINDS = {
     kind.name: kind
     for kind in (
-        Kind("order", "queue orders", "--order NAME"),
-        Kind("backfilling", "backfilling rules", "--backfilling NAME"),
-        Kind("notice", "notice strategies", "--mechanism NAME-ARRIVAL"),
-        Kind("arrival", "arrival strategies", "--mechanism NOTICE-NAME"),
-        Kind("tenants", "tenants rules", "--tenants NAME"),
-        Kind("expansion", "expansions of running malleable jobs", "--expansion NAME"),
-        Kind("strategy", "planning strategies", "--strategy NAME, --plan NAME"),
-        Kind("reader", "readers of traces", "--format NAME"),
-        Kind("export", "export formats", "holdfast export --format NAME"),
+        Kind("order", "queue orders", "--order NAME", "policies.order:ORDERS"),
+        Kind("backfilling", "backfilling rules", "--backfilling NAME", "policies.backfilling:BACKFILLING"),
+        Kind("notice", "notice strategies", "--mechanism NAME-ARRIVAL", "policies.notice:NOTICES"),
+        Kind("arrival", "arrival strategies", "--mechanism NOTICE-NAME", "policies.arrival:ARRIVALS"),
+        Kind("tenants", "tenants rules", "--tenants NAME", "policies.tenancy:TENANCIES"),
+        Kind("expansion", "expansions of running malleable jobs", "--expansion NAME", "policies.expansion:EXPANSIONS"),
+        Kind("strategy", "planning strategies", "--strategy NAME, --plan NAME",
+             "policies.planning.strategies:STRATEGIES"),
+        Kind("reader", "readers of traces", "--format NAME", "workloads.logs.readers:READERS"),
+        Kind("export", "export formats", "holdfast export --format NAME", "experiments.exports:EXPORTS"),
     )
-}
+}  # fmt: skip
 
 
 def catalogue(names: Iterable[str] | None = None) -> dict[Kind, list[Known]]:

@@ -41,10 +41,10 @@ def main(arguments: argparse.Namespace) -> None:
     from experiments.output.locks import writing
     from experiments.output.seals import seal
     from experiments.planning.document import write_json
-    from experiments.planning.loop import COLUMNS, Loop, Round, check_planned, close_loop
+    from experiments.planning.loop import COLUMNS, ROUNDS, Loop, Round, check_planned, close_loop
     from experiments.recordings.replay import make_directory, parse_mechanisms
     from experiments.recordings.runfile import PICTURE_FILES, RUN, holds_run
-    from experiments.tables import loop_table, write_csv
+    from experiments.tables import render, write_csv
     from policies.planning.waits.document import to_document
     from workloads.ground.errors import InputError, ParameterError
     from workloads.table.jobtable import write_job_table
@@ -109,7 +109,7 @@ def main(arguments: argparse.Namespace) -> None:
             seal(new, RUN, {**simulation.configuration, "rounds": rounds, "tolerance": tolerance}, PICTURE_FILES)
     if stop is not None:
         raise Interrupted.of(stop, f"the rounds that were complete are in {directory}; start it again")
-    print(f"\n{loop_table(rows)}\n")
+    print(f"\n{render(rows, ROUNDS)}\n")
     print("the plans are stable" if loop.stable else f"the plans are not stable after {len(rows)} rounds")
     for name, what in (("turnaround_stochastic_h", "stochastic jobs respond"), ("turnaround_h", "all jobs respond")):
         gain = loop.gain(name)

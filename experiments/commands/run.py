@@ -142,7 +142,8 @@ def _write(
     from experiments.output.seals import seal
     from experiments.recordings.replay import write_replay
     from experiments.recordings.runfile import EPOCH, JOB_TABLE, PICTURE_FILES, RUN
-    from experiments.tables import cancellation_comparison, comparison, stochastic_comparison, write_csv
+    from experiments.recordings.summaries import cancellation_comparison, comparison, stochastic_comparison
+    from experiments.tables import write_csv
     from workloads.table.jobtable import write_job_table
 
     configuration = {**simulation.configuration, **asked.configuration, "measurement": asdict(measurement)}

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments.planning.document import clock
-from experiments.tables import Column, render
+from experiments.tables import render
 from workloads.ground.documents import read_json
 from workloads.ground.errors import InputError
+from workloads.ground.quantities import Quantity
 
 if TYPE_CHECKING:
     from policies.planning.waits.model import WaitFit, WaitModel
@@ -18,16 +19,16 @@ if TYPE_CHECKING:
 __all__ = ["Prices", "fits_table", "read_costs", "sizes_told"]
 
 _COLUMNS = (
-    Column("nodes"),
-    Column("pairs"),
-    Column("alpha", digits=3),
-    Column("alpha_error", "+/-", digits=3),
-    Column("gamma", "gamma", "h", scale=1 / 3600, digits=2),
-    Column("gamma_error", "+/-", "h", scale=1 / 3600, digits=2),
-    Column("r_squared", "pairs", "", "R^2", digits=3),
-    Column("r_squared_means", "means", "", "R^2", digits=3),
-    Column("spread", "spread", "h", scale=1 / 3600, digits=2),
-    Column("note", " "),
+    Quantity("nodes"),
+    Quantity("pairs"),
+    Quantity("alpha", digits=3),
+    Quantity("alpha_error", "+/-", digits=3),
+    Quantity("gamma", "gamma", "h", scale=1 / 3600, digits=2),
+    Quantity("gamma_error", "+/-", "h", scale=1 / 3600, digits=2),
+    Quantity("r_squared", "pairs", "", "R^2", digits=3),
+    Quantity("r_squared_means", "means", "", "R^2", digits=3),
+    Quantity("spread", "spread", "h", scale=1 / 3600, digits=2),
+    Quantity("note", " "),
 )
 
 

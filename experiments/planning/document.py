@@ -8,8 +8,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from experiments.tables import Column, render
+from experiments.tables import render
 from workloads.ground.files import atomic_open
+from workloads.ground.quantities import Quantity
 
 if TYPE_CHECKING:
     from policies.planning.plan import ReservationPlan
@@ -71,14 +72,14 @@ def clock(seconds: float) -> str:
 
 
 _RESERVATIONS = (
-    Column("number", "#"),
-    Column("length", "ask for", "s"),
-    Column("clock", " ", "HH:MM:SS"),
-    Column("restart", unit="s", digits=0),
-    Column("work", unit="s", digits=0),
-    Column("checkpoint", unit="s", digits=0),
-    Column("milestone", "work done", "HH:MM:SS"),
-    Column("probability", "needed", "%", scale=100),
+    Quantity("number", "#"),
+    Quantity("length", "ask for", "s"),
+    Quantity("clock", " ", "HH:MM:SS"),
+    Quantity("restart", unit="s", digits=0),
+    Quantity("work", unit="s", digits=0),
+    Quantity("checkpoint", unit="s", digits=0),
+    Quantity("milestone", "work done", "HH:MM:SS"),
+    Quantity("probability", "needed", "%", scale=100),
 )
 
 
@@ -145,14 +146,14 @@ def comparison_row(plan: ReservationPlan, law: Law, runs: Any = None) -> dict[st
 def comparison_table(rows: Sequence[Mapping[str, Any]], past: bool) -> str:
     """Strategies beside each other: expected cost, against the omniscient one, number and first of the reservations."""
     columns = [
-        Column("strategy"),
-        Column("cost", "expected cost", "s", digits=0),
-        Column("clock", " ", "HH:MM:SS"),
-        Column("normalised", "/ omniscient", digits=3),
-        *([Column("past", "past runs", "s mean", digits=0)] if past else []),
-        Column("reservations"),
-        Column("expected", "needed", "mean", digits=2),
-        Column("first", "first", "HH:MM:SS"),
+        Quantity("strategy"),
+        Quantity("cost", "expected cost", "s", digits=0),
+        Quantity("clock", " ", "HH:MM:SS"),
+        Quantity("normalised", "/ omniscient", digits=3),
+        *([Quantity("past", "past runs", "s mean", digits=0)] if past else []),
+        Quantity("reservations"),
+        Quantity("expected", "needed", "mean", digits=2),
+        Quantity("first", "first", "HH:MM:SS"),
     ]
     return render(rows, columns)
 
@@ -169,10 +170,10 @@ def fit_table(rows: Sequence[Mapping[str, Any]], most: int = 8) -> str:
         for row in rows[:most]
     ]
     columns = (
-        Column("name", "fit"),
-        Column("error", "error", "RMS", digits=4),
-        Column("cost", "unseen runs", "s mean", digits=0),
-        Column("parameters", "parameters, or why not"),
+        Quantity("name", "fit"),
+        Quantity("error", "error", "RMS", digits=4),
+        Quantity("cost", "unseen runs", "s mean", digits=0),
+        Quantity("parameters", "parameters, or why not"),
     )
     # A polynomial has more coefficients than a terminal has columns.
     return "\n".join(line[:120].rstrip() for line in render(shown, columns).splitlines())

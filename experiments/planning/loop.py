@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from experiments.recordings.summaries import headed
 from policies.mechanism import BASELINE
 from simulator import Result, simulate
 from simulator.machine.truth import PREEMPTED
 from simulator.options import Options
 from simulator.results.metrics import summarize
 from workloads.ground.errors import InputError, ParameterError
+from workloads.ground.quantities import Quantity
 from workloads.ground.units import SECOND
 from workloads.table.job import Job, JobType
 
@@ -29,13 +31,28 @@ if TYPE_CHECKING:
     from policies.planning.waits.model import WaitModel
     from workloads.laws import Law
 
-__all__ = ["COLUMNS", "Loop", "Round", "check_planned", "close_loop", "waits_of"]
+__all__ = ["COLUMNS", "ROUNDS", "Loop", "Round", "check_planned", "close_loop", "waits_of"]
 
 #: Of a round, beside those of the summary.
 COLUMNS = (
     *("round", "alpha", "beta", "gamma_h", "fitted_alpha", "fitted_gamma_h", "regret", "stable"),
     *("turnaround_h", "turnaround_stochastic_h", "stretch", "reservations_per_job", "utilization", "work_utilization"),
     *("wasted_node_hours", "planned_cost_h", "paid_cost_h"),
+)
+#: What is told of the rounds in a terminal.
+ROUNDS = (
+    Quantity("round"),
+    headed("alpha", "alpha", "planned for"),
+    headed("gamma_h", "gamma", "planned for"),
+    headed("fitted_alpha", "alpha", "waits were"),
+    headed("fitted_gamma_h", "gamma", "waits were"),
+    headed("regret", "regret"),
+    headed("turnaround_stochastic_h", "stoch.", "turnaround", digits=2),
+    headed("turnaround_h", "all", "turnaround", digits=2),
+    headed("reservations_per_job", "reserv.", unit="a job"),
+    headed("wasted_node_hours", "wasted", unit="kNh", scale=1e-3, digits=1),
+    headed("utilization", "util."),
+    headed("work_utilization", "work"),
 )
 
 

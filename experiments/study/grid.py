@@ -6,12 +6,9 @@ Equal simulations have equal configurations, so that the store of the sweeps kno
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from experiments.figures.study.mechanisms import METRICS
 from experiments.study.experiment import Resources, Row
@@ -21,9 +18,7 @@ from workloads.ground.errors import ParameterError
 from workloads.hybrid.notices import NOTICE_MIXES
 from workloads.theta.year import ThetaYear
 
-__all__ = ["ALL", "COLUMNS", "MIXES", "SIX", "Measurements", "Traces", "metric_rows", "simulated"]
-
-Floats = NDArray[np.float64]
+__all__ = ["ALL", "COLUMNS", "MIXES", "SIX", "Traces", "metric_rows", "simulated"]
 
 #: The mechanisms of the paper, and these with the baseline.
 SIX = tuple(mechanism.slug for mechanism in MECHANISMS)
@@ -32,12 +27,10 @@ MIXES = tuple(NOTICE_MIXES)
 
 #: What is kept of each simulation: the eight metrics of Fig. 6 and some that explain them.
 COLUMNS = (
-    *(metric.column for metric in METRICS),
+    *(metric.name for metric in METRICS),
     *("instant_start_ratio_strict", "shrink_ratio", "wait_h", "bounded_slowdown", "makespan_h", "lost_node_hours"),
     *DELAYS,
 )
-#: Shown in per cent.
-_RATIOS = frozenset(name for name in COLUMNS if "ratio" in name or name == "utilization")
 
 
 @dataclass(frozen=True)
@@ -120,59 +113,3 @@ def metric_rows(result: SweepResult, *labels: str) -> list[Row]:
         }
         for row in result.summary
     ]
-
-
-class Measurements:
-    """Metrics by trace, for comparisons trace by trace.
-
-    Parameters
-    ----------
-    rows
-        With ``trace``, ``mix``, ``mechanism`` and metrics.
-    """
-
-    def __init__(self, rows: Iterable[Row]) -> None:
-        self._rows = list(rows)
-        self.traces = sorted({row["trace"] for row in self._rows})
-        self.mixes = sorted({row["mix"] for row in self._rows})
-        self._cells = {(row["mechanism"], row["mix"], row["trace"]): row for row in self._rows}
-
-    def __call__(self, metric: str, mechanisms: str | Sequence[str], mixes: str | Sequence[str] = ()) -> Floats:
-        """A metric in each trace, the mean over mechanisms and over mixes (all of them by default).
-
-        Ratios come in per cent. A trace in which the metric is not defined has NaN.
-
-        Raises
-        ------
-        LookupError
-            If there is no such simulation.
-        """
-        names = (mechanisms,) if isinstance(mechanisms, str) else mechanisms
-        chosen = ((mixes,) if isinstance(mixes, str) else mixes) or self.mixes
-        means: Floats = self._table(metric, names, chosen).mean(axis=1)
-        return (100.0 if metric in _RATIOS else 1.0) * means
-
-    def total(self, metric: str, mechanisms: Sequence[str]) -> Floats:
-        """The sum of a metric in each trace, over mechanisms and all mixes.
-
-        Raises
-        ------
-        LookupError
-            If there is no such simulation.
-        """
-        totals: Floats = self._table(metric, mechanisms, self.mixes).sum(axis=1)
-        return totals
-
-    def _table(self, metric: str, mechanisms: Sequence[str], mixes: Sequence[str]) -> Floats:
-        """A row for each trace."""
-        values = [
-            [_number(self._cells[name, mix, trace][metric]) for name in mechanisms for mix in mixes]
-            for trace in self.traces
-        ]
-        if not values:
-            raise LookupError("no simulations")
-        return np.asarray(values, dtype=float)
-
-
-def _number(value: Any) -> float:
-    return float("nan") if value is None else float(value)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from pkgutil import resolve_name
 
 from experiments.figures.style import save
 from experiments.output.seals import SWEEP, open_sealed
@@ -17,45 +16,14 @@ from experiments.tables import read_csv
 from workloads.ground.errors import InputError, TraceError
 from workloads.ground.files import is_plain_file
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 __all__ = ["PICTURES", "draw_pictures", "found_experiments", "present_again"]
 
-_Rows = Sequence[Mapping[str, Any]]
-
-
-def _mechanisms(rows: _Rows) -> Figure:
-    from experiments.figures.study.mechanisms import plot_mechanisms
-
-    # What is not defined is an empty cell, and a number to the figure.
-    return plot_mechanisms([{name: math.nan if cell is None else cell for name, cell in row.items()} for row in rows])
-
-
-def _machine(rows: _Rows) -> Figure:
-    from experiments.figures.study.machine import draw_machine
-
-    return draw_machine(rows)
-
-
-def _accounting(rows: _Rows) -> Figure:
-    from experiments.figures.study.machine import draw_accounting
-
-    return draw_accounting(rows)
-
-
-def _loop(rows: _Rows) -> Figure:
-    from experiments.figures.planning.loop import plot_loop
-
-    return plot_loop(rows)
-
-
-#: Pictures of ``holdfast run`` and ``holdfast loop`` by name: the table that each is drawn from, and how.
-PICTURES: Mapping[str, tuple[str, Callable[[_Rows], Figure]]] = {
-    "mechanisms": ("summary.csv", _mechanisms),
-    "machine": ("machine.csv", _machine),
-    "accounting": ("accounting.csv", _accounting),
-    "loop": ("rounds.csv", _loop),
+#: Pictures of ``holdfast run`` and ``holdfast loop`` by name: the table that each is drawn from, and the function.
+PICTURES: Mapping[str, tuple[str, str]] = {
+    "mechanisms": ("summary.csv", "experiments.figures.study.mechanisms:plot_mechanisms"),
+    "machine": ("machine.csv", "experiments.figures.study.machine:draw_machine"),
+    "accounting": ("accounting.csv", "experiments.figures.study.machine:draw_accounting"),
+    "loop": ("rounds.csv", "experiments.figures.planning.loop:plot_loop"),
 }
 
 
@@ -68,11 +36,11 @@ def draw_pictures(directory: Path) -> list[str]:
         If a table is not what it should be, or was changed since it was written.
     """
     drawn = []
-    for name, (table, draw) in PICTURES.items():
+    for name, (table, plot) in PICTURES.items():
         path = _whole_table(directory, table)
         if path is not None:
             with _as_written(path):
-                figure = draw(read_csv(path))
+                figure = resolve_name(plot)(read_csv(path))
             save(figure, directory / name, follow=False)
             drawn.append(name)
     return drawn

@@ -7,8 +7,8 @@ One idea to a module: ``configuration`` is what is asked, ``structure`` and ``va
 keeps what is done, ``execution`` spreads the rest over processes or a Dask cluster (``clusters``), ``table`` shows all
 of it, and ``sweep`` is the whole.
 
-Other folders use this package's own names, and ``clusters``, ``fingerprint``, ``grid``, ``progress``, ``simulations``
-and ``store``.
+Other folders use this package's own names, and ``clusters``, ``execution``, ``fingerprint``, ``grid``, ``progress``,
+``simulations`` and ``store``.
 """
 
 from experiments.sweeps.configuration import Sweep

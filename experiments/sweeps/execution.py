@@ -18,9 +18,9 @@ from experiments.output.signals import start_trackers
 from experiments.sweeps.clusters import CLUSTERS, Lost, dask_backend, dask_client
 from experiments.sweeps.grid import RunConfiguration
 from experiments.sweeps.simulations import Outcome
-from workloads.ground.errors import ParameterError, UnknownNameError
+from workloads.ground.errors import HoldfastError, ParameterError, UnknownNameError
 
-__all__ = ["BACKENDS", "Pool", "Workforce", "carry_out"]
+__all__ = ["BACKENDS", "Pool", "Workforce", "carry_out", "spread"]
 
 BACKENDS = ("loky", "dask")
 
@@ -121,15 +121,16 @@ class Pool:
     ahead: str
     parameters: Mapping[str, Any]
 
-    def map(self, task: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
-        """What the task makes of each item, in the order in which it comes."""
+    def map(self, task: Callable[[Any], Any], items: Iterable[Any], *, ordered: bool = False) -> Iterator[Any]:
+        """What the task makes of each item, in the order in which it comes, or in that of the items."""
         if self.backend is None:
             yield from map(task, items)
             return
         from joblib import Parallel, delayed, parallel_config
 
         with parallel_config(backend=self.backend, n_jobs=self.workers, **self.parameters):
-            parallel = Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch=self.ahead)
+            how = "generator" if ordered else "generator_unordered"
+            parallel = Parallel(return_as=how, batch_size=1, pre_dispatch=self.ahead)
         with warnings.catch_warnings():
             # An interruption leaves the tasks that are not done; the command says so itself.
             warnings.filterwarnings("ignore", r".*(still being processed by|but not used)", UserWarning, "joblib")
@@ -143,6 +144,30 @@ def _processors() -> int:
     import joblib
 
     return int(joblib.cpu_count())
+
+
+def spread(task: Callable[[Any], Any], items: Sequence[Any], workers: int | None) -> Iterator[Any]:
+    """What the task makes of each item, in the order of the items, in processes of this machine.
+
+    Parameters
+    ----------
+    task
+        A function of a module.
+    items
+        Its arguments.
+    workers
+        Processes; 1: the calling one; None: one for each core.
+
+    Raises
+    ------
+    HoldfastError
+        If a worker died.
+    """
+    with Workforce(workers=workers).assembled() as pool:
+        try:
+            yield from pool.map(task, items, ordered=True)
+        except BrokenProcessPool as error:
+            raise HoldfastError("a worker died, perhaps for want of memory: use fewer workers") from error
 
 
 def carry_out(task: Task, runs: Sequence[RunConfiguration], pool: Pool) -> Iterator[Outcome]:

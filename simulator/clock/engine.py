@@ -13,34 +13,29 @@ a cancellation.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator
 from functools import partial
 from typing import TYPE_CHECKING
 
 import simpy
 
-from policies.mechanism import Mechanism
 from simulator.clock.instants import CANCELLATION, NOTICE, OUTAGE, PLAN, RELEASE, REQUEUE, Instants, Sample
 from simulator.clock.scheduling import Scheduler
+from simulator.clock.setup import Setup
 from simulator.clock.submissions import Submissions
-from simulator.machine.decisions import Decisions
-from simulator.machine.eventlog import EventLog
 from simulator.machine.holders import Reservation, Run
 from simulator.machine.jobstate import FixedJob, JobState
 from simulator.machine.stochastic import StochasticJob
 from simulator.machine.system import System
-from simulator.options import Options
 from simulator.services.ondemand import OnDemandService
 from simulator.services.outages import OutageService
-from simulator.services.startingstate import StartingState
 from simulator.services.withdrawals import Withdrawals
 from workloads.ground.errors import InputError, InvariantError
 from workloads.ground.units import to_ticks
 from workloads.table.job import JobType
 
 if TYPE_CHECKING:
-    from policies.planning.planbook import PlanBook
-    from simulator.services.closures import Closures
+    pass
 
 __all__ = ["Engine"]
 
@@ -56,28 +51,8 @@ class Engine:
 
     Parameters
     ----------
-    jobs
-        Their states, in the order of the input.
-    nodes
-        Size of the machine.
-    mechanism
-        How on-demand jobs are served; None: the baseline.
-    options
-        How the machine is operated.
-    log
-        Where events go.
-    progress
-        Told now and then how many jobs have ended.
-    book
-        Plan book of the stochastic jobs; None: there are none.
-    state
-        Jobs that run at the start; None: no job does.
-    lively
-        Whether any job may be withdrawn, depends on another, or runs already.
-    closures
-        Outages; None: there are none.
-    decisions
-        Recorder of decisions; None records nothing.
+    setup
+        What it is made of.
 
     Attributes
     ----------
@@ -85,24 +60,11 @@ class Engine:
         Service of outages.
     """
 
-    def __init__(
-        self,
-        jobs: Sequence[JobState],
-        nodes: int,
-        mechanism: Mechanism | None,
-        options: Options,
-        log: EventLog,
-        progress: Callable[[int], None] | None = None,
-        book: PlanBook | None = None,
-        state: StartingState | None = None,
-        closures: Closures | None = None,
-        decisions: Decisions | None = None,
-        *,
-        lively: bool = False,
-    ) -> None:
-        self._log = log
-        self.system = System(nodes, options, log, self, decisions)
-        self._service = OnDemandService(self.system, mechanism, self) if mechanism is not None else None
+    def __init__(self, setup: Setup) -> None:
+        jobs, options, state, closures = setup.states, setup.options, setup.running, setup.closures
+        self._log = setup.log
+        self.system = System(setup.nodes, options, setup.log, self, setup.decisions)
+        self._service = OnDemandService(self.system, setup.mechanism, self) if setup.mechanism is not None else None
         self.outages = OutageService(self.system, self._service, closures) if closures is not None else None
         # Ranks are below that number, so that a turn and a rank make one priority. At least 2: SimPy's own priorities.
         self._instants = Instants(
@@ -130,14 +92,12 @@ class Engine:
         )
         self._state = state
         self._withdrawals: Withdrawals | None = None
-        if lively and any(job.job.cancelled_at is not None for job in jobs):
+        if setup.lively and any(job.job.cancelled_at is not None for job in jobs):
             self._withdrawals = Withdrawals(jobs, self.system, self._service, self)
-        self._submissions = Submissions(
-            jobs, self.system, self._service, self._instants, book, state, self._withdrawals, dependent=lively
-        )
+        self._submissions = Submissions(setup, self.system, self._service, self._instants, self._withdrawals)
         self._left = self._submissions.coming
         self._done = self._env.event()
-        self._progress = progress
+        self._progress = setup.progress
 
     @property
     def latencies(self) -> list[float]:

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from time import perf_counter
-from typing import TYPE_CHECKING
 
 import simpy
 
 from simulator.clock.instants import ARRIVAL, Instants
+from simulator.clock.setup import Setup
 from simulator.machine.jobstate import FixedJob, JobState
 from simulator.machine.stochastic import StochasticJob
 from simulator.machine.system import System
@@ -25,9 +25,6 @@ from workloads.ground.errors import InvariantError
 from workloads.ground.units import SECOND, to_ticks
 from workloads.table.job import JobType
 
-if TYPE_CHECKING:
-    from policies.planning.planbook import PlanBook
-
 __all__ = ["Submissions"]
 
 
@@ -36,22 +33,16 @@ class Submissions:
 
     Parameters
     ----------
-    jobs
-        Their states, in the order of the input.
+    setup
+        Jobs, plans, and the jobs that run already.
     system
         The machine.
     service
         Service of on-demand jobs; None under the baseline.
     instants
         The clock.
-    book
-        Plans of the stochastic jobs; None: there are none.
-    state
-        Jobs that run already; None: there are none.
     withdrawals
         Withdrawals of jobs; None: there are none.
-    dependent
-        Whether any job may depend on another.
 
     Attributes
     ----------
@@ -65,22 +56,19 @@ class Submissions:
 
     def __init__(
         self,
-        jobs: Sequence[JobState],
+        setup: Setup,
         system: System,
         service: OnDemandService | None,
         instants: Instants,
-        book: PlanBook | None,
-        state: StartingState | None,
         withdrawals: Withdrawals | None,
-        *,
-        dependent: bool,
     ) -> None:
+        jobs, state = setup.states, setup.running
         self._system = system
         self._service = service
         self._instants = instants
-        self._book = book
+        self._book = setup.book
         self._withdrawals = withdrawals
-        self._successors = _successors_of(jobs) if dependent else {}
+        self._successors = _successors_of(jobs) if setup.lively else {}
         # Jobs that wait for another one, or run already, do not arrive by the clock.
         running = state.jobs if state is not None else frozenset()
         others = {job.job_id for after in self._successors.values() for job in after} | running

@@ -4,7 +4,7 @@
 >>> check_policy("saf", kind="order").ok
 True
 
-Other folders use this package's own names, and ``runs``.
+Other folders use this package's own names.
 """
 
 from simulator.conformance.check import KINDS, MOST_SCENARIOS, check_policy

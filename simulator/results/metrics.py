@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from simulator.results.catalogue import Group, columns
 from simulator.results.integrals import integral
 from simulator.results.recording import NO_METRICS, Recording
 from simulator.results.records import JobRecord
@@ -35,35 +36,12 @@ _HOUR = 3600 * SECOND
 #: Runtimes below this count as this in the bounded slowdown.
 _BOUND = 10 * SECOND
 
-SUMMARY_COLUMNS = (
-    "mechanism",
-    "jobs",
-    "turnaround_h",
-    "turnaround_rigid_h",
-    "turnaround_malleable_h",
-    "turnaround_on_demand_h",
-    "wait_h",
-    "bounded_slowdown",
-    "instant_start_ratio",
-    "instant_start_ratio_strict",
-    "preemption_ratio_rigid",
-    "preemption_ratio_malleable",
-    "shrink_ratio",
-    "wait_median_h",
-    "wait_p95_h",
-    "wait_max_h",
-    "makespan_h",
-    "utilization",
-    "lost_node_hours",
-    "decision_ms_p99",
-    "decision_ms_max",
-    "engine_seconds",
-)
+SUMMARY_COLUMNS = ("mechanism", *columns(Group.SUMMARY))
 #: Of a simulation that may withdraw jobs, beside the others: how many were, those of them that had started, and the
 #: node-hours of the runs that were ended.
-CANCELLATION_COLUMNS = ("cancelled_jobs", "cancelled_started", "cancelled_node_hours")
+CANCELLATION_COLUMNS = columns(Group.CANCELLATIONS)
 #: Where there are outages: node-hours that were away, and the utilisation of what was there.
-OUTAGE_COLUMNS = ("down_node_hours", "utilization_available")
+OUTAGE_COLUMNS = columns(Group.OUTAGES)
 
 
 class MeasuredWindow(NamedTuple):

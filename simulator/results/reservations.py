@@ -13,6 +13,7 @@ import numpy as np
 from policies.mechanism import BASELINE
 from simulator.machine.stochastic import ReservationRecord
 from simulator.machine.truth import CANCELLED, COMPLETED, OVER_MEMORY, PREEMPTED, SAVED
+from simulator.results.catalogue import Group, columns
 from simulator.results.recording import Recording
 from simulator.results.records import JobRecord, StochasticRecord
 from workloads.ground.units import SECOND, to_ticks
@@ -36,12 +37,7 @@ JOB_COLUMNS = (
     *("requested_memory_gb", "memory_kills"),
 )
 #: Of a run, beside :data:`simulator.results.metrics.SUMMARY_COLUMNS`.
-SUMMARY_COLUMNS = (
-    *("turnaround_stochastic_h", "preemption_ratio_stochastic", "stretch", "execution_stretch"),
-    *("reservations_per_job", "reserved_node_hours", "used_node_hours", "wasted_node_hours", "expected_cost_h"),
-    *("planned_cost_h", "paid_cost_h", "requested_memory_gb", "memory_kills", "work_utilization"),
-    "planning_seconds",
-)
+SUMMARY_COLUMNS = columns(Group.STOCHASTIC)
 
 
 def stochastic_rows(result: Recording) -> Iterator[dict[str, object]]:

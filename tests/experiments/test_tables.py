@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments.tables import COMPARISON, Column, comparison, render, write_csv
+from experiments.recordings.summaries import comparison
+from experiments.tables import render, write_csv
 from experiments.traces.description import left_out
 from simulator.results.metrics import SUMMARY_COLUMNS
 from workloads.ground.errors import OutputError
+from workloads.ground.quantities import Quantity
 from workloads.logs.trace import Trace, TraceJob
 from workloads.table.job import JobType
 
@@ -42,10 +44,6 @@ def test_comparison_is_aligned_and_fits_a_terminal() -> None:
     assert max(map(len, text.splitlines())) <= 120
 
 
-def test_comparison_shows_columns_that_a_summary_has() -> None:
-    assert {column.key for column in COMPARISON} <= set(SUMMARY_COLUMNS)
-
-
 def test_numbers_have_sensible_digits() -> None:
     values = [0, 12345, 0.0, 0.012345, 3.0, 12345.6, math.nan, math.inf, None, np.float64(2.5), np.int64(1000)]
     rows = [{"value": value} for value in values]
@@ -55,7 +53,7 @@ def test_numbers_have_sensible_digits() -> None:
 
 def test_texts_stand_left_and_numbers_right() -> None:
     rows: list[dict[str, Any]] = [{"type": JobType.RIGID, "n": 1}, {"type": JobType.ON_DEMAND, "n": 10}, {"n": 100}]
-    assert render(rows, ["type", Column("n", "count")]).splitlines() == [
+    assert render(rows, ["type", Quantity("n", "count")]).splitlines() == [
         "type       count",
         "---------  -----",
         "rigid          1",
@@ -69,7 +67,7 @@ def test_a_table_without_rows_has_a_head() -> None:
 
 
 def test_a_wide_group_widens_its_last_column() -> None:
-    columns = [Column("a", group="a long group"), Column("b", group="a long group"), Column("c")]
+    columns = [Quantity("a", group="a long group"), Quantity("b", group="a long group"), Quantity("c")]
     assert render([{"a": 1, "b": 2, "c": 3}], columns).splitlines() == [
         "a long group",
         "a          b  c",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
 from experiments.recordings.windows import Window
@@ -24,53 +25,40 @@ class Portrait:
     ----------
     about
         What it shows, in a few words.
-    draw
-        ``draw(recording, window, quantile)``; the quantile is of waits.
+    plot
+        The function that draws it, as ``module:function``: matplotlib is imported when it is called.
     events
         Whether it needs the event log.
+    quantile
+        Whether it shows a quantile of the waits.
     """
 
     about: str
-    draw: Callable[[Recording, Window, float], Figure]
+    plot: str
     events: bool = True
+    quantile: bool = False
 
-
-def _gantt(recording: Recording, window: Window, _: float) -> Figure:
-    from experiments.figures.recording.gantt import plot_gantt
-
-    return plot_gantt(recording, window)
-
-
-def _use(recording: Recording, window: Window, _: float) -> Figure:
-    from experiments.figures.recording.uses import plot_use
-
-    return plot_use(recording, window)
-
-
-def _queue(recording: Recording, window: Window, _: float) -> Figure:
-    from experiments.figures.recording.queue import plot_queue
-
-    return plot_queue(recording, window)
-
-
-def _on_demand(recording: Recording, window: Window, _: float) -> Figure:
-    from experiments.figures.recording.ondemand import plot_on_demand
-
-    return plot_on_demand(recording, window)
-
-
-def _waits(recording: Recording, window: Window, quantile: float) -> Figure:
-    from experiments.figures.recording.heat import plot_wait_map
-
-    return plot_wait_map(recording, window, quantile=quantile)
+    def draw(self, recording: Recording, window: Window, quantile: float) -> Figure:
+        """Draw it."""
+        how = {"quantile": quantile} if self.quantile else {}
+        figure: Figure = resolve_name(self.plot)(recording, window, **how)
+        return figure
 
 
 PORTRAITS: Mapping[str, Portrait] = {
-    "gantt": Portrait("nodes of each job over time", _gantt),
-    "use": Portrait("use of the nodes over time", _use),
-    "queue": Portrait("waiting jobs, their nodes and node-hours, and the wait of the first job", _queue),
-    "on-demand": Portrait("notice, arrival and start of on-demand jobs, and the jobs that made room", _on_demand),
-    "waits": Portrait("waits by size and walltime", _waits, events=False),
+    "gantt": Portrait("nodes of each job over time", "experiments.figures.recording.gantt:plot_gantt"),
+    "use": Portrait("use of the nodes over time", "experiments.figures.recording.uses:plot_use"),
+    "queue": Portrait(
+        "waiting jobs, their nodes and node-hours, and the wait of the first job",
+        "experiments.figures.recording.queue:plot_queue",
+    ),
+    "on-demand": Portrait(
+        "notice, arrival and start of on-demand jobs, and the jobs that made room",
+        "experiments.figures.recording.ondemand:plot_on_demand",
+    ),
+    "waits": Portrait(
+        "waits by size and walltime", "experiments.figures.recording.heat:plot_wait_map", events=False, quantile=True
+    ),
 }
 
 

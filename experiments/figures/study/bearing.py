@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from experiments.figures.study.courses import Ruler, draw_course
-from experiments.figures.study.mechanisms import Metric
 from experiments.figures.style import (
     FONT,
     INK,
@@ -18,6 +17,7 @@ from experiments.figures.style import (
     new_figure,
     panel_letters,
 )
+from simulator.results.catalogue import metric
 from workloads.ground.errors import InputError
 
 if TYPE_CHECKING:
@@ -28,11 +28,7 @@ __all__ = ["plot_bearing"]
 
 Rows = Sequence[Mapping[str, Any]]
 
-_PANELS = (
-    Metric("instant_start_ratio", "On-demand jobs", "Started instantly (%)", percent=True),
-    Metric("turnaround_h", "All jobs", "Average turnaround (h)"),
-    Metric("utilization", "Machine", "Utilisation (%)", percent=True),
-)
+_PANELS = tuple(map(metric, ("instant_start_ratio", "turnaround_h", "utilization")))
 _RULER = Ruler("share", "On-demand projects (%)", scale=100.0)
 
 
@@ -58,8 +54,8 @@ def plot_bearing(rows: Rows, bearable: Rows) -> Figure:
     starts, shares, others, machine = panels.flat
     handles = draw_course(starts, rows, _PANELS[0], _RULER, within=False)
     _draw_bearable(starts, shares, bearable)
-    for axes, metric in ((others, _PANELS[1]), (machine, _PANELS[2])):
-        draw_course(axes, rows, metric, _RULER)
+    for axes, shown in ((others, _PANELS[1]), (machine, _PANELS[2])):
+        draw_course(axes, rows, shown, _RULER)
     for axes in panels.flat:
         axes.set_xlabel(_RULER.label, fontsize=FONT["label"], color=INK, labelpad=2)
     panel_letters(list(panels.flat))

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from experiments.figures.study.mechanisms import Metric
 from experiments.figures.style import FONT, INK, PAGE, dress, legend_above, mechanism_color, mechanism_name, new_figure
 from experiments.statistics import interval
 from workloads.ground.errors import InputError
+from workloads.ground.quantities import Metric
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,11 +45,10 @@ class Ruler(NamedTuple):
 
 
 def _cells(rows: Rows, metric: Metric, ruler: Ruler) -> _Cells:
-    scale = 100.0 if metric.percent else 1.0
     cells: _Cells = {}
     for row in rows:
-        if row[metric.column] is not None:
-            cells.setdefault((row[ruler.column], row["mechanism"]), {})[row["trace"]] = scale * row[metric.column]
+        if row[metric.name] is not None:
+            cells.setdefault((row[ruler.column], row["mechanism"]), {})[row["trace"]] = metric.scaled(row[metric.name])
     return cells
 
 
@@ -102,9 +101,11 @@ def draw_course(axes: Axes, rows: Rows, metric: Metric, ruler: Ruler, *, within:
         x = [place[value] + shift for value in own]
         means = [float(np.mean([*cells[value, name].values()])) for value in own]
         # No metric is below 0, no share above 100 %.
-        most = 100.0 if metric.percent else np.inf
         down, up = (
-            [max(0.0, min(most, mean + side * margins[value, name])) for value, mean in zip(own, means, strict=True)]
+            [
+                max(0.0, min(metric.most, mean + side * margins[value, name]))
+                for value, mean in zip(own, means, strict=True)
+            ]
             for side in (-1, 1)
         )
         color = mechanism_color(name, number)
@@ -115,7 +116,7 @@ def draw_course(axes: Axes, rows: Rows, metric: Metric, ruler: Ruler, *, within:
         )  # fmt: skip
     if ruler.even:
         axes.set_xticks([*place.values()], [f"{ruler.scale * value:g}" for value in ticks])
-    dress(axes, y=metric.axis, title=metric.title)
+    dress(axes, y=metric.axis, title=metric.panel)
     axes.locator_params(axis="y", nbins=6)
     return handles
 

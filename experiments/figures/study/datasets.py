@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.figures.study.mechanisms import METRICS, Metric
 from experiments.figures.style import (
     FONT,
     INK,
@@ -19,6 +18,7 @@ from experiments.figures.style import (
     new_figure,
     panel_letters,
 )
+from simulator.results.catalogue import metric
 from workloads.ground.errors import InputError
 
 if TYPE_CHECKING:
@@ -29,8 +29,10 @@ __all__ = ["plot_datasets"]
 
 Rows = Sequence[Mapping[str, Any]]
 
-_STRICT = Metric("instant_start_ratio_strict", "On-demand jobs", "Started at once, 0 s (%)", percent=True)
-_SHOWN = ("turnaround_h", "turnaround_rigid_h", "turnaround_malleable_h", "instant_start_ratio", "utilization")
+_SHOWN = (
+    *("turnaround_h", "turnaround_rigid_h", "turnaround_malleable_h"),
+    *("instant_start_ratio", "utilization", "instant_start_ratio_strict"),
+)
 _CARRIED = (("same", "the same", "#0072B2"), ("open", "open", "#D9D9D9"), ("reversed", "reversed", "#D55E00"))
 
 
@@ -68,29 +70,27 @@ def plot_datasets(
 
 
 def _levels(figure: SubFigure, rows: Rows, datasets: Mapping[str, str], stand_ins: Sequence[str]) -> None:
-    known = {metric.column: metric for metric in METRICS}
-    metrics = [*(known[column] for column in _SHOWN), _STRICT]
     names = list(dict.fromkeys(row["mechanism"] for row in rows))
     panels = figure.subplots(2, 3, sharey=True)
     handles: dict[str, Any] = {}
-    for axes, metric in zip(panels.flat, metrics, strict=True):
+    for axes, shown in zip(panels.flat, map(metric, _SHOWN), strict=True):
         for place, dataset in enumerate(datasets):
             for number, name in enumerate(names):
                 values = [
-                    row[metric.column]
+                    row[shown.name]
                     for row in rows
-                    if row["dataset"] == dataset and row["mechanism"] == name and row[metric.column] is not None
+                    if row["dataset"] == dataset and row["mechanism"] == name and row[shown.name] is not None
                 ]
                 if not values:
                     continue
-                middle = float(np.mean(values)) * (100 if metric.percent else 1)
+                middle = shown.scaled(float(np.mean(values)))
                 # One above the other, so that no mark hides another.
                 at = place + 0.1 * (number - (len(names) - 1) / 2)
                 (handles[mechanism_name(name)],) = axes.plot(
                     [middle], [at], "D" if name == "baseline" else "o", color=mechanism_color(name, number),
                     markersize=3.2, linestyle="none",
                 )  # fmt: skip
-        dress(axes, x=metric.axis, title=metric.title, grid="x")
+        dress(axes, x=shown.axis, title=shown.panel, grid="x")
         for place in range(0, len(datasets), 2):
             axes.axhspan(place - 0.5, place + 0.5, color="#F4F4F4", linewidth=0, zorder=-2)
         axes.set_ylim(len(datasets) - 0.5, -0.5)

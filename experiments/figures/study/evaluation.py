@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.figures.study.mechanisms import METRICS, Metric
+from experiments.figures.study.mechanisms import METRICS
 from experiments.figures.style import (
     FONT,
     INK,
@@ -24,6 +23,7 @@ from experiments.figures.style import (
 from experiments.statistics import interval
 from policies.mechanism import BASELINE, MECHANISMS
 from workloads.ground.errors import InputError
+from workloads.ground.quantities import Metric
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,11 +41,10 @@ _WHISKER = {"color": INK, "linewidth": 0.6, "linestyle": "none"}
 
 def _cells(rows: Rows, metric: Metric, group: str) -> dict[tuple[str, Any], dict[Any, float]]:
     """The metric of each mechanism and group, by trace, without those that are not defined."""
-    scale = 100.0 if metric.percent else 1.0
     cells: dict[tuple[str, Any], dict[Any, float]] = {}
     for row in rows:
-        if row[metric.column] is not None:
-            cells.setdefault((row["mechanism"], row[group]), {})[row["trace"]] = scale * row[metric.column]
+        if row[metric.name] is not None:
+            cells.setdefault((row["mechanism"], row[group]), {})[row["trace"]] = metric.scaled(row[metric.name])
     return cells
 
 
@@ -98,7 +97,7 @@ def plot_groups(rows: Rows, group: str, names: Sequence[Any], axis: str) -> Figu
     for number, (axes, metric) in enumerate(zip(panels.flat, METRICS, strict=True)):
         cells = _cells(rows, metric, group)
         margins = _margins(cells)
-        dress(axes, x=axis if number >= 4 else "", y=metric.axis, title=metric.title, grid="y")
+        dress(axes, x=axis if number >= 4 else "", y=metric.axis, title=metric.panel, grid="y")
         drawn: list[tuple[float, float]] = []
         step = _WIDTH / len(_SIX)
         for place, name in enumerate(_SIX):
@@ -127,7 +126,7 @@ def _baseline(
     handles: dict[str, Any],
 ) -> list[tuple[float, float]]:
     """A dashed line over each group, where the baseline has the metric."""
-    if "preemption" in metric.column:
+    if "preemption" in metric.name:
         return []
     drawn = []
     for spot, value in enumerate(names):
@@ -144,9 +143,8 @@ def _baseline(
 
 def _lengths(means: Sequence[float], spread: Sequence[float], metric: Metric) -> tuple[list[float], list[float]]:
     """How far whiskers reach down and up: no metric is below 0, no share above 100 %."""
-    most = 100.0 if metric.percent else math.inf
     down = [min(half, max(mean, 0.0)) for mean, half in zip(means, spread, strict=True)]
-    return down, [min(half, max(most - mean, 0.0)) for mean, half in zip(means, spread, strict=True)]
+    return down, [min(half, max(metric.most - mean, 0.0)) for mean, half in zip(means, spread, strict=True)]
 
 
 def _fit(axes: Axes, metric: Metric, drawn: Sequence[tuple[float, float]]) -> None:
@@ -154,10 +152,10 @@ def _fit(axes: Axes, metric: Metric, drawn: Sequence[tuple[float, float]]) -> No
     if not drawn:
         return
     low, high = min(bounds[0] for bounds in drawn), max(bounds[1] for bounds in drawn)
-    if metric.column == "utilization":
+    if metric.name == "utilization":
         room = max(high - low, 0.5)
         axes.set_ylim(low - 1.2 * room, high + 0.3 * room)
-        axes.set_title(f"{metric.title} (axis cut)", fontsize=FONT["title"], loc="left")
+        axes.set_title(f"{metric.panel} (axis cut)", fontsize=FONT["title"], loc="left")
     else:
         axes.set_ylim(0, 1.08 * high if high > 0 else 1.0)
 
@@ -187,7 +185,7 @@ def plot_courses(
         for axes, metric in zip(part.subplots(1, len(metrics), squeeze=False)[0], metrics, strict=True):
             handles |= _courses(axes, _cells(own, metric, column), metric)
             last = part is parts[-1]
-            dress(axes, x=axis if last else "", y=metric.axis, title=metric.title if part is parts[0] else "")
+            dress(axes, x=axis if last else "", y=metric.axis, title=metric.panel if part is parts[0] else "")
     legend_above(figure, list(handles.values()), list(handles))
     return figure
 

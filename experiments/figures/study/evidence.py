@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from experiments.figures.study.mechanisms import METRICS
@@ -159,11 +160,8 @@ def _draw_differences(figure: SubFigure, rows: Rows, others: Sequence[str], mean
     panels = figure.subplots(2, 4, sharey=True)
     handles: dict[str, Any] = {}
     for number, (axes, metric) in enumerate(zip(panels.flat, METRICS, strict=True)):
-        unit = "points" if metric.percent else "h"
         for place, reading in enumerate(others):
-            own = {
-                row["mechanism"]: row for row in rows if row["reading"] == reading and row["metric"] == metric.column
-            }
+            own = {row["mechanism"]: row for row in rows if row["reading"] == reading and row["metric"] == metric.name}
             for name in (mechanism.slug for mechanism in MECHANISMS):
                 if name in own:
                     (handles[mechanism_name(name)],) = axes.plot(
@@ -179,8 +177,8 @@ def _draw_differences(figure: SubFigure, rows: Rows, others: Sequence[str], mean
         axes.axvline(0, color=INK, linewidth=0.7)
         axes.set_yticks(range(len(others)), list(others))
         axes.set_ylim(len(others) - 0.4, -0.5)
-        words = metric.axis.partition(" (")[0]
-        dress(axes, x=f"{words} ({unit})", title=f"({chr(ord('a') + number)}) {metric.title}", grid="x")
+        gap = replace(metric, unit=metric.difference)
+        dress(axes, x=gap.axis, title=f"({chr(ord('a') + number)}) {metric.panel}", grid="x")
         axes.tick_params(axis="y", length=0)
         axes.locator_params(axis="x", nbins=4)
     figure.suptitle("Difference from the default reading, trace by trace", fontsize=FONT["title"], color=INK)

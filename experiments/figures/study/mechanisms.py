@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from experiments.figures.style import (
     FONT,
@@ -17,46 +17,24 @@ from experiments.figures.style import (
     panel_letters,
 )
 from policies.mechanism import BASELINE
+from simulator.results.catalogue import metric
 from workloads.ground.errors import InputError
+from workloads.ground.quantities import Better, Metric
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["METRICS", "Metric", "plot_mechanisms"]
+__all__ = ["METRICS", "plot_mechanisms"]
 
 
-class Metric(NamedTuple):
-    """One panel.
-
-    Attributes
-    ----------
-    column
-        One of :data:`simulator.results.metrics.SUMMARY_COLUMNS`.
-    title, axis
-        What it is, and the label of its axis with the unit.
-    percent
-        Whether it is a ratio, shown in per cent.
-    whole
-        Whether the axis ends at 100 %.
-    """
-
-    column: str
-    title: str
-    axis: str
-    percent: bool = False
-    whole: bool = False
-
-
-METRICS = (
-    Metric("turnaround_h", "All jobs", "Average turnaround (h)"),
-    Metric("turnaround_rigid_h", "Rigid jobs", "Average turnaround (h)"),
-    Metric("turnaround_malleable_h", "Malleable jobs", "Average turnaround (h)"),
-    Metric("turnaround_on_demand_h", "On-demand jobs", "Average turnaround (h)"),
-    Metric("instant_start_ratio", "On-demand jobs", "Started instantly (%)", percent=True, whole=True),
-    Metric("preemption_ratio_rigid", "Rigid jobs", "Preempted (%)", percent=True),
-    Metric("preemption_ratio_malleable", "Malleable jobs", "Preempted (%)", percent=True),
-    Metric("utilization", "Machine", "Utilisation (%)", percent=True, whole=True),
+#: The eight metrics of Fig. 6.
+METRICS = tuple(
+    metric(name)
+    for name in (
+        *("turnaround_h", "turnaround_rigid_h", "turnaround_malleable_h", "turnaround_on_demand_h"),
+        *("instant_start_ratio", "preemption_ratio_rigid", "preemption_ratio_malleable", "utilization"),
+    )
 )
 
 
@@ -66,8 +44,7 @@ def plot_mechanisms(summaries: Sequence[Mapping[str, Any]]) -> Figure:
     Parameters
     ----------
     summaries
-        Rows as :func:`simulator.results.metrics.summarize` returns, in the order in which they are shown from top to
-        bottom.
+        Rows as :func:`simulator.results.metrics.summarize` returns, or read back; shown from top to bottom.
 
     Returns
     -------
@@ -84,18 +61,24 @@ def plot_mechanisms(summaries: Sequence[Mapping[str, Any]]) -> Figure:
     names = [str(row["mechanism"]) for row in summaries]
     figure = new_figure(PAGE, 1.5 + 0.32 * len(names))
     panels = figure.subplots(2, 4, sharey=True)
-    for axes, metric in zip(panels.flat, METRICS, strict=True):
-        scale = 100.0 if metric.percent else 1.0
-        values = [scale * float(row[metric.column]) for row in summaries]
-        _bars(axes, metric, names, values)
+    for axes, shown in zip(panels.flat, METRICS, strict=True):
+        _bars(axes, shown, names, [_number(shown, row) for row in summaries])
     panel_letters(list(panels.flat))
     return figure
 
 
-def _bars(axes: Axes, metric: Metric, names: Sequence[str], values: Sequence[float]) -> None:
-    dress(axes, x=metric.axis, title=metric.title, grid="x")
+def _number(metric: Metric, row: Mapping[str, Any]) -> float:
+    """A metric as it is shown; an empty cell of a table read back is not defined."""
+    value = row[metric.name]
+    return math.nan if value is None else float(metric.scaled(float(value)))
+
+
+def _bars(axes: Axes, shown: Metric, names: Sequence[str], values: Sequence[float]) -> None:
+    dress(axes, x=shown.axis, title=shown.panel, grid="x")
     known = [value for value in values if math.isfinite(value)]
-    top = 100.0 if metric.whole else max(known, default=0.0) or 1.0
+    # A share that should be large is shown against the whole.
+    whole = shown.percent and shown.better is Better.MORE
+    top = shown.most if whole else max(known, default=0.0) or 1.0
     places = list(range(len(names)))
     colors = [mechanism_color(name, place) for place, name in enumerate(names)]
     axes.barh(places, [value if math.isfinite(value) else 0.0 for value in values], height=0.72, color=colors)
@@ -113,7 +96,7 @@ def _bars(axes: Axes, metric: Metric, names: Sequence[str], values: Sequence[flo
     axes.set_xlim(0, 1.27 * top)
     axes.set_ylim(len(names) - 0.45, -0.55)
     name_mechanisms(axes, names)
-    if metric.whole:
+    if whole:
         axes.set_xticks([0, 50, 100])
     else:
         axes.locator_params(axis="x", nbins=4)

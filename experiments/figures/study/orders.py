@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.figures.style import FONT, INK, PAGE, dress, new_figure, panel_letters
+from simulator.results.catalogue import metric
 from workloads.ground.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,13 +19,9 @@ __all__ = ["plot_orders"]
 
 Rows = Sequence[Mapping[str, Any]]
 
-#: Column, title, axis, factor, whether the axis is logarithmic.
-_METRICS = (
-    ("wait_h", "Mean wait", "Hours", 1.0, True),
-    ("wait_p95_h", "95 % wait less", "Hours", 1.0, True),
-    ("bounded_slowdown", "Bounded slowdown", "Mean", 1.0, True),
-    ("utilization", "Utilisation", "%", 100.0, False),
-)
+_METRICS = tuple(map(metric, ("wait_h", "wait_p95_h", "bounded_slowdown", "utilization")))
+#: Units in words of a narrow axis.
+_UNITS = {"h": "Hours", "": "Mean"}
 #: Colour and mark of the rules, in the order in which they come.
 _RULES = (("#0072B2", "o"), ("#D55E00", "s"), ("#999999", "v"), ("#009E73", "D"), ("#CC79A7", "^"), ("#332288", "P"))
 _ALL = "all"
@@ -59,13 +56,13 @@ def plot_orders(rows: Rows, sizes: Sequence[str], first: str) -> Figure:
     above, below = figure.subfigures(2, 1, squeeze=False, height_ratios=(1.12, 1))[:, 0]
     handles: dict[str, Any] = {}
     top = above.subplots(1, len(_METRICS), sharey=True)
-    for axes, (column, title, unit, factor, log) in zip(top, _METRICS, strict=True):
+    for axes, shown in zip(top, _METRICS, strict=True):
         for number, rule in enumerate(rules):
             color, mark = _RULES[number % len(_RULES)]
             shift = 0.17 * (number - (len(rules) - 1) / 2)
-            values = _values(rows, first, rule, _ALL, column, orders)
-            handles[rule] = _marks(axes, values, factor, color, mark, shift)
-        _finish(axes, orders, title, unit, log=log)
+            values = _values(rows, first, rule, _ALL, shown.name, orders)
+            handles[rule] = _marks(axes, values, shown.scale, color, mark, shift)
+        _finish(axes, orders, shown.heading, _UNITS.get(shown.unit, shown.unit), log=not shown.percent)
     bottom = below.subplots(1, len(sizes), sharey=True)
     for axes, name in zip(bottom, sizes, strict=True):
         color, mark = _RULES[rules.index(main)]

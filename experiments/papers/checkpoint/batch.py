@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from experiments.papers.checkpoint.inputs import application_law
 from experiments.papers.checkpoint.printed import APPLICATIONS
-from experiments.study.comparison import Metric
+from experiments.study.metrics import BATCH
 from policies.planning.costs import CostModel
 from policies.planning.plan import ReservationPlan
 from policies.planning.strategies import STRATEGIES
@@ -66,13 +66,9 @@ STRATEGY_COLORS: Mapping[str, str] = {
 #: Of the HPC strategy (section 5.1): the next reservation is so much longer.
 _FACTOR = 1.5
 
-UTILIZATION = Metric("utilization", "utilisation", True, 100.0, "%", ".1f")
-EXECUTION = Metric("execution_stretch", "execution stretch", False, pattern=".3f")
-RESPONSE = Metric("response_stretch", "response stretch (waits included)", False, pattern=".3f")
-RESERVED = Metric("reserved_stretch", "reserved stretch", False, pattern=".3f")
-EFFICIENCY = Metric("efficiency", "work / processor time", True, 100.0, "%", ".1f")
+UTILIZATION, EXECUTION, RESPONSE, RESERVED, EFFICIENCY = BATCH.values()
 #: The paper's two first.
-METRICS: Sequence[Metric] = (UTILIZATION, EXECUTION, RESPONSE, RESERVED, EFFICIENCY)
+METRICS = tuple(BATCH.values())
 
 
 @dataclass(frozen=True, eq=False)

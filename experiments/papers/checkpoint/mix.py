@@ -22,12 +22,13 @@ from experiments.papers.checkpoint.batch import (
 )
 from experiments.papers.checkpoint.printed import TABLE_4
 from experiments.statistics import interval
-from experiments.study.comparison import Metric
+from experiments.study.comparison import interval_text
 from experiments.study.experiment import Experiment, Tables
 from experiments.study.levels import POINTS, close
 from experiments.study.rules import Above, Near
 from experiments.study.verdicts import Statement, Verdict, table, text
 from workloads.ground.errors import ParameterError
+from workloads.ground.quantities import Better, Metric
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -86,8 +87,8 @@ def _ordered(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         )
         line: dict[str, Any] = {"run": run}
         for metric in _METRICS:
-            name = metric.column
-            better, worse = (own, hpc) if metric.higher else (hpc, own)
+            name = metric.name
+            better, worse = (own, hpc) if metric.better is Better.MORE else (hpc, own)
             line |= {name: own[name], f"hpc_{name}": hpc[name], f"{name}_gain": better[name] / worse[name] - 1.0}
         found.append(
             {**line, "omniscient_utilization": best["utilization"], "bound": own["bound"], "full": own["full"]}
@@ -128,7 +129,7 @@ def _judge(tables: Tables) -> list[Verdict]:
     remarks = {UTILIZATION: tail, EXECUTION: "", RESPONSE: "beside: the paper's stretch, if waits count"}
     verdicts = []
     for metric, remark in remarks.items():
-        verdicts += _gains(metric, column(f"{metric.column}_gain"), remark)
+        verdicts += _gains(metric, column(f"{metric.name}_gain"), remark)
     levels = (
         (UTILIZATION, "utilization", ceiling),
         (EXECUTION, "stretch", ""),
@@ -140,8 +141,8 @@ def _judge(tables: Tables) -> list[Verdict]:
             statement = Statement(f"mean of {name}, {metric.title}", f"{level:.3g} {metric.unit}".strip(), _TABLE)
             value = level / metric.scale
             rule = Near(value, _MARGIN * value, "the mean over the runs", metric.unit, metric.scale)
-            found = interval(column(f"{prefix}{metric.column}"))
-            verdicts.append(statement.judged(rule, found, metric.shown(found), remark))
+            found = interval(column(f"{prefix}{metric.name}"))
+            verdicts.append(statement.judged(rule, found, interval_text(metric, found), remark))
     return verdicts
 
 
@@ -180,7 +181,7 @@ def _draw(tables: Tables) -> Figure:
         for strategy, who in (("optimal", ""), ("masi", "hpc_")):
             color, name = STRATEGY_COLORS[strategy], STRATEGY_NAMES[strategy]
             x = [row["rank"] for row in rows]
-            y = [row[f"{who}{metric.column}"] * metric.scale for row in rows]
+            y = [row[f"{who}{metric.name}"] * metric.scale for row in rows]
             axes.plot(x, y, color=color, marker="o", markersize=4, linewidth=1.2, label=name)
             known = [row for row in rows if row.get("printed_stretch") is not None]
             x = [row["rank"] for row in known]

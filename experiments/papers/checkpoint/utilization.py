@@ -21,7 +21,7 @@ from experiments.papers.checkpoint.batch import (
     run_batch,
 )
 from experiments.papers.checkpoint.printed import APPLICATIONS
-from experiments.study.comparison import Metric, everywhere, gain, mean_of
+from experiments.study.comparison import everywhere, gain, mean_of
 from experiments.study.experiment import Experiment, Tables
 from experiments.study.verdicts import Statement, Verdict, text
 
@@ -78,13 +78,13 @@ def _summary(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
             where = {"application": name}
             row: dict[str, Any] = {"application": name, "strategy": strategy, "mean_walltime_s": law_named(name).mean()}
             for column in ("expected_cost_s", "reserved_s", "reservations", "plan_checkpoints", "full"):
-                row[column] = mean_of(rows, Metric(column, column, False), strategy, **where).mean
+                row[column] = mean_of(rows, column, strategy, **where).mean
             for metric in METRICS:
-                found = mean_of(rows, metric, strategy, **where)
+                found = mean_of(rows, metric.name, strategy, **where)
                 row |= {
-                    metric.column: found.mean,
-                    f"{metric.column}_low": found.low,
-                    f"{metric.column}_high": found.high,
+                    metric.name: found.mean,
+                    f"{metric.name}_low": found.low,
+                    f"{metric.name}_high": found.high,
                 }
             summary.append(row)
     return summary
@@ -138,7 +138,7 @@ def _draw(tables: Tables) -> Figure:
     }
     for axes, (metric, (label, title)) in zip(panels, labels.items(), strict=False):
         series = {
-            text: [mean_of(rows, metric, strategy, application=name) for name in names]
+            text: [mean_of(rows, metric.name, strategy, application=name) for name in names]
             for strategy, text in STRATEGY_NAMES.items()
         }
         draw_bars(axes, names, series, colors, scale=metric.scale)

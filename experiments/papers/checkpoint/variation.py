@@ -19,11 +19,13 @@ from experiments.papers.checkpoint.batch import (
 )
 from experiments.papers.checkpoint.printed import APPLICATIONS
 from experiments.statistics import Interval, interval, paired, ratio
-from experiments.study.comparison import Metric, column_of
+from experiments.study.comparison import interval_text
 from experiments.study.experiment import Experiment, Row, Tables
+from experiments.study.measured import in_order
 from experiments.study.rules import Above, Below, Decision, Near, together
 from experiments.study.verdicts import Outcome, Statement, Verdict, text
 from workloads.ground.errors import ParameterError
+from workloads.ground.quantities import Better, Metric
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -101,17 +103,17 @@ class _Series:
     def column(self, column: str, name: str, variation: float) -> list[float]:
         # Without variation the modes are the same, and only one of them was run.
         mode = self.mode if variation else "absorbed"
-        return column_of(self.rows, column, self.strategy, application=name, variation=variation, mode=mode)
+        return in_order(self.rows, column, strategy=self.strategy, application=name, variation=variation, mode=mode)
 
     def change(self, metric: Metric, name: str, variation: float) -> Interval:
         """Of the metric, as a share of what it is without variation, instance by instance."""
-        return ratio(self.column(metric.column, name, variation), self.column(metric.column, name, 0.0))
+        return ratio(self.column(metric.name, name, variation), self.column(metric.name, name, 0.0))
 
     def over_hpc(self, metric: Metric, name: str, variation: float) -> Interval:
         """By how much the metric is better than HPC's."""
-        own = self.column(metric.column, name, variation)
-        hpc = column_of(self.rows, metric.column, "masi", application=name)
-        return paired(own, hpc) if metric.higher else paired(hpc, own)
+        own = self.column(metric.name, name, variation)
+        hpc = in_order(self.rows, metric.name, strategy="masi", application=name)
+        return paired(own, hpc) if metric.better is Better.MORE else paired(hpc, own)
 
     def robust(self, metric: Metric, name: str, variation: float) -> Decision:
         """Whether it changes by no more than the tolerance; and stays better than HPC, if it was."""
@@ -133,8 +135,8 @@ class _Series:
         """By how much utilisation changes more than stretch, on average over variations, as shares."""
         changes = []
         for metric in _METRICS:
-            before = np.array(self.column(metric.column, name, 0.0))
-            after = np.array([self.column(metric.column, name, variation) for variation in self.variations])
+            before = np.array(self.column(metric.name, name, 0.0))
+            after = np.array([self.column(metric.name, name, variation) for variation in self.variations])
             changes.append(np.abs(after / before - 1.0).mean(axis=0))
         return interval(changes[0] - changes[1])
 
@@ -206,7 +208,7 @@ def _worse(series: _Series, who: str) -> Verdict:
         for name in series.varied
         for metric in _METRICS
     }
-    told = "; ".join(f"{case} {metric.shown(found, '+')}" for case, (metric, found) in gains.items())
+    told = "; ".join(f"{case} {interval_text(metric, found, '+')}" for case, (metric, found) in gains.items())
     lost = {name: float(np.mean(series.column("checkpoints_lost", name, largest))) for name in series.varied}
     remark = "checkpoints lost a job: " + ", ".join(f"{name} {value:.2f}" for name, value in lost.items())
     measured = f"at {100 * largest:.0f} % better than HPC by {told}"
@@ -229,18 +231,17 @@ def _draw(tables: Tables) -> Figure:
                 for mode, style, marker in zip(_MODES, ("-", "--"), ("o", "^"), strict=True):
                     series = _Series(rows, strategy, overhead, mode)
                     variations = [0.0, *series.variations]
-                    means = [interval(series.column(metric.column, name, value)) for value in variations]
+                    means = [interval(series.column(metric.name, name, value)) for value in variations]
                     draw_band(
                         axes, [100 * value for value in variations], means, color=STRATEGY_COLORS[strategy],
                         label=f"{STRATEGY_NAMES[strategy]}, {mode}", scale=metric.scale, style=style, marker=marker,
                     )  # fmt: skip
-            hpc = interval(column_of(series.rows, metric.column, "masi", application=name))
+            hpc = interval(in_order(series.rows, metric.name, strategy="masi", application=name))
             ends = [0.0, 100 * max(variations)]
             draw_band(axes, ends, [hpc, hpc], color=STRATEGY_COLORS["masi"], label="HPC", scale=metric.scale, style=":")
-            label = metric.title + (f" [{metric.unit}]" if metric.unit else "")
             title = f"{name}, C and R x {overhead:g}"
             below = "variation of C and R [%]" if (overhead, metric) == lines[-1] else ""
-            dress(axes, x=below, y=label if name == names[0] else "", title=title)
+            dress(axes, x=below, y=metric.label if name == names[0] else "", title=title)
     panel_letters(list(panels.ravel()))
     handles, labels = panels[0, 0].get_legend_handles_labels()
     legend_above(figure, handles, labels)

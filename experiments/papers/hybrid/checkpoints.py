@@ -16,10 +16,12 @@ from experiments.papers.hybrid.claims import CHECKPOINT_CLAIMS, examine
 from experiments.papers.hybrid.findings import finding_row
 from experiments.papers.hybrid.mechanisms import QUICK
 from experiments.study.experiment import Experiment, Resources, Row, Tables
-from experiments.study.grid import SIX, Measurements, Traces, metric_rows, simulated
+from experiments.study.grid import SIX, Traces, metric_rows, simulated
+from experiments.study.measured import Measured
 from experiments.study.verdicts import Verdict
 from experiments.sweeps.grid import GeneratedYear
 from experiments.sweeps.simulations import job_table
+from simulator.results.catalogue import metric
 from workloads.hybrid.assignment import Assignment
 from workloads.hybrid.checkpointing import NODE_MTBF, checkpoints_of_job
 from workloads.table.job import JobType
@@ -81,13 +83,13 @@ def checkpoint_rows(
     ]
 
 
-def by_factor(rows: Sequence[Row]) -> Measurements:
-    """Measurements of one node MTBF whose ``mix`` is the checkpoint factor."""
-    return Measurements({**row, "mix": str(float(row["checkpoint_factor"]))} for row in rows)
+def by_factor(rows: Sequence[Row]) -> Measured:
+    """Metrics of one node MTBF whose ``mix`` is the checkpoint factor."""
+    return Measured({**row, "mix": str(float(row["checkpoint_factor"]))} for row in rows)
 
 
-def by_mtbf(rows: Sequence[Row]) -> dict[str, Measurements]:
-    """Measurements of each node MTBF, by its words."""
+def by_mtbf(rows: Sequence[Row]) -> dict[str, Measured]:
+    """Metrics of each node MTBF, by its words."""
     return {
         f"node MTBF {years:g} years": by_factor([row for row in rows if row["node_mtbf_years"] == years])
         for years in dict.fromkeys(row["node_mtbf_years"] for row in rows)
@@ -152,7 +154,6 @@ def _judge(tables: Tables) -> list[Verdict]:
 
 def _draw(tables: Tables) -> Figure:
     from experiments.figures.study.evaluation import plot_courses
-    from experiments.figures.study.mechanisms import METRICS
 
     rows = [{**row, "line": f"{float(row['node_mtbf_years']):g}"} for row in tables[""]]
     lines = []
@@ -161,9 +162,8 @@ def _draw(tables: Tables) -> Figure:
         shares = [f"{100 * _shares(tables, years, factor):.0f}" for factor in factors]
         title = f"Node MTBF of {years:g} years; rigid jobs that make any checkpoint: {', '.join(shares)} %"
         lines.append((title, f"{years:g}"))
-    chosen = {metric.column: metric for metric in METRICS}
     names = ("turnaround_h", "turnaround_rigid_h", "preemption_ratio_rigid", "utilization")
-    return plot_courses(rows, "checkpoint_factor", "Interval (% of Daly's)", lines, [chosen[name] for name in names])
+    return plot_courses(rows, "checkpoint_factor", "Interval (% of Daly's)", lines, list(map(metric, names)))
 
 
 EXPERIMENTS: Sequence[Experiment] = (

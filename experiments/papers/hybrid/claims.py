@@ -26,7 +26,8 @@ from experiments.study.evidence import (
     reaches,
     within,
 )
-from experiments.study.grid import SIX, Measurements
+from experiments.study.grid import SIX
+from experiments.study.measured import Measured
 from experiments.study.verdicts import HYPOTHESIS, Source, Statement, Verdict, text
 from policies.mechanism import BASELINE
 
@@ -69,7 +70,7 @@ class Claim(NamedTuple):
     text: str
     printed: str
     unit: str
-    test: Callable[[Measurements], Finding]
+    test: Callable[[Measured], Finding]
     own: bool = False
 
     @property
@@ -82,7 +83,7 @@ class Claim(NamedTuple):
         section = "V-A" if self.observation <= 10 else "V-B" if self.observation <= 12 else "V-C"
         return HYPOTHESIS if self.own else text(f"{section}, observation {self.observation}")
 
-    def verdict(self, data: Measurements, where: str = "") -> Verdict:
+    def verdict(self, data: Measured, where: str = "") -> Verdict:
         """The verdict on measurements; one claim has one verdict, whichever experiment shows it.
 
         Parameters
@@ -111,7 +112,7 @@ def notices(but: str = "") -> tuple[str, ...]:
     return tuple(dict.fromkeys(name.partition("-")[0] for name in SIX if not name.startswith(f"{but or '-'}-")))
 
 
-def examine(claim: Claim, data: Measurements) -> Finding:
+def examine(claim: Claim, data: Measured) -> Finding:
     """The evidence for a claim; missing where the simulations that it needs are not there."""
     try:
         return claim.test(data)
@@ -121,14 +122,14 @@ def examine(claim: Claim, data: Measurements) -> Finding:
 
 # How mechanisms and mixes are set against each other. Each returns the test of a claim.
 
-_Test = Callable[[Measurements], Finding]
+_Test = Callable[[Measured], Finding]
 _SPAA_PAA = ("SPAA", "PAA")
 
 
 def _arrivals(metric: str, sign: int, judge: Callable[..., Finding], but: str = "") -> _Test:
     """SPAA against PAA under each notice strategy."""
 
-    def test(data: Measurements) -> Finding:
+    def test(data: Measured) -> Finding:
         more, less = _SPAA_PAA
         pairs = {name: (data(metric, f"{name}-{more}"), data(metric, f"{name}-{less}")) for name in notices(but)}
         finding: Finding = judge(pairs, sign)
@@ -140,12 +141,12 @@ def _arrivals(metric: str, sign: int, judge: Callable[..., Finding], but: str = 
 def _cua_cup(metric: str, sign: int) -> _Test:
     """CUA against CUP under each arrival strategy and mix."""
 
-    def test(data: Measurements) -> Finding:
+    def test(data: Measured) -> Finding:
         return average(
             {
                 f"&{arrival} {mix}": (data(metric, f"CUA-{arrival}", mix), data(metric, f"CUP-{arrival}", mix))
                 for arrival in ("PAA", "SPAA")
-                for mix in data.mixes
+                for mix in data.values("mix")
             },
             sign,
         )
@@ -156,7 +157,7 @@ def _cua_cup(metric: str, sign: int) -> _Test:
 def _extreme(metric: str, chosen: str, sign: int, others: Sequence[str] = SIX) -> _Test:
     """One mechanism against each other one."""
 
-    def test(data: Measurements) -> Finding:
+    def test(data: Measured) -> Finding:
         own = data(metric, chosen)
         return every({name: (own, data(metric, name)) for name in others if name != chosen}, sign)
 
@@ -166,9 +167,9 @@ def _extreme(metric: str, chosen: str, sign: int, others: Sequence[str] = SIX) -
 def _best_mix(metric: str, mechanisms: Sequence[str], chosen: str, sign: int) -> _Test:
     """One mix against each other one."""
 
-    def test(data: Measurements) -> Finding:
+    def test(data: Measured) -> Finding:
         own = data(metric, mechanisms, chosen)
-        return every({mix: (own, data(metric, mechanisms, mix)) for mix in data.mixes if mix != chosen}, sign)
+        return every({mix: (own, data(metric, mechanisms, mix)) for mix in data.values("mix") if mix != chosen}, sign)
 
     return test
 
@@ -179,7 +180,7 @@ def _kinds(left: str, right: str, mechanisms: Sequence[str], sign: int) -> _Test
 
 
 def _against_baseline(metric: str, sign: int, judge: Callable[..., Finding]) -> _Test:
-    def test(data: Measurements) -> Finding:
+    def test(data: Measured) -> Finding:
         finding: Finding = judge({name: (data(metric, name), data(metric, BASELINE)) for name in SIX}, sign)
         return finding
 
@@ -198,22 +199,22 @@ def level(values: Mapping[str, Floats], printed: float, unit: str) -> Finding:
 def _highest(metric: str, printed: float, unit: str) -> _Test:
     """The highest mean of any mechanism and mix."""
 
-    def test(data: Measurements) -> Finding:
-        cells = {f"{name} on {mix}": data(metric, name, mix) for name in SIX for mix in data.mixes}
+    def test(data: Measured) -> Finding:
+        cells = {f"{name} on {mix}": data(metric, name, mix) for name in SIX for mix in data.values("mix")}
         top = max(cells, key=lambda cell: mean_of(cells[cell]))
         return level({f"highest: {top.replace('-', '&')}": cells[top]}, printed, unit)
 
     return test
 
 
-def _gap_beyond_baseline(data: Measurements) -> Finding:
+def _gap_beyond_baseline(data: Measured) -> Finding:
     def gap(name: str) -> Floats:
         return data(_MALLEABLE_H, name) - data(_RIGID_H, name)
 
     return average({name: (gap(name), gap(BASELINE)) for name in SIX if not name.startswith("N-")}, -1)
 
 
-def _methods_alike(data: Measurements) -> Finding:
+def _methods_alike(data: Measured) -> Finding:
     """Each two mechanisms."""
     own = {name: data(_INSTANT, name) for name in SIX}
     pairs = {f"{a} {b}".replace("-", "&"): (own[a], own[b]) for a, b in combinations(SIX, 2)}
@@ -223,7 +224,7 @@ def _methods_alike(data: Measurements) -> Finding:
     return replace(finding, detail=f"farthest apart: {top} and {bottom}")
 
 
-def _crowded(data: Measurements) -> Finding:
+def _crowded(data: Measured) -> Finding:
     """Of the on-demand jobs that do not start instantly, those for which the other ones leave no room."""
     late, crowded = (data.total(name, SIX) for name in ("delayed_on_demand", "crowded_on_demand"))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -231,7 +232,7 @@ def _crowded(data: Measurements) -> Finding:
     return replace(finding, detail=f"{crowded.sum():.0f} of {late.sum():.0f} jobs")
 
 
-def _patterns_matter(data: Measurements) -> Finding:
+def _patterns_matter(data: Measured) -> Finding:
     """Deviations of the traces from their mean against deviations of the mechanisms within a trace."""
     table = np.array([data(_INSTANT, name) for name in SIX])
     own = table.mean(axis=0)
@@ -325,7 +326,7 @@ CLAIMS: tuple[Claim, ...] = (
 def _half_against_optimum(metric: str, sign: int) -> _Test:
     """The factors stand where mixes do, as texts."""
 
-    def test(data: Measurements) -> Finding:
+    def test(data: Measured) -> Finding:
         return every({name: (data(metric, name, "0.5"), data(metric, name, "1.0")) for name in SIX}, sign)
 
     return test

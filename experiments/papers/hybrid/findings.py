@@ -7,7 +7,7 @@ from typing import Any
 
 from experiments.papers.hybrid.claims import CLAIMS, Claim, examine
 from experiments.study.evidence import Finding
-from experiments.study.grid import Measurements
+from experiments.study.measured import Measured
 
 __all__ = ["finding_row", "grid_findings"]
 
@@ -29,6 +29,6 @@ def finding_row(claim: Claim, finding: Finding) -> dict[str, Any]:
     }
 
 
-def grid_findings(data: Measurements, claims: Iterable[Claim] = CLAIMS) -> list[dict[str, Any]]:
+def grid_findings(data: Measured, claims: Iterable[Claim] = CLAIMS) -> list[dict[str, Any]]:
     """Each claim about Fig. 6 examined."""
     return [finding_row(claim, examine(claim, data)) for claim in claims]

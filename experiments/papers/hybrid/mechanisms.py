@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from experiments.papers.hybrid.claims import CLAIMS, level
 from experiments.study.evidence import judged
 from experiments.study.experiment import Experiment, Resources, Tables
-from experiments.study.grid import ALL, MIXES, Measurements, Traces, metric_rows, simulated
+from experiments.study.grid import ALL, MIXES, Traces, metric_rows, simulated
+from experiments.study.measured import Measured
 from experiments.study.verdicts import Statement, Verdict, table
 from policies.mechanism import BASELINE
 
@@ -49,7 +50,7 @@ _TABLE_2 = (
 
 
 def _judge_baseline(tables: Tables) -> list[Verdict]:
-    data = Measurements(tables[""])
+    data = Measured(tables[""])
     remark = "the generator is calibrated on this table"
     return [
         judged(
@@ -86,7 +87,7 @@ _LEVELS = ("1e", "1b", "9a")
 
 
 def _judge_grid(tables: Tables) -> list[Verdict]:
-    data = Measurements(tables[""])
+    data = Measured(tables[""])
     known = {claim.name: claim for claim in CLAIMS}
     return [known[name].verdict(data) for name in _LEVELS]
 

@@ -17,7 +17,8 @@ from experiments.papers.hybrid.decisions import decision_rows, decision_verdict
 from experiments.papers.hybrid.findings import grid_findings
 from experiments.papers.hybrid.mechanisms import QUICK
 from experiments.study.experiment import Experiment, Resources, Tables
-from experiments.study.grid import ALL, MIXES, Measurements, metric_rows, simulated
+from experiments.study.grid import ALL, MIXES, metric_rows, simulated
+from experiments.study.measured import Measured
 from experiments.study.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def _measure(parameters: Observations, seed: int, resources: Resources) -> Table
 
 
 def _judge(tables: Tables) -> list[Verdict]:
-    data = Measurements(tables[""])
+    data = Measured(tables[""])
     return [
         *(claim.verdict(data) for claim in CLAIMS if claim.observation < 10),
         decision_verdict(tables["decisions"]),
@@ -60,7 +61,7 @@ def _judge(tables: Tables) -> list[Verdict]:
 def _draw(tables: Tables) -> Figure:
     from experiments.figures.study.evidence import plot_findings
 
-    return plot_findings([*grid_findings(Measurements(tables[""])), *checkpoint_findings(tables["checkpoints"])])
+    return plot_findings([*grid_findings(Measured(tables[""])), *checkpoint_findings(tables["checkpoints"])])
 
 
 EXPERIMENTS: Sequence[Experiment] = (

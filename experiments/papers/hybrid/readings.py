@@ -17,7 +17,8 @@ from experiments.papers.hybrid.mechanisms import QUICK
 from experiments.statistics import interval
 from experiments.study.evidence import Finding
 from experiments.study.experiment import Experiment, Resources, Row, Tables
-from experiments.study.grid import MIXES, SIX, Measurements, Traces, metric_rows, simulated
+from experiments.study.grid import MIXES, SIX, Traces, metric_rows, simulated
+from experiments.study.measured import Measured
 from experiments.study.rules import Outcome, either, together
 from experiments.study.verdicts import Statement, Verdict, text
 from policies.mechanism import BASELINE
@@ -124,11 +125,11 @@ def _measure(parameters: Readings, seed: int, resources: Resources) -> Tables:
     return {"": runs, "checkpoints": checkpoints, "differences": list(_differences(runs))}
 
 
-def _by_reading(tables: Tables) -> dict[str, tuple[Measurements, Measurements]]:
+def _by_reading(tables: Tables) -> dict[str, tuple[Measured, Measured]]:
     """By reading: measurements of Fig. 6, and of half of Daly's interval against the whole."""
     return {
         name: (
-            Measurements(row for row in tables[""] if row["reading"] == name),
+            Measured(row for row in tables[""] if row["reading"] == name),
             by_factor([row for row in tables["checkpoints"] if row["reading"] == name]),
         )
         for name in dict.fromkeys(row["reading"] for row in tables[""])
@@ -150,24 +151,24 @@ def _examined(tables: Tables) -> dict[str, dict[str, tuple[Claim, Finding]]]:
 def _differences(runs: Sequence[Row]) -> list[Row]:
     """Each metric under each reading less that of the default, trace by trace, mean over the mixes."""
     data = {
-        name: Measurements(row for row in runs if row["reading"] == name)
+        name: Measured(row for row in runs if row["reading"] == name)
         for name in dict.fromkeys(row["reading"] for row in runs)
     }
     rows: list[Row] = []
     for name, own in data.items():
         for metric in METRICS:
             for mechanism, members in {_MEAN: SIX, **{one: (one,) for one in SIX}}.items():
-                gap = own(metric.column, members) - data[DEFAULT](metric.column, members)
+                gap = own(metric.name, members) - data[DEFAULT](metric.name, members)
                 gap = gap[np.isfinite(gap)]
                 if name == DEFAULT or len(gap) < 2:
                     continue
                 found = interval(gap)
-                level = data[DEFAULT](metric.column, members)
+                level = data[DEFAULT](metric.name, members)
                 rows.append(
                     {
                         "reading": name,
-                        "metric": metric.column,
-                        "unit": "points" if metric.percent else "h",
+                        "metric": metric.name,
+                        "unit": metric.difference,
                         "mechanism": mechanism,
                         "default": float(np.nanmean(level)),
                         "difference": found.mean,

@@ -13,10 +13,11 @@ from experiments.papers.incomplete.evaluation import log_tables, of_other_logs, 
 from experiments.papers.incomplete.logs import likeness
 from experiments.papers.incomplete.loss import Summaries, summaries
 from experiments.papers.incomplete.sampling import SAMPLINGS, Logs, chosen_logs, measure_logs
-from experiments.papers.profiles.data import marked, rows_where
+from experiments.papers.profiles.data import marked
 from experiments.statistics import paired
 from experiments.study.experiment import Experiment, Row, Tables
 from experiments.study.levels import anywhere
+from experiments.study.measured import rows_where
 from experiments.study.rules import LEVEL, Above, Decision, Outcome
 from experiments.study.verdicts import Statement, Verdict, text
 from workloads.ground.streams import stream

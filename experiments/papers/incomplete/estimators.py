@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from experiments.papers.incomplete.applications import COSTS, Application, applications, strategy_of
+from experiments.sweeps.execution import spread
 from policies.planning.plan import ReservationPlan
 from workloads.fits import Fit, Samples, choose, fit_discrete, fit_polynomial, fit_usual
 from workloads.ground.errors import ParameterError
@@ -140,10 +140,7 @@ def measure_losses(
         _Task(name, size, repetition, seed, setting, tuple(estimators))
         for name, size, repetition in itertools.product(names, setting.sizes, range(setting.repetitions))
     ]
-    if setting.processes == 1:
-        return [row for task in tasks for row in rows_of(task)]
-    with ProcessPoolExecutor(setting.processes) as pool:
-        return [row for rows in pool.map(rows_of, tasks, chunksize=4) for row in rows]
+    return [row for rows in spread(rows_of, tasks, setting.processes) for row in rows]
 
 
 def rows_of(task: _Task) -> list[dict[str, Any]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -15,6 +14,7 @@ import numpy.typing as npt
 from experiments.papers.incomplete.applications import COSTS, strategy_of
 from experiments.papers.incomplete.logs import FIGURE_6, RunLog, generated_log, measured_logs
 from experiments.study.parameters import data_file
+from experiments.sweeps.execution import spread
 from policies.planning.plan import ReservationPlan
 from workloads.fits import USUAL, Fit, Samples, choose, fit_discrete, fit_polynomial, fit_usual
 from workloads.ground.errors import ParameterError
@@ -226,7 +226,4 @@ def measure_logs(setting: Logs, samplings: Sequence[str], seed: int) -> list[dic
         )
         if size <= len(logs[name])
     ]
-    if setting.processes == 1:
-        return [row for task in tasks for row in _rows_of(task)]
-    with ProcessPoolExecutor(setting.processes) as pool:
-        return [row for rows in pool.map(_rows_of, tasks, chunksize=4) for row in rows]
+    return [row for rows in spread(_rows_of, tasks, setting.processes) for row in rows]

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from experiments.papers.incomplete.applications import COSTS
 from experiments.papers.incomplete.logs import generated_log, logged_applications
 from experiments.papers.incomplete.sampling import plan_of
-from experiments.study.comparison import Metric
+from experiments.study.metrics import WEEK as WEEK_METRICS
 from policies.planning.plan import ReservationPlan
 from policies.planning.strategies import STRATEGIES
 from simulator.results.metrics import summarize
@@ -41,11 +41,7 @@ __all__ = [
     "widths_of",
 ]
 
-UTILIZATION = Metric("utilization", "utilisation", True, 100.0, "%", ".1f")
-STRETCH = Metric("stretch", "average stretch", False)
-RESPONSE = Metric("response_h", "average job makespan (response time)", False, unit="h", pattern=".1f")
-WHOLE = Metric("all_done_h", "makespan of the week", False, unit="h", pattern=".0f")
-RESERVED = Metric("reserved_ratio", "reserved node-hours / work", False)
+UTILIZATION, STRETCH, RESPONSE, WHOLE, RESERVED = WEEK_METRICS.values()
 
 #: Hours of a week.
 WEEK = 168.0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,13 +22,16 @@ from experiments.papers.incomplete.submissions import (
 )
 from experiments.papers.profiles.data import data_row, judged, marked
 from experiments.statistics import Interval, geometric_ratio
-from experiments.study.comparison import Metric, column_of, mean_of
+from experiments.study.comparison import mean_of
 from experiments.study.experiment import Experiment, Row, Tables
 from experiments.study.levels import POINTS
+from experiments.study.measured import in_order
 from experiments.study.rules import AtMost, Below, Near, Rule
 from experiments.study.verdicts import HYPOTHESIS, Statement, Verdict, text
+from experiments.sweeps.execution import spread
 from workloads.fits import USUAL
 from workloads.ground.errors import ParameterError
+from workloads.ground.quantities import Metric
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -89,12 +91,7 @@ def _measure(parameters: WeekParameters, seed: int) -> Tables:
         if getattr(parameters, name) < least:
             raise ParameterError(name, f"a whole number of at least {least}", getattr(parameters, name))
     tasks = [_Task(parameters, seed, repetition) for repetition in range(parameters.repetitions)]
-    if parameters.processes == 1:
-        weeks = [_rows_of(task) for task in tasks]
-    else:
-        with ProcessPoolExecutor(parameters.processes) as pool:
-            weeks = list(pool.map(_rows_of, tasks))
-    rows = [row for week in weeks for row in week]
+    rows = [row for week in spread(_rows_of, tasks, parameters.processes) for row in week]
     return {"": rows, **data_row(False, len(rows), _WHY)}
 
 
@@ -128,7 +125,7 @@ class _Case:
 
         The geometric mean: in some weeks the machine is overrun, and their ratios would be all that a mean shows.
         """
-        own, other = (column_of(self.rows, metric.column, name) for name in (strategy, base))
+        own, other = (in_order(self.rows, metric.name, strategy=name) for name in (strategy, base))
         return geometric_ratio(own, other)
 
 
@@ -227,7 +224,7 @@ def _draw(tables: Tables) -> Figure:
     for line, (metric, label) in zip(panels, metrics.items(), strict=True):
         for axes, widest in zip(line, widths, strict=True):
             series = {
-                titles.get(name, name): [mean_of(rows, metric, name, load=load, widest=widest) for load in loads]
+                titles.get(name, name): [mean_of(rows, metric.name, name, load=load, widest=widest) for load in loads]
                 for name in names
             }
             shown = {titles.get(name, name): color for name, color in colors.items()}

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from experiments.study.experiment import Row, Tables
 from experiments.study.parameters import data_file
@@ -28,13 +26,11 @@ __all__ = [
     "STAND_IN",
     "TASK_COLORS",
     "Measured",
-    "column",
     "data_row",
     "elsewhere",
     "judged",
     "makespans",
     "marked",
-    "rows_where",
     "task_runs",
 ]
 
@@ -88,16 +84,6 @@ def elsewhere(verdict: Verdict, why: str) -> Verdict:
     there = {Outcome.HOLDS: "there it holds", Outcome.FAILS: "there it does not hold"}
     told = [why, there.get(verdict.outcome, "there it is undecided"), *([verdict.remark] if verdict.remark else [])]
     return replace(verdict, outcome=Outcome.NOT_COMPARABLE, remark="; ".join(told), p_value=None)
-
-
-def rows_where(rows: Sequence[Row], **values: Any) -> list[Row]:
-    """The rows that have these values."""
-    return [row for row in rows if all(row[name] == value for name, value in values.items())]
-
-
-def column(rows: Sequence[Row], name: str) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """A column as numbers; NaN where a row has none."""
-    return np.array([np.nan if row[name] is None else float(row[name]) for row in rows])
 
 
 def marked(figure: Figure, tables: Tables, note: str = "runs drawn from the paper's tables") -> Figure:

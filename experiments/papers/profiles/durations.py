@@ -7,19 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.papers.profiles.data import (
-    TASK_COLORS,
-    Measured,
-    column,
-    data_row,
-    judged,
-    marked,
-    rows_where,
-    task_runs,
-)
+from experiments.papers.profiles.data import TASK_COLORS, Measured, data_row, judged, marked, task_runs
 from experiments.statistics import holm
 from experiments.study.experiment import Experiment, Tables
 from experiments.study.levels import close, count
+from experiments.study.measured import column, rows_where
 from experiments.study.rules import LEVEL
 from experiments.study.verdicts import Statement, Verdict, table, text
 from workloads.chains.standin import SLANT_TABLE

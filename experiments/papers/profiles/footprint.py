@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.papers.profiles.data import TASK_COLORS, data_row, judged, marked, rows_where
+from experiments.papers.profiles.data import TASK_COLORS, data_row, judged, marked
 from experiments.papers.profiles.machines import DRAWN, HERE, THERE, V2, Machines, TwoMachines, moved
 from experiments.papers.profiles.plans import plan_from
 from experiments.statistics import interval
 from experiments.study.experiment import Experiment, Row, Tables
+from experiments.study.measured import rows_where
 from experiments.study.rules import Near
 from experiments.study.verdicts import Statement, Verdict, text
 from policies.planning.plan import ReservationPlan

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.papers.profiles.data import column, data_row, judged, rows_where
+from experiments.papers.profiles.data import data_row, judged
 from experiments.papers.profiles.model import draw_ends, finished_rows
 from experiments.study.experiment import Experiment, Row, Tables
 from experiments.study.levels import most, reaches
+from experiments.study.measured import column, rows_where
 from experiments.study.verdicts import Statement, Verdict, figure, table, text
 from workloads.chains.chain import TaskChain
 from workloads.chains.standin import MACRUISE_TABLE, macruise_like

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.papers.profiles.data import TASK_COLORS, column, data_row, judged, marked, rows_where, task_runs
+from experiments.papers.profiles.data import TASK_COLORS, data_row, judged, marked, task_runs
 from experiments.statistics import interval
 from experiments.study.experiment import Experiment, Row, Tables
 from experiments.study.levels import SHARE, close, most
+from experiments.study.measured import column, rows_where
 from experiments.study.parameters import data_file
 from experiments.study.rules import AtMost
 from experiments.study.verdicts import HYPOTHESIS, Statement, Verdict, text

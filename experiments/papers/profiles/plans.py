@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.papers.profiles.data import column, data_row, marked, rows_where, task_runs
+from experiments.papers.profiles.data import data_row, marked, task_runs
 from experiments.papers.profiles.ranking import judge_fig13, judge_fig14, judge_fig16, sizes
 from experiments.study.experiment import Experiment, Row, Tables
+from experiments.study.measured import column, rows_where
+from experiments.study.metrics import PROFILES
 from experiments.study.parameters import data_file
 from policies.planning.costs import CostModel
 from policies.planning.execution import execute
@@ -23,6 +25,7 @@ from workloads.chains.runs import TaskRuns
 from workloads.chains.standin import macruise_like
 from workloads.chains.taskfits import fit_law
 from workloads.ground.errors import ParameterError
+from workloads.ground.quantities import Metric
 from workloads.ground.streams import stream
 
 if TYPE_CHECKING:
@@ -171,14 +174,7 @@ def _measure_macruise(parameters: PlanSizes, seed: int) -> Tables:
     return {**measured, **data_row(False, len(runs), "MaCRUISE runs are not public; runs drawn from table 3 stand in")}
 
 
-_METRICS = (
-    ("reservation_min", "reservation time [min]"),
-    ("utilization", "utilization"),
-    ("memory_gb", "requested memory [GB]"),
-)
-
-
-def _draw(tables: Tables, metrics: Sequence[tuple[str, str]] = _METRICS) -> Figure:
+def _draw(tables: Tables, metrics: Sequence[Metric] = tuple(PROFILES.values())) -> Figure:
     from experiments.figures.style import PAGE, dress, legend_above, new_figure, panel_letters
 
     figure = new_figure(PAGE, 2.6)
@@ -187,26 +183,26 @@ def _draw(tables: Tables, metrics: Sequence[tuple[str, str]] = _METRICS) -> Figu
     strategies = list(dict.fromkeys(row["strategy"] for row in tables[""]))
     handles: dict[str, Any] = {}
     width = 0.8 / len(strategies)
-    for axes, (metric, label) in zip(panels, metrics, strict=True):
+    for axes, metric in zip(panels, metrics, strict=True):
         for place, strategy in enumerate(strategies):
             rows = rows_where(tables[""], strategy=strategy)
-            values = [column(rows_where(rows, samples=size), metric) for size in chosen]
+            values = [column(rows_where(rows, samples=size), metric.name) for size in chosen]
             at = np.arange(len(chosen)) + (place - (len(strategies) - 1) / 2) * width
             means, spreads = [found.mean() for found in values], [found.std() for found in values]
             style = {"linewidth": 0.7, "ecolor": "#333333"}
             color = _COLORS.get(strategy, "#777777")
             handles[strategy] = axes.bar(at, means, width, color=color, yerr=spreads, error_kw=style)
-        if metric == "utilization":
+        if metric.name == "utilization":
             axes.set_ylim(0, 1)
         axes.set_xticks(range(len(chosen)), [str(size) for size in chosen])
-        dress(axes, x="past runs", y=label, grid="y")
+        dress(axes, x="past runs", y=metric.label, grid="y")
     panel_letters(panels)
     legend_above(figure, list(handles.values()), list(handles))
     return marked(figure, tables)
 
 
 def _draw_fig14(tables: Tables) -> Figure:
-    return _draw(tables, (_METRICS[0], _METRICS[2]))
+    return _draw(tables, (PROFILES["reservation_min"], PROFILES["memory_gb"]))
 
 
 _PAIR = ("all-ckpt", "mem-all-ckpt-v2")

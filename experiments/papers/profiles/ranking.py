@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from experiments.papers.profiles.data import column, judged, rows_where
+from experiments.papers.profiles.data import judged
 from experiments.statistics import Interval, interval, ratio
 from experiments.study.experiment import Tables
 from experiments.study.levels import POINTS, ROUNDING, SHARE
+from experiments.study.measured import column, rows_where
 from experiments.study.rules import Above, AtMost, Near
 from experiments.study.verdicts import Source, Statement, Verdict, reference, text
 

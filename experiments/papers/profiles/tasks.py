@@ -7,17 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.papers.profiles.data import (
-    TASK_COLORS,
-    Measured,
-    data_row,
-    judged,
-    marked,
-    rows_where,
-    task_runs,
-)
+from experiments.papers.profiles.data import TASK_COLORS, Measured, data_row, judged, marked, task_runs
 from experiments.study.experiment import Experiment, Row, Tables
 from experiments.study.levels import close
+from experiments.study.measured import rows_where
 from experiments.study.verdicts import Statement, Verdict, figure, text
 from workloads.chains.standin import SLANT_PEAKS
 

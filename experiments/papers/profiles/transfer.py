@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.papers.profiles.data import column, data_row, judged, marked, rows_where
+from experiments.papers.profiles.data import data_row, judged, marked
 from experiments.papers.profiles.machines import DRAWN, HERE, THERE, V2, Machines, TwoMachines, moved
 from experiments.papers.profiles.plans import plan_from
 from experiments.statistics import Interval, interval, paired, ratio
 from experiments.study.experiment import Experiment, Row, Tables
 from experiments.study.levels import ROUNDING, SHARE
+from experiments.study.measured import column, rows_where
 from experiments.study.rules import Above, AtMost, Near
 from experiments.study.verdicts import Statement, Verdict, text
 from policies.planning.execution import execute

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.papers.profiles.data import DATASET_COLORS, column, data_row, judged, makespans, marked, rows_where
+from experiments.papers.profiles.data import DATASET_COLORS, data_row, judged, makespans, marked
 from experiments.study.experiment import Experiment, Tables
 from experiments.study.levels import SHARE, close
+from experiments.study.measured import column, rows_where
 from experiments.study.parameters import data_file
 from experiments.study.verdicts import Source, Statement, Verdict, text
 

@@ -18,7 +18,8 @@ from experiments.beyond.trace_pairs import cut, described, generated_like
 from experiments.study.evidence import Finding, difference
 from experiments.study.experiment import Resources, Row, find_experiment, read_tables, run_experiment
 from experiments.study.grid import COLUMNS, SIX
-from experiments.study.hypotheses import Hypothesis, Repeated, verdicts
+from experiments.study.hypotheses import Hypothesis, verdicts
+from experiments.study.measured import Measured
 from experiments.study.verdicts import Outcome, Verdict
 from workloads.ground.errors import InputError, ParameterError
 from workloads.hybrid.assignment import assign
@@ -49,7 +50,7 @@ def found(told: list[Verdict], words: str) -> Verdict:
 
 def test_metrics_are_looked_up_trace_by_trace() -> None:
     rows = [{"trace": t, "m": m, "utilization": 0.1 * t + (m == "b"), "wait_h": t} for t in (2, 1) for m in "ab"]
-    data = Repeated(rows)
+    data = Measured(rows)
     assert data("utilization", m="a").tolist() == [10.0, 20.0]
     assert data("utilization", m=("a", "b")).tolist() == pytest.approx([60.0, 70.0])
     assert data("wait_h", m="b").tolist() == [1.0, 2.0]
@@ -64,7 +65,7 @@ def test_an_unsure_hypothesis_is_undecided_and_a_missing_one_is_not_comparable()
     def against(name: str) -> Hypothesis:
         return Hypothesis(name, "h", lambda data: difference(data("wait_h", m="a"), data("wait_h", m=name), 1))
 
-    unsure, absent = verdicts((against("b"), against("c")), Repeated(rows))
+    unsure, absent = verdicts((against("b"), against("c")), Measured(rows))
     assert unsure.outcome is Outcome.UNDECIDED and unsure.rule.startswith("holds if")
     assert absent.outcome is Outcome.NOT_COMPARABLE and "no simulations of m c" in absent.remark
 
@@ -80,7 +81,7 @@ def test_notice_is_judged_by_what_changes_with_the_lead() -> None:
     gain = {0.0: 0.0, 0.5: 0.2, 4.0: 0.25}
     rows = raised(leads(), "instant_start_ratio_strict", lambda row: gain[row["notice_lead"]])
     rows = raised(rows, "preemption_ratio_rigid", lambda row: 0.1 * (row["notice_lead"] == 4.0))
-    told = verdicts(notice_lead.HYPOTHESES, Repeated(rows))
+    told = verdicts(notice_lead.HYPOTHESES, Measured(rows))
     assert found(told, "half an hour of notice").outcome is Outcome.HOLDS
     assert found(told, "With the longest lead more start").outcome is Outcome.HOLDS
     assert found(told, "first half hour").outcome is Outcome.HOLDS
@@ -91,7 +92,7 @@ def test_notice_is_judged_by_what_changes_with_the_lead() -> None:
 
 def test_half_an_hour_that_was_not_simulated_is_not_judged() -> None:
     rows = [row for row in leads() if row["notice_lead"] != 0.5]
-    assert found(verdicts(notice_lead.HYPOTHESES, Repeated(rows)), "first half hour").outcome is Outcome.NOT_COMPARABLE
+    assert found(verdicts(notice_lead.HYPOTHESES, Measured(rows)), "first half hour").outcome is Outcome.NOT_COMPARABLE
 
 
 # Minimum size.
@@ -100,19 +101,19 @@ def test_half_an_hour_that_was_not_simulated_is_not_judged() -> None:
 def test_the_minimum_size_is_judged_against_the_whole_size() -> None:
     rows = cells(mechanism=SIX, min_share=(0.05, 0.2, 1.0))
     rows = raised(rows, "turnaround_malleable_h", lambda row: 3.0 * (row["min_share"] == 1.0))
-    told = verdicts(minimum_size.HYPOTHESES, Repeated(rows))
+    told = verdicts(minimum_size.HYPOTHESES, Measured(rows))
     assert found(told, "A minimum of a fifth").outcome is Outcome.HOLDS
     assert found(told, "smaller minimum than a fifth").outcome is Outcome.HOLDS
     assert found(told, "turnaround of rigid jobs").outcome is Outcome.FAILS
     worse = raised(rows, "turnaround_malleable_h", lambda row: 2.0 * (row["min_share"] == 0.05))
     assert (
-        found(verdicts(minimum_size.HYPOTHESES, Repeated(worse)), "smaller minimum than a fifth").outcome
+        found(verdicts(minimum_size.HYPOTHESES, Measured(worse)), "smaller minimum than a fifth").outcome
         is Outcome.FAILS
     )
     one_mechanism_longer = raised(
         rows, "turnaround_malleable_h", lambda row: 9.0 * (row["min_share"] == 0.2 and row["mechanism"] == "N-PAA")
     )
-    told = verdicts(minimum_size.HYPOTHESES, Repeated(one_mechanism_longer))
+    told = verdicts(minimum_size.HYPOTHESES, Measured(one_mechanism_longer))
     assert found(told, "A minimum of a fifth").outcome is Outcome.FAILS
 
 
@@ -154,15 +155,15 @@ def test_a_level_that_is_never_crossed_is_no_finding() -> None:
         row["instant_start_ratio"] = 0.5 + drop[row["share"]] + 0.001 * row["trace"]
     crossed = list(on_demand_share._bearable(full, 0.95))
     never = list(on_demand_share._bearable([row for row in full if row["share"] < 0.3], 0.95))
-    assert [on_demand_share._crossing_verdict(row, Repeated(full)).outcome for row in crossed] == [Outcome.HOLDS] * 6
-    few = Repeated([row for row in full if row["share"] < 0.3])
+    assert [on_demand_share._crossing_verdict(row, Measured(full)).outcome for row in crossed] == [Outcome.HOLDS] * 6
+    few = Measured([row for row in full if row["share"] < 0.3])
     assert [on_demand_share._crossing_verdict(row, few).outcome for row in never] == [Outcome.FAILS] * 6
     noisy = [{**row, "instant_start_ratio": row["instant_start_ratio"] - 0.2 * (row["trace"] == 1)} for row in full]
-    few = Repeated([row for row in noisy if row["share"] < 0.3])
+    few = Measured([row for row in noisy if row["share"] < 0.3])
     assert on_demand_share._crossing_verdict(never[0], few).outcome is Outcome.UNDECIDED
     # 97.15 % at 20 % and 70.15 % at 40 %.
     assert crossed[0]["share"] == pytest.approx(0.2 + 0.2 * 2.15 / 27)
-    told = verdicts(on_demand_share.HYPOTHESES, Repeated(full))
+    told = verdicts(on_demand_share.HYPOTHESES, Measured(full))
     assert found(told, "share of 10 %").outcome is Outcome.HOLDS
     assert found(told, "Fewer start instantly").outcome is Outcome.HOLDS
     assert found(told, "CUP").outcome is Outcome.FAILS
@@ -231,7 +232,7 @@ def test_a_trade_off_needs_two_ends_that_are_decided() -> None:
 
 
 def test_an_option_that_changes_nothing_is_no_choice() -> None:
-    _, points = front._points(Repeated(choices({}, {("CUA-PAA", "tenants=none"): 21.0})), "instant_start_ratio")
+    _, points = front._points(Measured(choices({}, {("CUA-PAA", "tenants=none"): 21.0})), "instant_start_ratio")
     assert [known.mechanism for known in points if known.option != DEFAULT] == ["CUA-PAA"]
 
 
@@ -272,16 +273,16 @@ def lies(lost: float, wobble: float = 0.1) -> list[dict[str, Any]]:
 
 
 def test_honesty_is_judged_over_the_traces() -> None:
-    told = verdicts(honesty.HYPOTHESES, Repeated(lies(1.0)))
+    told = verdicts(honesty.HYPOTHESES, Measured(lies(1.0)))
     assert found(told, "under each mechanism").outcome is Outcome.HOLDS
     assert "+1.00 [+0.75, +1.25] h a job" in found(told, "under each mechanism").measured
     assert found(told, "More than half").outcome is Outcome.HOLDS
     assert found(told, "preempted less often").outcome is Outcome.HOLDS
     assert found(told, "of the others").outcome is Outcome.FAILS
     assert found(told, "more without checkpoints").outcome is Outcome.FAILS
-    gained = verdicts(honesty.HYPOTHESES, Repeated(lies(-1.0)))
+    gained = verdicts(honesty.HYPOTHESES, Measured(lies(-1.0)))
     assert found(gained, "under each mechanism").outcome is Outcome.FAILS
-    unsure = verdicts(honesty.HYPOTHESES, Repeated(lies(0.1, wobble=1.0)))
+    unsure = verdicts(honesty.HYPOTHESES, Measured(lies(0.1, wobble=1.0)))
     assert found(unsure, "under each mechanism").outcome is Outcome.UNDECIDED
 
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from experiments.cli import main
-from experiments.commands.catalogue import KINDS, Kind, catalogue, listed
+from experiments.commands.catalogue import KINDS, catalogue, listed
 from policies.order import ORDERS
 from workloads.ground.registry import Known
 
 #: Shown as it is: a long name has a line of its own, a long line goes on below, a package stands in brackets.
 ENTRIES = {
-    Kind("order", "queue orders", "--order NAME"): [
+    KINDS["order"]: [
         Known("fcfs", "first come, first served", {}, "built in"),
         Known("aged", "older jobs first, and those that have waited for very long before all", {"weight": 0.5}, "mine"),
         Known("a-name-that-is-wider-than-others", "one line", {"a": None, "b": True, "c": 2e5}, "built in"),

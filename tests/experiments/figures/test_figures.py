@@ -19,13 +19,14 @@ from experiments.figures.planning.waits import plot_trace
 from experiments.figures.recording.gantt import plot_gantt
 from experiments.figures.study.evaluation import plot_courses
 from experiments.figures.study.machine import plot_accounting, plot_machine
-from experiments.figures.study.mechanisms import METRICS, Metric, plot_mechanisms
+from experiments.figures.study.mechanisms import METRICS, plot_mechanisms
 from experiments.figures.style import mechanism_color, save
 from experiments.recordings.windows import Window
 from experiments.timelines.steps import bin_averages, choose_bin, choose_unit
 from simulator import Result, simulate
 from simulator.results.metrics import SUMMARY_COLUMNS, summarize
 from workloads.ground.errors import InputError
+from workloads.ground.quantities import Metric
 from workloads.logs.trace import Trace, TraceJob
 from workloads.table.job import Job, JobType
 
@@ -88,7 +89,7 @@ def test_bars_are_the_summaries(results: list[Result]) -> None:
     for axes, metric in zip(figure.axes, METRICS, strict=True):
         bars = [cast(Rectangle, patch).get_width() for patch in axes.patches]
         scale = 100 if metric.percent else 1
-        assert bars == pytest.approx([scale * float(row[metric.column]) for row in summaries])
+        assert bars == pytest.approx([scale * float(row[metric.name]) for row in summaries])
         assert axes.get_xlabel().endswith(("(h)", "(%)"))
     names = [text.get_text() for text in figure.axes[0].get_yticklabels()]
     assert names == ["baseline", "CUA&SPAA", "CUP&PAA"]
@@ -251,7 +252,7 @@ def test_whiskers_end_at_what_is_possible() -> None:
         for at, shares in ((1.0, (0.0, 0.1, 0.0)), (2.0, (1.0, 0.8, 1.0)))
         for trace, share in enumerate(shares)
     ]
-    metrics = [Metric("share", "Share", "Share (%)", percent=True), Metric("wait_h", "Wait", "Wait (h)")]
+    metrics = [Metric("share", unit="%", scale=100.0), Metric("wait_h", unit="h")]
     share, wait = plot_courses(rows, "at", "At", [("X", "x")], metrics).axes
 
     def ends(axes: Axes) -> list[float]:

@@ -15,12 +15,14 @@ from experiments import cli
 from experiments.papers.checkpoint.batch import STRATEGY_NAMES, Instance, draw_instance, law_named, plan_for, run_batch
 from experiments.papers.checkpoint.printed import APPLICATIONS, TABLE_4
 from experiments.statistics import Interval, interval
-from experiments.study.comparison import Metric, column_of, everywhere, gain, relative_gain
+from experiments.study.comparison import everywhere, gain, interval_text
 from experiments.study.experiment import find_experiment, read_tables, run_experiment
+from experiments.study.measured import in_order
 from experiments.study.verdicts import HYPOTHESIS, Outcome, Statement, Verdict
 from tests.alterations import never_flips
 from tests.reference.queue import queued, spent
 from workloads.ground.errors import InputError
+from workloads.ground.quantities import Better, Metric
 
 TINY: dict[str, dict[str, Any]] = {
     "checkpoint-fig8": {"jobs": 30, "processors": 16, "repetitions": 2},
@@ -145,8 +147,8 @@ def test_wrong_settings_are_one_sentence(
 
 # -- comparisons --
 
-_SPEED = Metric("speed", "speed", True, 100.0, "%", ".0f")
-_TIME = Metric("time", "time", False)
+_SPEED = Metric("speed", unit="%", scale=100.0, digits=0, better=Better.MORE)
+_TIME = Metric("time", digits=2, better=Better.LESS)
 
 
 def _runs(first: Sequence[float], second: Sequence[float], column: str) -> list[dict[str, Any]]:
@@ -161,16 +163,14 @@ def _runs(first: Sequence[float], second: Sequence[float], column: str) -> list[
 def test_a_gain_knows_what_is_better() -> None:
     rows = _runs([1.0, 2.0], [0.5, 1.5], "speed")
     assert gain(rows, _SPEED, "a", "b") == Interval(0.5, 0.5, 0.5)
-    assert _SPEED.shown(gain(rows, _SPEED, "a", "b"), "+") == "+50 [+50, +50] points"
+    assert interval_text(_SPEED, gain(rows, _SPEED, "a", "b"), "+") == "+50 [+50, +50] points"
     rows = _runs([1.0, 2.0], [0.5, 1.0], "time")
     assert gain(rows, _TIME, "a", "b").mean == -0.75
-    assert relative_gain(rows, _TIME, "a", "b") == Interval(-0.5, -0.5, -0.5)
-    assert relative_gain(rows, _TIME, "b", "a") == Interval(1.0, 1.0, 1.0)
-    assert column_of(rows, "time", "a") == [1.0, 2.0]
-    with pytest.raises(InputError, match="no runs of c"):
-        column_of(rows, "time", "c")
+    assert in_order(rows, "time", strategy="a") == [1.0, 2.0]
+    with pytest.raises(InputError, match="no runs of strategy c"):
+        in_order(rows, "time", strategy="c")
     with pytest.raises(InputError, match="two runs of the same repetition"):
-        column_of([*rows, rows[0]], "time", rows[0]["strategy"])
+        in_order([*rows, rows[0]], "time", strategy=rows[0]["strategy"])
 
 
 def test_what_is_not_decided_is_undecided() -> None:

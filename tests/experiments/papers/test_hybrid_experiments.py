@@ -19,7 +19,8 @@ from experiments.papers.hybrid.scenarios import Categories, Plans, _four, _measu
 from experiments.statistics import Interval
 from experiments.study.evidence import average, difference, every, near, reaches, within
 from experiments.study.experiment import all_experiments, find_experiment, read_tables
-from experiments.study.grid import ALL, COLUMNS, MIXES, SIX, Measurements
+from experiments.study.grid import ALL, COLUMNS, MIXES, SIX
+from experiments.study.measured import Measured
 from experiments.study.rules import Outcome
 from experiments.sweeps import DELAYS, simulations, sweep
 from experiments.sweeps.delays import count_delays
@@ -71,8 +72,8 @@ def turned_round(metric: str, mechanism: str, mix: str) -> float:
     return 50.0 - as_printed(metric, mechanism, mix)
 
 
-def world(value: Callable[[str, str, str], float], spread: float) -> Measurements:
-    """Measurements with a level for each trace and a difference between cells that cancels over the traces."""
+def world(value: Callable[[str, str, str], float], spread: float) -> Measured:
+    """Metrics with a level for each trace and a difference between cells that cancels over the traces."""
     rows = []
     for trace in TRACES:
         for at, mechanism in enumerate(ALL):
@@ -82,7 +83,7 @@ def world(value: Callable[[str, str, str], float], spread: float) -> Measurement
                 level = 0.004 * (trace - 1.5)
                 row = {name: value(name, mechanism, mix) + wave + level for name in COLUMNS}
                 rows.append({"trace": trace, "mix": mix, "mechanism": mechanism, **row})
-    return Measurements(rows)
+    return Measured(rows)
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.name)
@@ -127,17 +128,17 @@ def test_a_method_that_does_not_benefit_refutes_observation_13() -> None:
         for factor in ("0.5", "1.0")
         for name in SIX
     ]
-    assert examine(CHECKPOINT_CLAIMS["a"], Measurements(rows)).outcome is Outcome.FAILS
+    assert examine(CHECKPOINT_CLAIMS["a"], Measured(rows)).outcome is Outcome.FAILS
 
 
 @pytest.mark.parametrize("claim", CHECKPOINT_CLAIMS.values(), ids=lambda claim: claim.name)
 def test_checkpoint_claims(claim: Claim) -> None:
-    def measured(better: float) -> Measurements:
+    def measured(better: float) -> Measured:
         def value(name: str, factor: str, trace: int) -> float:
             gain = better if factor == "0.5" else 0.0
             return 10.0 + trace + (gain if name == "utilization" else -gain)
 
-        return Measurements(
+        return Measured(
             {"trace": trace, "mix": factor, "mechanism": mechanism, **{n: value(n, factor, trace) for n in COLUMNS}}
             for trace in TRACES
             for factor in ("0.5", "1.0")
@@ -154,11 +155,11 @@ def test_what_is_not_measured_is_not_judged() -> None:
         for trace in TRACES
         for name in SIX
     ]
-    by_name = {claim.name: examine(claim, Measurements(rows)) for claim in CLAIMS}
+    by_name = {claim.name: examine(claim, Measured(rows)) for claim in CLAIMS}
     # Neither a baseline nor another mix.
     for name in ("1a", "1c", "6b", "11a", "12b"):
         assert by_name[name].outcome is Outcome.NOT_COMPARABLE
-    nobody = Measurements({**row, "turnaround_malleable_h": None if row["trace"] else 1.0} for row in rows)
+    nobody = Measured({**row, "turnaround_malleable_h": None if row["trace"] else 1.0} for row in rows)
     finding = examine(next(claim for claim in CLAIMS if claim.name == "6a"), nobody)
     assert finding.outcome is Outcome.NOT_COMPARABLE
     assert "fewer than two traces" in finding.detail
@@ -298,7 +299,7 @@ def check_tables_and_verdicts(shared: Path) -> None:
     assert list(dict.fromkeys(row["reading"] for row in readings[""])) == [
         "default", "tenants=none", "backfill_length=runtime",
     ]  # fmt: skip
-    data = {name: Measurements(row for row in readings[""] if row["reading"] == name) for name in READINGS}
+    data = {name: Measured(row for row in readings[""] if row["reading"] == name) for name in READINGS}
     for row in readings["differences"]:
         if row["mechanism"] in SIX:
             gap = data[row["reading"]](row["metric"], row["mechanism"]) - data["default"](

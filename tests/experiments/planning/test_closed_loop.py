@@ -132,7 +132,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         (["--mechanism", "all"], "--mechanism must be one mechanism"),
         (["--rounds", "0"], "--rounds"),
         (["--tolerance", "2"], "--tolerance"),
-        (["--costs", "x.json"], "--costs gives prices"),
+        (["--costs", "x.json"], "--costs cannot be used with loop"),
         (["--classes", "9,4"], "--classes"),
     ],
 )

@@ -1,0 +1,116 @@
+"""Rows of measurements, looked up by their columns, and compared repetition by repetition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.study.experiment import Row
+from experiments.study.metrics import known_metric
+from workloads.ground.errors import InputError
+
+__all__ = ["Measured", "column", "in_order", "rows_where"]
+
+Floats = NDArray[np.float64]
+
+
+def rows_where(rows: Iterable[Row], **values: Any) -> list[Row]:
+    """The rows that have these values."""
+    return [row for row in rows if all(row[name] == value for name, value in values.items())]
+
+
+def column(rows: Iterable[Row], name: str) -> Floats:
+    """A column as numbers; NaN where a row has none."""
+    return np.array([np.nan if row[name] is None else float(row[name]) for row in rows])
+
+
+def in_order(rows: Sequence[Row], name: str, **where: Any) -> list[float]:
+    """A column of the rows that have these values, ordered by ``repetition``.
+
+    Raises
+    ------
+    InputError
+        If there is no such row, or two of one repetition.
+    """
+    own = sorted(rows_where(rows, **where), key=lambda row: int(row["repetition"]))
+    told = ", ".join(f"{key} {value}" for key, value in where.items())
+    if not own:
+        raise InputError(f"there are no runs of {told}")
+    if len({row["repetition"] for row in own}) < len(own):
+        raise InputError(f"there are two runs of the same repetition of {told}")
+    return [float(row[name]) for row in own]
+
+
+class Measured:
+    """Metrics by trace.
+
+    Parameters
+    ----------
+    rows
+        One for each simulation, with ``trace``, the columns that are varied, and metrics.
+    """
+
+    def __init__(self, rows: Iterable[Row]) -> None:
+        self._rows = list(rows)
+        self.traces = sorted({row["trace"] for row in self._rows})
+        #: Places of rows, by columns and their values.
+        self._cells: dict[tuple[str, ...], Mapping[tuple[Any, ...], list[int]]] = {}
+
+    def values(self, name: str) -> list[Any]:
+        """The values of a column, sorted."""
+        return sorted({row[name] for row in self._rows})
+
+    def __call__(self, metric: str, mechanism: Any = None, mix: Any = None, **where: Any) -> Floats:
+        """A metric in each trace, as the catalogue shows it: the mean over the rows that fit.
+
+        Parameters
+        ----------
+        metric
+            A column.
+        mechanism, mix, **where
+            The value, or the tuple of values, that these columns must have; None: any.
+
+        Returns
+        -------
+        ndarray
+            In the order of :attr:`traces`; NaN where the metric is not defined.
+
+        Raises
+        ------
+        LookupError
+            If a combination of these values is not there in some trace.
+        InputError
+            If no metric has that name.
+        """
+        chosen = {"mechanism": mechanism, "mix": mix, **where}
+        shown: Floats = known_metric(metric).scaled(self._table(metric, chosen, np.mean))
+        return shown
+
+    def total(self, metric: str, mechanism: Any = None) -> Floats:
+        """The sum of a metric in each trace over the rows that fit; parameters and errors as for a mean."""
+        return self._table(metric, {"mechanism": mechanism}, np.sum)
+
+    def _table(self, metric: str, asked: Mapping[str, Any], reduce: Any) -> Floats:
+        where = {name: value for name, value in asked.items() if value is not None}
+        names = tuple(where)
+        if names not in self._cells:
+            cells: dict[tuple[Any, ...], list[int]] = {}
+            for place, row in enumerate(self._rows):
+                cells.setdefault((row["trace"], *(row[name] for name in names)), []).append(place)
+            self._cells[names] = cells
+        chosen = [value if isinstance(value, tuple) else (value,) for value in where.values()]
+        try:
+            found = [
+                sorted(place for values in product((trace,), *chosen) for place in self._cells[names][values])
+                for trace in self.traces
+            ]
+        except KeyError:
+            found = []
+        if not found:
+            told = (f"{name} {' or '.join(map(str, own))}" for name, own in zip(names, chosen, strict=True))
+            raise LookupError(", ".join(told) or "any trace")
+        return np.array([reduce(column([self._rows[place] for place in places], metric)) for places in found])

@@ -1,0 +1,85 @@
+"""The set-up: everything that a simulation is made of, before it begins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from policies.mechanism import Mechanism
+from simulator.machine.decisions import Decisions
+from simulator.machine.eventlog import EventLog
+from simulator.machine.jobstate import JobState
+from simulator.machine.kinds import job_state
+from simulator.options import Options
+from simulator.services.startingstate import StartingState, starting_state_of
+from workloads.table.job import Job
+from workloads.table.joblife import has_life
+
+if TYPE_CHECKING:
+    from policies.planning.planbook import PlanBook
+    from simulator.services.closures import Closures
+
+__all__ = ["Setup"]
+
+
+@dataclass(frozen=True)
+class Setup:
+    """A simulation that can begin; all of it has been checked.
+
+    Attributes
+    ----------
+    table
+        The jobs, in the order of the input.
+    nodes
+        Size of the machine.
+    mechanism
+        How on-demand jobs are served; None: the baseline.
+    options
+        How the machine is operated.
+    log
+        Where events go.
+    decisions
+        Recorder of decisions.
+    origin
+        Ticks of the table's clock at its first event.
+    progress
+        Told now and then how many jobs have ended.
+    book
+        Plans of the stochastic jobs; None: there are no such jobs.
+    closures
+        Outages; None: there are none.
+    """
+
+    table: Sequence[Job]
+    nodes: int
+    mechanism: Mechanism | None
+    options: Options
+    log: EventLog
+    decisions: Decisions
+    origin: int
+    progress: Callable[[int], None] | None = None
+    book: PlanBook | None = None
+    closures: Closures | None = None
+
+    @cached_property
+    def states(self) -> list[JobState]:
+        """The states of the jobs, in the order of the input."""
+        ranks = {job_id: rank for rank, job_id in enumerate(sorted(job.job_id for job in self.table))}
+        origin, options, baseline = self.origin, self.options, self.mechanism is None
+        return [
+            job_state(job, row, ranks[job.job_id], origin, options, baseline=baseline)
+            for row, job in enumerate(self.table)
+        ]
+
+    @cached_property
+    def lively(self) -> bool:
+        """Whether any job may be withdrawn, depends on another, or runs already."""
+        # Most tables say nothing of it, and then no job has to be looked at again.
+        return any(map(has_life, self.table))
+
+    @cached_property
+    def running(self) -> StartingState | None:
+        """The jobs that run already; None: there are none."""
+        return starting_state_of(self.states, self.origin) if self.lively else None

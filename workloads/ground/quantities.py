@@ -1,0 +1,124 @@
+"""Quantities: columns of a table and how they are shown; metrics: quantities that are measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+__all__ = ["Better", "Metric", "Quantity"]
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A column of numbers or texts.
+
+    Attributes
+    ----------
+    name
+        Key of the rows.
+    head
+        Heading in a terminal; the name by default.
+    unit
+        Unit of a number as it is shown; empty: none.
+    group
+        Neighbours of the same group share one heading above their own.
+    scale
+        Factor from the stored number to the one that is shown.
+    digits
+        Decimals of numbers; None: integers without, others with three significant digits.
+    """
+
+    name: str
+    head: str = ""
+    unit: str = ""
+    group: str = ""
+    scale: float = 1.0
+    digits: int | None = None
+
+
+class Better(StrEnum):
+    """Which way a metric improves."""
+
+    MORE = "more"
+    LESS = "less"
+    NEITHER = "-"
+
+
+@dataclass(frozen=True)
+class Metric(Quantity):
+    """A number that is measured.
+
+    Attributes
+    ----------
+    title
+        Name in words.
+    of
+        The jobs, or the machine, that it is measured on.
+    better
+        Which way it improves.
+    definition
+        What it is, in one sentence.
+    source
+        The paper, or the page of the documentation, that defines it.
+    where
+        Which results have it.
+    """
+
+    title: str = ""
+    of: str = ""
+    better: Better = Better.NEITHER
+    definition: str = ""
+    source: str = ""
+    where: str = ""
+
+    @property
+    def heading(self) -> str:
+        """The title as a heading."""
+        return _capital(self.title)
+
+    @property
+    def axis(self) -> str:
+        """Label of an axis: title and unit.
+
+        >>> Metric("utilization", unit="%", title="utilisation").axis
+        'Utilisation (%)'
+        """
+        return f"{self.heading} ({self.unit})" if self.unit else self.heading
+
+    @property
+    def label(self) -> str:
+        """Title and unit of a panel in a row: ``utilisation by work [%]``."""
+        return f"{self.title} [{self.unit}]" if self.unit else self.title
+
+    @property
+    def panel(self) -> str:
+        """Title of a panel: the jobs, or the machine, that it is measured on."""
+        return _capital(self.of)
+
+    @property
+    def percent(self) -> bool:
+        """Whether it is a share, shown in per cent."""
+        return self.unit == "%"
+
+    @property
+    def most(self) -> float:
+        """The largest value that is possible, as shown; the smallest is 0."""
+        return 100.0 if self.percent else float("inf")
+
+    @property
+    def difference(self) -> str:
+        """Unit of a difference: per cents differ by points."""
+        return "points" if self.percent else self.unit
+
+    def scaled(self, value: Any) -> Any:
+        """A stored number, or an array, as it is shown.
+
+        >>> Metric("utilization", unit="%", scale=100.0).scaled(0.25)
+        25.0
+        """
+        return self.scale * value
+
+
+def _capital(words: str) -> str:
+    return words[:1].upper() + words[1:]
