@@ -17,7 +17,7 @@ from experiments.recordings.windows import Window
 from simulator.results.recording import Recording
 from workloads.ground.files import atomic_open
 
-__all__ = ["render_gantt", "write_gantt"]
+__all__ = ["write_gantt"]
 
 #: What would end a script element, or begin a comment in it, and what is no line end in JSON but one in JavaScript.
 _UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
@@ -26,7 +26,18 @@ _UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", 
 def write_gantt(
     path: str | Path, recording: Recording, window: Window | None = None, words: str = "holdfast gantt"
 ) -> int:
-    """Write the page; the other arguments are those of :func:`render_gantt`.
+    """Write the page: the same HTML for the same arguments.
+
+    Parameters
+    ----------
+    path
+        HTML file.
+    recording
+        With its event log.
+    window
+        Time that is shown; default everything.
+    words
+        Command that wrote it.
 
     Returns
     -------
@@ -35,6 +46,8 @@ def write_gantt(
 
     Raises
     ------
+    InputError
+        If the event log was switched off, or nothing runs in the window.
     OutputError
         If the file cannot be written.
     """
@@ -43,31 +56,6 @@ def write_gantt(
     with atomic_open(path) as file:
         file.write(html)
     return len(columns["jobs"]["id"])
-
-
-def render_gantt(recording: Recording, window: Window | None = None, words: str = "holdfast gantt") -> str:
-    """The page.
-
-    Parameters
-    ----------
-    recording
-        With its event log.
-    window
-        What is shown; default everything.
-    words
-        The command that wrote it.
-
-    Returns
-    -------
-    str
-        HTML; the same for the same arguments.
-
-    Raises
-    ------
-    InputError
-        If the event log was switched off, or nothing runs in the window.
-    """
-    return _render(columns_of(recording, window), words)
 
 
 def _render(columns: Mapping[str, Any], words: str) -> str:

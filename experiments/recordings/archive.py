@@ -15,14 +15,11 @@ from typing import Any
 from experiments.output.filenames import table_name
 from experiments.output.seals import Sealed
 from experiments.recordings.runfile import (
-    EPOCH,
-    JOB_TABLE,
     chosen_mechanism,
     epoch_of,
     nodes_of,
     open_run,
     options_of,
-    read_run,
     simulated_jobs,
 )
 from policies.mechanism import BASELINE
@@ -41,15 +38,7 @@ from workloads.ground.units import to_ticks
 from workloads.table.job import Job, JobType
 from workloads.table.joblife import beginning_of
 
-__all__ = [
-    "EPOCH",
-    "JOB_TABLE",
-    "chosen_mechanism",
-    "read_recording",
-    "read_run",
-    "simulated_jobs",
-    "table_rows",
-]
+__all__ = ["read_recording", "table_rows"]
 
 #: The events with which a job is over.
 _LAST = ("complete", "kill", "cancel")

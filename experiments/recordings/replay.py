@@ -27,7 +27,6 @@ __all__ = [
     "accounting_rows",
     "make_directory",
     "parse_mechanisms",
-    "replay",
     "replays",
     "write_replay",
 ]
@@ -78,11 +77,6 @@ def parse_mechanisms(text: str) -> list[str]:
         names += [name for name in known if name not in names]
     check_distinct(names)
     return names
-
-
-def replay(jobs: Sequence[Job], nodes: int, mechanisms: Sequence[str], options: Options, **more: Any) -> list[Result]:
-    """As :func:`replays`, all results at once."""
-    return list(replays(jobs, nodes, mechanisms, options, **more))
 
 
 def replays(

@@ -30,7 +30,6 @@ __all__ = [
     "nodes_of",
     "open_run",
     "options_of",
-    "read_run",
     "simulated_jobs",
 ]
 
@@ -44,17 +43,6 @@ PICTURE_FILES = tuple(
 JOB_TABLE = "job_table"
 #: Key of ``run.json``: seconds since 1970 at which the clock of the job table stands at 0, null if not known.
 EPOCH = "epoch"
-
-
-def read_run(directory: Path) -> dict[str, Any]:
-    """What ``run.json`` tells.
-
-    Raises
-    ------
-    InputError
-        As :func:`open_run`.
-    """
-    return open_run(directory).told
 
 
 def holds_run(directory: Path) -> bool:

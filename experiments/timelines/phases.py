@@ -194,26 +194,12 @@ def use_of_time(recording: Recording) -> UseOfTime:
         start, end = max(first, before[0]), min(last, after[0])
         if before[2] and start < end:
             changes["held"] += ((start, before[2]), (end, -before[2]))
-    for start, end, nodes in _down(recording, first, last):
+    for start, end, nodes in recording.down_spans():
         changes["down"] += ((start, nodes), (end, -nodes))
     times = np.unique(np.array([first, last, *(time for items in changes.values() for time, _ in items)], np.int64))
     levels = {use: _levels(items, times) for use, items in changes.items()}
     levels["idle"] = recording.nodes - np.sum([level for use, level in levels.items() if use != "idle"], axis=0)
     return UseOfTime(times - first, levels)
-
-
-def _down(recording: Recording, first: int, last: int) -> Iterator[tuple[int, int, int]]:
-    """From when to when how many nodes an outage had; in the log its number is negative."""
-    since: dict[int, tuple[int, int]] = {}
-    for entry in recording.entries:
-        if entry.event in ("down", "up"):
-            start, nodes = since.pop(entry.job_id, (entry.time, 0))
-            if nodes and max(first, start) < min(last, entry.time):
-                yield max(first, start), min(last, entry.time), nodes
-            since[entry.job_id] = entry.time, entry.after
-    for start, nodes in since.values():
-        if nodes and max(first, start) < last:
-            yield max(first, start), last, nodes
 
 
 def _levels(changes: Sequence[tuple[int, int]], times: Ints) -> Ints:

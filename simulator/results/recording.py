@@ -6,7 +6,7 @@ Metrics, pictures, explanations and exports take a :class:`Recording` and do not
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -174,13 +174,19 @@ class Recording:
         asked = job.trace_walltime if as_traced else None
         return to_ticks(job.walltime if asked is None else asked)
 
+    def down_spans(self) -> Iterator[tuple[int, int, int]]:
+        """(start, end, nodes that were down) within the time that is accounted for; ticks of the simulated clock."""
+        if not self.down or self.opened is None or self.closed is None:
+            return
+        first, last = self.opened - self.origin, self.closed - self.origin
+        for (time, nodes), (then, _) in pairwise([*self.down, (last, 0)]):
+            start, end = max(first, time), min(last, then)
+            if nodes and start < end:
+                yield start, end, nodes
+
     def had_down(self) -> bool:
         """Whether nodes were down in the time that is accounted for."""
-        if not self.down or self.opened is None or self.closed is None:
-            return False
-        first, last = self.opened - self.origin, self.closed - self.origin
-        changes = [*self.down, (last, 0)]
-        return any(nodes and max(time, first) < min(then, last) for (time, nodes), (then, _) in pairwise(changes))
+        return any(True for _ in self.down_spans())
 
     def down_at_samples(self) -> list[int]:
         """Nodes that were down at the end of each instant of the samples."""
