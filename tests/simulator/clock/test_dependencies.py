@@ -22,6 +22,8 @@ def test_a_think_time_moves_the_submit_both_ways() -> None:
         (120, "after 1"),
         (130, "after 2"),
     ]
+    # No job may be withdrawn: nothing is counted of those that were.
+    assert "cancelled_jobs" not in result.summary()
 
 
 def test_without_a_think_time_a_job_is_submitted_no_earlier_than_recorded() -> None:

@@ -1,3 +1,5 @@
+"""Files: a write is whole or leaves nothing, a read is one text or one sentence, whatever lies there."""
+
 import gzip
 import hashlib
 import os

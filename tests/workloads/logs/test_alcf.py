@@ -1,3 +1,5 @@
+"""The reader of ALCF logs: what a row means, what is left out and counted, and one sentence for each broken row."""
+
 import csv
 import gzip
 import io

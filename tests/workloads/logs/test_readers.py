@@ -1,3 +1,5 @@
+"""All readers alike: a log is recognised by what it holds, and nothing but one sentence comes of a broken one."""
+
 import gzip
 import os
 import threading

@@ -1,3 +1,5 @@
+"""The reader of Slurm's accounting: times, sizes, arrays and states, what is left out, and how it refuses."""
+
 import gzip
 
 import pytest

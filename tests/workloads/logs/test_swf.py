@@ -1,3 +1,5 @@
+"""The reader of the standard workload format: fields, header, what is left out, real traces by a count of their own."""
+
 import gzip
 import subprocess
 import sys

@@ -1,3 +1,5 @@
+"""The job table: what is written comes back, and each law of a row is kept or named with file and line."""
+
 import builtins
 from array import array
 from dataclasses import fields, replace
