@@ -10,7 +10,7 @@ from hypothesis import settings
 
 from policies import reserving, shadow
 from policies.port import SystemView
-from tests.sketching import KINDS, sketches
+from tests.support.sketching import KINDS, sketches
 
 #: A test that asks for more examples than this draws a share of what it asks for, but in the profile "thorough".
 _DEFAULT, _SHARE = 15, 0.3

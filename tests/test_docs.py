@@ -22,7 +22,7 @@ from policies.tenancy import TENANCIES
 from tests.documentation.blocks import blocks_of, commands, comparable
 from tests.documentation.given import provide
 from tests.documentation.session import NOT_RUN, PAGES, ROOT, Session, excuse_of, read_through
-from tests.sketching import sketches
+from tests.support.sketching import sketches
 from tests.test_architecture import MODULES, name_of
 from workloads.fits import selection
 from workloads.fits.usual import fit_usual

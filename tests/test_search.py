@@ -13,7 +13,7 @@ from tests.search import __main__ as search
 from tests.search.cases import Case, seeded_case
 from tests.search.checker import broken_laws
 from tests.search.smaller import smallest
-from tests.support import malleable, on_demand, rigid
+from tests.support.jobs import malleable, on_demand, rigid
 from workloads.outages.outage import Outage, OutageKind
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from experiments.gantt.page import write_gantt
 from simulator import simulate
 from simulator.results.recording import Recording
-from tests.browser import Browser
+from tests.support.browser import Browser
 from workloads.hybrid.assignment import assign
 from workloads.theta.generator import generate
 from workloads.theta.year import ThetaYear

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from experiments import cli
-from tests.support import malleable, on_demand, rigid, stochastic
+from tests.support.jobs import malleable, on_demand, rigid, stochastic
 from workloads.outages.file import write_outages
 from workloads.outages.outage import Outage, OutageKind
 from workloads.table.job import Job

@@ -22,8 +22,8 @@ from tests.policies.test_policies import Reserved, View, Waiting, starts
 from tests.reference.backfilling import Replayed, replay_reserving, replay_strict
 from tests.reference.hybrid import MECHANISMS
 from tests.shared_data import trace_file
-from tests.strategies import Table, job_tables
-from tests.support import malleable, on_demand, rigid
+from tests.strategies.tables import Table, job_tables
+from tests.support.jobs import malleable, on_demand, rigid
 from workloads.ground.units import SECOND
 from workloads.hybrid.assignment import as_rigid
 from workloads.logs.readers import read_trace

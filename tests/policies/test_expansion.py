@@ -17,8 +17,8 @@ from policies.port import Expand, Promise, Start, SystemView, Window
 from simulator import simulate
 from tests.policies.test_policies import Reserved, Running, View, Waiting
 from tests.reference.hybrid import MECHANISMS
-from tests.strategies import Table, job_tables
-from tests.support import malleable, on_demand, rigid
+from tests.strategies.tables import Table, job_tables
+from tests.support.jobs import malleable, on_demand, rigid
 from workloads.ground.errors import InvariantError, ParameterError, UnknownNameError
 from workloads.table.job import JobType
 

@@ -17,7 +17,7 @@ from policies.mechanism import parse_mechanism
 from policies.port import Preempt, Request, Shrink, SystemView
 from simulator import simulate
 from tests.policies.test_policies import Running, View, Waiting
-from tests.support import malleable, on_demand, rigid
+from tests.support.jobs import malleable, on_demand, rigid
 from workloads.ground.errors import InputError
 from workloads.ground.units import SECOND
 from workloads.hybrid.assignment import assign

@@ -20,8 +20,8 @@ from simulator.machine.jobstate import FixedJob
 from simulator.machine.waiting import Queue
 from tests.reference.easy import load_swf, replay_easy, replay_easy_naive
 from tests.shared_data import trace_file
-from tests.strategies import random_job_table
-from tests.support import rigid
+from tests.strategies.tables import random_job_table
+from tests.support.jobs import rigid
 from workloads.ground.errors import InputError, InvariantError, ParameterError
 from workloads.ground.units import SECOND
 from workloads.table.job import Job, JobType

@@ -25,7 +25,7 @@ from policies.planning.costs import CostModel
 from policies.planning.strategies import STRATEGIES
 from simulator import simulate
 from tests.places import ROOT
-from tests.strategies import random_job_table
+from tests.strategies.tables import random_job_table
 from workloads.ground.errors import HoldfastError, InputError
 from workloads.laws import uniform
 

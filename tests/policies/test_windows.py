@@ -12,7 +12,7 @@ from policies.windows import admitted, spare
 from simulator import Result, simulate
 from tests.policies.test_policies import View, Waiting
 from tests.reference.windows import Batch, Closed, replay
-from tests.support import malleable, rigid
+from tests.support.jobs import malleable, rigid
 from workloads.outages.outage import Outage, OutageKind, first_outage_fault
 
 MAINTENANCE = OutageKind.MAINTENANCE

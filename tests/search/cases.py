@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from simulator import Result, simulate
-from tests.life_strategies import lively
-from tests.outage_strategies import build_outages
 from tests.reference.stochastic import Numbers
-from tests.stochastic_strategies import build_mix, plan_of
-from tests.strategies import HYBRID, build_table
+from tests.strategies.lives import lively
+from tests.strategies.mixes import build_mix, plan_of
+from tests.strategies.outages import build_outages
+from tests.strategies.tables import HYBRID, build_table
 from workloads.ground.errors import ParameterError
 from workloads.outages.failures import FailureRate
 from workloads.outages.outage import Outage, OutageKind, check_outages

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from simulator import simulate
 from tests.reference.hybrid import LEAST_LOSS, MECHANISMS, replay
-from tests.strategies import Table, crowded_job_table, job_tables, random_job_table
+from tests.strategies.tables import Table, crowded_job_table, job_tables, random_job_table
 from workloads.ground.units import to_ticks
 
 options = st.fixed_dictionaries(

@@ -15,9 +15,9 @@ from simulator.machine.eventlog import Entry
 from simulator.results.metrics import summarize, summarize_types
 from simulator.results.reservations import stochastic_rows
 from simulator.results.schema import JOBS
-from tests.life_strategies import lively_mixes, random_lively_mix
 from tests.reference.hybrid import MECHANISMS
-from tests.stochastic_strategies import Mix
+from tests.strategies.lives import lively_mixes, random_lively_mix
+from tests.strategies.mixes import Mix
 from workloads.ground.units import SECOND, to_ticks
 from workloads.table.job import Job, JobType
 

@@ -9,12 +9,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from simulator import Result, simulate
-from tests.life_strategies import lively, lively_mixes
 from tests.reference.hybrid import MECHANISMS
 from tests.reference.life import Plain, replay_life
 from tests.simulator.test_life_laws import every_mechanism, replayed
-from tests.stochastic_strategies import Mix
-from tests.strategies import Table, job_tables
+from tests.strategies.lives import lively, lively_mixes
+from tests.strategies.mixes import Mix
+from tests.strategies.tables import Table, job_tables
 from workloads.ground.units import SECOND, to_ticks
 from workloads.hybrid.assignment import as_rigid
 from workloads.logs.startingstate import starting_state

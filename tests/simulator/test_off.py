@@ -15,8 +15,8 @@ from experiments.cli import main
 from simulator import Result, simulate
 from tests.places import GOLDEN
 from tests.reference.hybrid import MECHANISMS
-from tests.stochastic_strategies import Mix, random_mix
-from tests.support import rigid
+from tests.strategies.mixes import Mix, random_mix
+from tests.support.jobs import rigid
 from workloads.outages.failures import FailureRate
 from workloads.outages.outage import Outage, OutageKind
 from workloads.table.job import Job

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from tests.reference.easy import replay_easy, replay_easy_naive
 from tests.reference.hybrid import MECHANISMS, replay
-from tests.strategies import Table, job_tables, random_job_table
-from tests.support import outcomes
+from tests.strategies.tables import Table, job_tables, random_job_table
+from tests.support.jobs import outcomes
 from workloads.ground.units import to_seconds, to_ticks
 from workloads.table.job import JobType
 

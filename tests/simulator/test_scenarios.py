@@ -12,7 +12,7 @@ from functools import partial
 
 import pytest
 
-from tests.support import ENGINES, Seen, losses, malleable, on_demand, outcomes, rigid
+from tests.support.jobs import ENGINES, Seen, losses, malleable, on_demand, outcomes, rigid
 from workloads.table.job import Job
 
 Play = Callable[..., dict[int, Seen]]

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from simulator import Result, simulate
 from simulator.results.schema import JOBS, job_schema
 from tests.reference.hybrid import MECHANISMS
-from tests.strategies import Table, job_tables
-from tests.support import malleable, on_demand
+from tests.strategies.tables import Table, job_tables
+from tests.support.jobs import malleable, on_demand
 from workloads.ground.units import to_ticks
 from workloads.table.job import Job, JobType
 

@@ -27,8 +27,8 @@ from simulator.results.reservations import stochastic_rows
 from simulator.results.schema import RESERVATIONS
 from tests.reference.hybrid import MECHANISMS, replay
 from tests.reference.stochastic import Numbers, follow, replay_stochastic
-from tests.stochastic_strategies import ONLY_RIGID, Mix, mixes, random_mix
-from tests.support import on_demand, rigid, stochastic
+from tests.strategies.mixes import ONLY_RIGID, Mix, mixes, random_mix
+from tests.support.jobs import on_demand, rigid, stochastic
 from workloads.chains.device import CheckpointDevice
 from workloads.chains.runs import TaskRuns
 from workloads.ground.errors import InputError, ParameterError

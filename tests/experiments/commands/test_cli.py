@@ -15,7 +15,7 @@ from simulator import simulate
 from simulator.results.metrics import SUMMARY_COLUMNS
 from simulator.results.schema import JOBS
 from tests.places import GOLDEN
-from tests.support import untimed
+from tests.support.jobs import untimed
 from workloads.table.columns import COLUMNS
 from workloads.table.jobtable import read_job_table
 

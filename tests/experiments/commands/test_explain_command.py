@@ -12,7 +12,7 @@ from experiments.recordings.archive import read_recording
 from experiments.stories.story import Stories
 from simulator import simulate
 from tests.places import GOLDEN
-from tests.support import resealed
+from tests.support.jobs import resealed
 from workloads.table.jobtable import read_job_table
 
 

@@ -18,7 +18,7 @@ from experiments.planning.costfile import read_costs
 from experiments.planning.waitpairs import pairs_of_results
 from policies.planning.waits.fitting import fit_waits
 from tests.places import GOLDEN
-from tests.support import resealed
+from tests.support.jobs import resealed
 from workloads.ground.errors import InputError
 
 #: Twelve jobs of 1 to 8 processors that asked for 1 to 12 h and waited half of it and 10 minutes; the last wait is

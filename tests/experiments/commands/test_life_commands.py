@@ -14,7 +14,7 @@ from experiments.placement.spans import place_nodes
 from experiments.planning.loop import waits_of
 from experiments.planning.waitpairs import pairs_of_results
 from simulator import simulate
-from tests.support import malleable, on_demand, rigid
+from tests.support.jobs import malleable, on_demand, rigid
 from workloads.table.jobtable import read_job_table, write_job_table
 
 ROWS = [

@@ -13,7 +13,7 @@ from experiments import cli
 from simulator import simulate
 from simulator.results.metrics import OUTAGE_COLUMNS, SUMMARY_COLUMNS
 from tests.places import GOLDEN
-from tests.support import rigid
+from tests.support.jobs import rigid
 from workloads.ground.units import SECOND
 from workloads.outages.failures import FailureRate
 from workloads.outages.file import read_outages

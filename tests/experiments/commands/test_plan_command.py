@@ -18,8 +18,8 @@ from experiments.figures.planning.plans import plot_plan
 from experiments.planning.document import clock, plan_table
 from experiments.planning.laws import LAWS, law_of, read_runs, unit_of
 from policies.planning.costs import CostModel
+from tests.fuzz.plans import command_line, fault
 from tests.places import GOLDEN, ROOT
-from tests.plan_fuzz import command_line, fault
 from workloads.fits import selection
 from workloads.ground.errors import InputError
 

@@ -17,7 +17,7 @@ from experiments.planning.laws import read_plan
 from policies.planning.costs import CostModel
 from policies.planning.plan import ReservationPlan
 from policies.planning.strategies import optimal
-from tests.support import rigid, stochastic, untimed
+from tests.support.jobs import rigid, stochastic, untimed
 from workloads.ground.units import to_ticks
 from workloads.hybrid.assignment import Assignment, assign
 from workloads.hybrid.groups import group_jobs, group_names

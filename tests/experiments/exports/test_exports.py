@@ -26,11 +26,11 @@ from policies.mechanism import BASELINE, MECHANISMS
 from policies.planning.costs import CostModel
 from policies.planning.plan import ReservationPlan
 from simulator import Result, simulate
-from tests.life_strategies import lively_mixes
-from tests.outage_strategies import outages_for
 from tests.shared_data import trace_file
-from tests.stochastic_strategies import Mix
-from tests.support import malleable, on_demand, resealed, rigid, stochastic
+from tests.strategies.lives import lively_mixes
+from tests.strategies.mixes import Mix
+from tests.strategies.outages import outages_for
+from tests.support.jobs import malleable, on_demand, resealed, rigid, stochastic
 from workloads.ground.errors import InputError
 from workloads.ground.units import SECOND, to_ticks
 from workloads.hybrid.assignment import Assignment, assign

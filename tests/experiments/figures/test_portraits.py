@@ -25,8 +25,8 @@ from experiments.recordings.windows import Window
 from experiments.timelines.calls import calls
 from simulator import simulate
 from simulator.results.recording import Recording
-from tests.sketching import sketches
-from tests.support import malleable, on_demand, rigid
+from tests.support.jobs import malleable, on_demand, rigid
+from tests.support.sketching import sketches
 from workloads.ground.errors import InputError
 from workloads.ground.units import SECOND
 from workloads.outages.outage import Outage, OutageKind

@@ -23,9 +23,9 @@ from experiments.recordings.windows import Window
 from policies.mechanism import BASELINE, MECHANISMS
 from simulator import simulate
 from simulator.results.recording import Recording
-from tests.browser import Browser
-from tests.strategies import Table, job_tables
-from tests.support import malleable, on_demand, rigid
+from tests.strategies.tables import Table, job_tables
+from tests.support.browser import Browser
+from tests.support.jobs import malleable, on_demand, rigid
 from workloads.ground.errors import InputError
 from workloads.outages.outage import Outage, OutageKind
 

@@ -17,7 +17,7 @@ from experiments.output.seals import arriving, open_sealed, seal
 from experiments.output.signals import Interrupted, held, listening
 from tests.kills import COMMANDS, kills
 from tests.places import ROOT
-from tests.processes import until
+from tests.support.processes import until
 from workloads.ground.errors import InputError
 
 #: Where the tests run in the background of a shell, SIGINT is ignored, and what they start inherits that.

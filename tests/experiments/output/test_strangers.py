@@ -17,7 +17,7 @@ from experiments.output.seals import open_sealed
 from experiments.recordings.archive import read_recording
 from experiments.study.experiment import is_measured, read_tables
 from experiments.sweeps import make_sweep, run_sweep
-from tests.support import resealed
+from tests.support.jobs import resealed
 from workloads.ground.errors import InputError, OutputError
 
 TABLE = (

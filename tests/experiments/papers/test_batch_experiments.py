@@ -19,8 +19,8 @@ from experiments.study.comparison import everywhere, gain, interval_text
 from experiments.study.experiment import find_experiment, read_tables, run_experiment
 from experiments.study.measured import in_order
 from experiments.study.verdicts import HYPOTHESIS, Outcome, Statement, Verdict
-from tests.alterations import never_flips
 from tests.reference.queue import queued, spent
+from tests.support.alterations import never_flips
 from workloads.ground.errors import InputError
 from workloads.ground.quantities import Better, Metric
 

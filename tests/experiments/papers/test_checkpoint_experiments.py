@@ -22,7 +22,7 @@ from experiments.study.verdicts import Outcome
 from policies.planning.costs import CostModel
 from policies.planning.plan import ReservationPlan
 from policies.planning.strategies import optimal
-from tests.alterations import never_flips
+from tests.support.alterations import never_flips
 from workloads.ground.errors import ParameterError
 from workloads.laws import TABLE_1, bounded, exponential, pareto, uniform
 

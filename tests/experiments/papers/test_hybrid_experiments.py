@@ -29,7 +29,7 @@ from simulator import simulate
 from simulator.results.metrics import summarize
 from simulator.results.records import JobRecord
 from tests.reference.hybrid import replay
-from tests.support import on_demand, rigid
+from tests.support.jobs import on_demand, rigid
 from workloads.ground.errors import ParameterError, UnknownNameError
 from workloads.ground.units import to_ticks
 from workloads.hybrid.assignment import assign

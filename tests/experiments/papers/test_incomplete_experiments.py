@@ -23,7 +23,7 @@ from experiments.study.experiment import find_experiment, read_tables, run_exper
 from experiments.study.levels import anywhere
 from experiments.study.rules import Decision
 from experiments.study.verdicts import Outcome, Verdict
-from tests.alterations import never_flips
+from tests.support.alterations import never_flips
 from workloads.ground.errors import ParameterError
 from workloads.laws import from_samples, truncated_normal
 from workloads.laws.mixture import mixture

@@ -10,8 +10,8 @@ import pytest
 
 from experiments.study.experiment import Experiment, all_experiments, find_experiment, read_tables, run_experiment
 from experiments.study.verdicts import Outcome
-from tests.alterations import never_flips
 from tests.shared_data import shared_file
+from tests.support.alterations import never_flips
 
 PROFILES = [name for name in all_experiments() if name.startswith("profiles-")]
 PLANS = {"runs": 12, "samples": (5, 8), "repetitions": 2, "n": 60}

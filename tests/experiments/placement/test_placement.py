@@ -26,11 +26,11 @@ from experiments.placement.spans import DOWN, HELD, RUN, WARNED, Span, place_nod
 from policies.mechanism import BASELINE, MECHANISMS
 from simulator import Result, simulate
 from simulator.results.records import JobRecord
-from tests.life_strategies import lively_mixes
-from tests.outage_strategies import outages_for
-from tests.stochastic_strategies import Mix
-from tests.strategies import HYBRID, Table, job_tables
-from tests.support import malleable, on_demand, rigid
+from tests.strategies.lives import lively_mixes
+from tests.strategies.mixes import Mix
+from tests.strategies.outages import outages_for
+from tests.strategies.tables import HYBRID, Table, job_tables
+from tests.support.jobs import malleable, on_demand, rigid
 from workloads.ground.errors import InputError, InvariantError
 from workloads.ground.units import SECOND
 from workloads.outages.outage import Outage, OutageKind

@@ -15,7 +15,7 @@ from experiments.tables import read_csv
 from policies.planning.planbook import Planner
 from policies.planning.waits.fitting import fit_waits
 from simulator import simulate
-from tests.support import on_demand, rigid, stochastic
+from tests.support.jobs import on_demand, rigid, stochastic
 from workloads.ground.errors import InputError
 from workloads.hybrid.assignment import assign
 from workloads.table.job import Job, JobType

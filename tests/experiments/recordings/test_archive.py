@@ -17,7 +17,7 @@ from policies.planning.planbook import Planner
 from simulator import Result, simulate
 from simulator.results.reservations import stochastic_rows
 from simulator.results.schema import JOBS as JOBS_TABLE
-from tests.support import malleable, on_demand, resealed, rigid, stochastic
+from tests.support.jobs import malleable, on_demand, resealed, rigid, stochastic
 from workloads.ground.errors import InputError
 from workloads.logs.swf import write_swf
 from workloads.logs.trace import Trace, TraceJob

@@ -15,7 +15,7 @@ from policies.port import Preempt, Request, Shrink, Start, SystemView
 from simulator import simulate
 from simulator.machine.decisions import Decision
 from simulator.machine.eventlog import Entry
-from tests.support import malleable, on_demand, rigid, stochastic
+from tests.support.jobs import malleable, on_demand, rigid, stochastic
 from workloads.ground.errors import InputError
 from workloads.table.job import Job
 

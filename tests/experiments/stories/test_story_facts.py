@@ -16,13 +16,13 @@ from experiments.stories.reading.chronicle import Chronicle
 from experiments.stories.story import Stories
 from policies.order import ORDERS
 from simulator import Result, simulate
-from tests.life_strategies import lively_mixes
-from tests.outage_strategies import outages_for
 from tests.reference.hybrid import MECHANISMS
 from tests.reference.stories import KEYS, plain_waits
-from tests.stochastic_strategies import Mix, mixes
-from tests.strategies import Table, job_tables
-from tests.support import malleable, on_demand, rigid
+from tests.strategies.lives import lively_mixes
+from tests.strategies.mixes import Mix, mixes
+from tests.strategies.outages import outages_for
+from tests.strategies.tables import Table, job_tables
+from tests.support.jobs import malleable, on_demand, rigid
 from workloads.table.job import JobType
 
 every_mechanism = pytest.mark.parametrize("mechanism", ["baseline", *MECHANISMS])

@@ -10,8 +10,8 @@ import pytest
 
 from experiments.study.experiment import Experiment, Tables, all_experiments, read_tables, run_experiment
 from experiments.study.grid import ALL, COLUMNS, MIXES, SIX
-from tests.alterations import never_flips, standing
 from tests.experiments.papers.test_hybrid_experiments import as_printed, world
+from tests.support.alterations import never_flips, standing
 
 #: Verdicts that no altered number changes: experiment, beginning of the claim, and why that is right.
 EXCEPTIONS: Mapping[tuple[str, str], str] = {

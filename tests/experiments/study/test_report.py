@@ -33,7 +33,7 @@ from experiments.study.rules import Above
 from experiments.study.verdicts import Statement, Verdict, figure, text
 from experiments.tables import read_csv
 from tests.places import ROOT
-from tests.processes import alive, children_of, until
+from tests.support.processes import alive, children_of, until
 
 pytestmark = pytest.mark.pictures("png")
 

@@ -26,7 +26,7 @@ from experiments.sweeps.grid import GeneratedYear, RunConfiguration, expand
 from experiments.sweeps.simulations import Outcome
 from tests.experiments.sweeps.test_sweeps import contents
 from tests.places import ROOT
-from tests.processes import alive, children_of, until
+from tests.support.processes import alive, children_of, until
 from workloads.ground.errors import InputError
 
 SMALL: dict[str, Any] = {"workload": {"seeds": "0:4", "jobs": 400}, "mechanisms": "all"}

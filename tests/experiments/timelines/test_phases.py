@@ -16,11 +16,11 @@ from experiments.recordings.archive import read_recording
 from experiments.tables import read_csv
 from experiments.timelines.phases import phases, use_of_time
 from simulator import Result, simulate
-from tests.life_strategies import lively_mixes
-from tests.outage_strategies import outages_for
 from tests.reference.hybrid import MECHANISMS
-from tests.stochastic_strategies import mixes
-from tests.support import malleable, on_demand, rigid, stochastic
+from tests.strategies.lives import lively_mixes
+from tests.strategies.mixes import mixes
+from tests.strategies.outages import outages_for
+from tests.support.jobs import malleable, on_demand, rigid, stochastic
 from workloads.ground.errors import InputError
 from workloads.ground.units import SECOND
 from workloads.table.job import Job

@@ -22,7 +22,7 @@ from policies.planning.planbook import PlanBook, Planner
 from policies.planning.strategies import optimal
 from simulator import Result, simulate, simulation
 from simulator.clock import instants, submissions
-from tests.support import on_demand, rigid, stochastic
+from tests.support.jobs import on_demand, rigid, stochastic
 from workloads.ground.errors import InputError, ParameterError, UnknownNameError
 from workloads.ground.units import to_ticks
 from workloads.laws.named import pareto

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from simulator import simulate
 from tests.simulator.services.test_withdrawals import PLANS, run, seen
-from tests.support import malleable, on_demand, rigid, stochastic
+from tests.support.jobs import malleable, on_demand, rigid, stochastic
 from workloads.ground.units import SECOND
 
 

@@ -24,7 +24,7 @@ from simulator.conformance import KINDS, BrokenPolicyError, Report, check_policy
 from simulator.conformance.generation import arrivals, growths, job_tables, notices, scenarios
 from simulator.conformance.runs import REGISTRIES
 from simulator.conformance.scenario import Queued, Running, Scenario, View
-from tests.support import rigid
+from tests.support.jobs import rigid
 from workloads.ground.errors import InputError, InvariantError, UnknownNameError
 from workloads.ground.units import SECOND
 from workloads.table.job import JobType

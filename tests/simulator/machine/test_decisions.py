@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from simulator import simulate
 from simulator.machine.decisions import Decision
-from tests.support import on_demand, rigid
+from tests.support.jobs import on_demand, rigid
 from workloads.ground.units import SECOND
 
 

@@ -19,7 +19,7 @@ from simulator.machine.system import System
 from simulator.options import Options
 from simulator.services.closures import Closure
 from simulator.services.failures import strike
-from tests.support import malleable, on_demand, rigid, stochastic
+from tests.support.jobs import malleable, on_demand, rigid, stochastic
 from workloads.ground.units import SECOND
 from workloads.outages.outage import Outage, OutageKind
 from workloads.table.job import JobType

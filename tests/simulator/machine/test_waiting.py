@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from experiments.timelines.waiting import Stay, heads, levels, stays
 from simulator import simulate
-from tests.life_strategies import lively_mixes
-from tests.outage_strategies import outages_for, random_outages
 from tests.reference.hybrid import MECHANISMS
-from tests.stochastic_strategies import mixes
-from tests.strategies import random_job_table
-from tests.support import malleable, on_demand, rigid
+from tests.strategies.lives import lively_mixes
+from tests.strategies.mixes import mixes
+from tests.strategies.outages import outages_for, random_outages
+from tests.strategies.tables import random_job_table
+from tests.support.jobs import malleable, on_demand, rigid
 from workloads.ground.units import SECOND
 from workloads.table.joblife import has_life
 

@@ -10,7 +10,7 @@ from experiments.timelines.waiting import levels, stays
 from simulator import simulate
 from simulator.results.integrals import integral
 from simulator.results.reservations import work_utilization
-from tests.support import malleable, rigid
+from tests.support.jobs import malleable, rigid
 from workloads.ground.units import SECOND
 from workloads.outages.outage import Outage, OutageKind
 

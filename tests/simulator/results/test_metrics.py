@@ -8,7 +8,7 @@ import pytest
 
 from simulator import simulate
 from simulator.results.metrics import summarize, summarize_types
-from tests.support import on_demand, rigid
+from tests.support.jobs import on_demand, rigid
 
 HOUR = 3600
 

@@ -15,7 +15,7 @@ from policies.port import Expand, Expect, Hold, Preempt, Shrink, Start
 from policies.tenancy import TENANCIES
 from simulator import simulate
 from simulator.services.answers import described
-from tests.support import malleable, on_demand, rigid
+from tests.support.jobs import malleable, on_demand, rigid
 from workloads.ground.errors import InvariantError
 
 #: On 8 nodes: a rigid and a malleable job run, one waits, and an on-demand job has announced itself.

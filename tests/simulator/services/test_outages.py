@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from simulator import Result, simulate
-from tests.life_strategies import lively_mixes, random_lively_mix
-from tests.outage_strategies import outages_for, random_outages
 from tests.reference.hybrid import MECHANISMS
-from tests.stochastic_strategies import mixes
-from tests.support import malleable, on_demand, rigid
+from tests.strategies.lives import lively_mixes, random_lively_mix
+from tests.strategies.mixes import mixes
+from tests.strategies.outages import outages_for, random_outages
+from tests.support.jobs import malleable, on_demand, rigid
 from workloads.ground.errors import InputError
 from workloads.ground.units import SECOND, to_ticks
 from workloads.hybrid.checkpointing import daly_interval

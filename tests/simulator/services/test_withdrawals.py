@@ -13,7 +13,7 @@ from simulator import Result, simulate
 from simulator.results.metrics import summarize, summarize_types
 from simulator.results.reservations import stochastic_rows
 from simulator.results.schema import JOBS
-from tests.support import malleable, on_demand, rigid, stochastic
+from tests.support.jobs import malleable, on_demand, rigid, stochastic
 from workloads.ground.units import SECOND
 from workloads.table.job import Job
 

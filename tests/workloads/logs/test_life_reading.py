@@ -12,10 +12,10 @@ from hypothesis import given, settings
 
 from simulator import simulate
 from simulator.results.metrics import summarize
-from tests.life_strategies import lively_mixes
 from tests.shared_data import trace_file
-from tests.stochastic_strategies import Mix
-from tests.support import malleable, on_demand, rigid, stochastic
+from tests.strategies.lives import lively_mixes
+from tests.strategies.mixes import Mix
+from tests.support.jobs import malleable, on_demand, rigid, stochastic
 from workloads.ground.errors import InputError, TraceError
 from workloads.ground.units import to_ticks
 from workloads.hybrid.assignment import as_rigid, assign

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from tests.outage_strategies import outages_for
 from tests.places import ROOT
-from tests.strategies import job_tables
-from tests.support import rigid
+from tests.strategies.outages import outages_for
+from tests.strategies.tables import job_tables
+from tests.support.jobs import rigid
 from workloads.ground.errors import InputError, ParameterError, TraceError
 from workloads.ground.units import to_ticks
 from workloads.outages.failures import FailureRate, placed

@@ -1,7 +1,7 @@
 """Random command lines of ``holdfast plan``: laws, costs and grids with numbers at and beyond what a double holds.
 
-Run with ``python -m tests.plan_fuzz 10000 --seed 1``: it prints every command line that ended in anything but a plan or
-one sentence, or took longer than 20 s, and how much memory the process has had.
+Run with ``python -m tests.fuzz.plans 10000 --seed 1``: it prints every command line that ended in anything but a plan
+or one sentence, or took longer than 20 s, and how much memory the process has had.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import strategies as st
 
-from tests.stochastic_strategies import Mix, mixes, random_mix
-from tests.strategies import HYBRID
+from tests.strategies.mixes import Mix, mixes, random_mix
+from tests.strategies.tables import HYBRID
 from workloads.table.job import Job, JobType
 
 __all__ = ["lively", "lively_mixes", "random_lively_mix"]
