@@ -23,9 +23,8 @@ from experiments.recordings.runfile import (
     simulated_jobs,
 )
 from policies.mechanism import BASELINE
-from simulator.clock.instants import Sample
 from simulator.machine.decisions import Decision
-from simulator.machine.eventlog import Entry
+from simulator.machine.eventlog import Entry, Sample
 from simulator.machine.stochastic import ReservationRecord
 from simulator.results.recording import changes_of, origin_of
 from simulator.results.records import JobRecord, StochasticRecord

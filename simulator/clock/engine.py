@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING
 
 import simpy
 
-from simulator.clock.instants import CANCELLATION, NOTICE, OUTAGE, PLAN, RELEASE, REQUEUE, Instants, Sample
+from simulator.clock.instants import CANCELLATION, NOTICE, OUTAGE, PLAN, RELEASE, REQUEUE, Instants
 from simulator.clock.scheduling import Scheduler
 from simulator.clock.setup import Setup
 from simulator.clock.submissions import Submissions
+from simulator.machine.eventlog import Sample
 from simulator.machine.holders import Reservation, Run
 from simulator.machine.jobstate import FixedJob, JobState
 from simulator.machine.stochastic import StochasticJob

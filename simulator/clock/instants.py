@@ -13,17 +13,15 @@ from typing import Any
 import simpy
 
 from simulator.clock.scheduling import Scheduler
+from simulator.machine.eventlog import Sample
 from simulator.machine.system import System
 
-__all__ = ["ARRIVAL", "CANCELLATION", "NOTICE", "OUTAGE", "PLAN", "RELEASE", "REQUEUE", "Instants", "Sample"]
+__all__ = ["ARRIVAL", "CANCELLATION", "NOTICE", "OUTAGE", "PLAN", "RELEASE", "REQUEUE", "Instants"]
 
 #: The order within an instant; plain integers, because each event multiplies one. Completions come
 #: first, requeues before cancellations, and scheduling last.
 #: In each turn of an outage what ends comes before what begins.
 RELEASE, REQUEUE, CANCELLATION, OUTAGE, PLAN, NOTICE, ARRIVAL, PASS = range(1, 9)
-
-#: (time, busy nodes, held nodes, waiting jobs, nodes they ask for), at the end of an instant.
-Sample = tuple[int, int, int, int, int]
 
 
 class Moment(simpy.Event):

@@ -1,10 +1,13 @@
-"""The event log: every change of a job's nodes, and every event of its life."""
+"""The event log: every change of a job's nodes, and every event of its life; samples of the machine stand beside it."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["Entry", "EventLog"]
+__all__ = ["Entry", "EventLog", "Sample"]
+
+#: (time, busy nodes, held nodes, waiting jobs, nodes they ask for), at the end of an instant.
+Sample = tuple[int, int, int, int, int]
 
 
 class Entry(NamedTuple):

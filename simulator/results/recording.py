@@ -14,9 +14,8 @@ from typing import Self
 
 from policies.mechanism import BASELINE
 from policies.order import ORDERS, Order
-from simulator.clock.instants import Sample
 from simulator.machine.decisions import Decision
-from simulator.machine.eventlog import Entry
+from simulator.machine.eventlog import Entry, Sample
 from simulator.machine.stochastic import ReservationRecord
 from simulator.options import Options
 from simulator.results.records import Accounting, JobRecord, StochasticRecord

@@ -73,6 +73,7 @@ def test_a_directory_is_read_back_as_it_was_in_memory(tmp_path: Path, mechanism:
         found.summary()
     assert found.timeline().equals(result.timeline())
     assert found.events.equals(result.events)
+    assert found.jobs.attrs["units"]["lost_node_seconds"] == "node-s"
 
 
 def test_stochastic_jobs_come_with_their_reservations(tmp_path: Path) -> None:
