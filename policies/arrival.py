@@ -71,7 +71,7 @@ class ShrinkPreemptAtArrival:
     fallback: ArrivalStrategy = PreemptAtArrival()
 
     def room(self, view: SystemView, request: Request) -> int:
-        # Whoever can be shrunk can be preempted, so the fallback reaches furthest.
+        # Each job that can be shrunk can be preempted, so the fallback reaches furthest.
         return self.fallback.room(view, request)
 
     def make_room(self, view: SystemView, request: Request, missing: int) -> list[Preempt | Shrink]:
@@ -88,8 +88,8 @@ class LeastLossAtArrival:
     Attributes
     ----------
     shrink
-        Whether malleable jobs give up nodes first, which loses nothing. Whoever is not preempted then gives what it
-        can, so that a preemption brings only what shrinking would not: with these numbers of nodes it is again a
+        Whether malleable jobs give up nodes first, which loses nothing. Each job that is not preempted then gives what
+        it can, so that a preemption brings only what shrinking would not: with these numbers of nodes it is again a
         covering knapsack, and its optimum is that of both together.
 
     Notes

@@ -25,7 +25,7 @@ Backfilling = Callable[[SystemView], "list[Start]"]
 
 @dataclass(frozen=True)
 class Strict:
-    """No backfilling: nobody passes the first job that must wait."""
+    """No backfilling: no job passes the first one that must wait."""
 
     def __call__(self, view: SystemView) -> list[Start]:
         """The jobs to start now, in this order."""
@@ -63,7 +63,7 @@ class Easy:
         return plan_queue(view, self._outlook()) if starts is None else starts
 
     def _before(self, view: SystemView, window: int) -> list[Start] | None:
-        """Those of a pass in which nobody's run reaches the first window; None: somebody's would.
+        """The starts of a pass in which no run reaches the first window; None: a run would.
 
         What is over before a window need not know of it, and most passes are far from any.
         """
@@ -81,7 +81,7 @@ class Easy:
             free -= size
         else:
             return starts
-        # Most passes end here: looking for anybody who fits is far cheaper than the shadow time.
+        # Most passes end here: looking for any job that fits is far cheaper than the shadow time.
         heads = len(starts)
         fitting = [job for job in queue[heads + 1 :] if job.min_nodes <= free] if free else []
         if not fitting:
@@ -140,7 +140,7 @@ class Easy:
 
 @dataclass(frozen=True)
 class Conservative:
-    """Conservative backfilling: every job that must wait holds a reservation, and nobody passes who would delay one.
+    """Conservative backfilling: every job that must wait holds a reservation, and no job passes that would delay one.
 
     The queue is planned anew at each pass, in its order. Feitelson & Weil, "Utilization and predictability in
     scheduling the IBM SP2 with backfilling", IPPS 1998; Mu'alem & Feitelson, IEEE TPDS 12(6), 2001.
@@ -160,9 +160,9 @@ class Conservative:
 _CONSERVATIVE = Outlook(None, largest=True)
 
 BACKFILLING: Registry[Backfilling] = Registry("backfilling rule", "holdfast.backfilling", function_of("the view"))
-BACKFILLING.add("easy", Easy(), "EASY: whoever does not delay the first depth=1 jobs that must wait")
-BACKFILLING.add("conservative", Conservative(), "whoever delays none of the waiting jobs before")
-BACKFILLING.add("none", Strict(), "nobody passes the first job that must wait")
+BACKFILLING.add("easy", Easy(), "EASY: jobs that do not delay the first depth=1 jobs that must wait")
+BACKFILLING.add("conservative", Conservative(), "jobs that delay no waiting job before them")
+BACKFILLING.add("none", Strict(), "no job passes the first one that must wait")
 
 
 def backfilling(name: str, length: str = "walltime") -> Backfilling:

@@ -1,4 +1,4 @@
-"""Expansion: running malleable jobs grow into nodes that nobody in the queue can use.
+"""Expansion: running malleable jobs grow into nodes that no queued job can use.
 
 Called when an instant's pass is over and free nodes are left. Sources: Prabhakaran et al., "A batch system with
 efficient adaptive scheduling for malleable and evolving applications", IPDPS 2015, where Torque and Maui expand
@@ -25,11 +25,11 @@ from workloads.table.job import JobType
 
 __all__ = ["EXPANSIONS", "Expansion", "Grow"]
 
-#: Who is expanded by how many nodes, given what the backfilling rule has promised to waiting jobs.
+#: The jobs to expand and by how many nodes, given what the backfilling rule has promised to waiting jobs.
 Expansion = Callable[[SystemView, "Sequence[Promise]"], "list[Expand]"]
 
 
-def _nobody(view: SystemView, promises: Sequence[Promise]) -> list[Expand]:
+def _no_expansion(view: SystemView, promises: Sequence[Promise]) -> list[Expand]:
     return []
 
 
@@ -42,7 +42,7 @@ class Grow:
     Attributes
     ----------
     share
-        Who gets what: ``greedy`` fills up one job after the other, the one that started first before the others, ties
+        Which job grows: ``greedy`` fills up one job after the other, the one that started first before the others, ties
         by id; ``even`` offers all the same number of nodes, capped by what each can use, the remainder one each, by id.
     """
 
@@ -104,6 +104,6 @@ def _harmless(profile: Profile, now: int, run: RunningJob, nodes: int) -> int:
 
 
 EXPANSIONS: Registry[Expansion] = Registry("expansion", "holdfast.expansions", function_of("the view and the promises"))
-EXPANSIONS.add("none", _nobody, "running jobs grow by returned loans alone")
-EXPANSIONS.add("greedy", Grow("greedy"), "who started first grows first, as far as no promise is delayed")
+EXPANSIONS.add("none", _no_expansion, "running jobs grow by returned loans alone")
+EXPANSIONS.add("greedy", Grow("greedy"), "the job that started first grows first, as far as no promise is delayed")
 EXPANSIONS.add("even", Grow("even"), "all grow by the same number of nodes, as far as no promise is delayed")

@@ -50,7 +50,7 @@ def cheapest_cover(items: Sequence[Item], demand: int) -> list[Item]:
     Returns
     -------
     list of Item
-        Ascending. Of several selections of that cost one with the fewest items, and of these the one whose sorted keys
+        Ascending. Ties go to the selection with the fewest items, and among these to the one whose sorted keys
         come first.
     """
     if demand <= 0:
@@ -69,7 +69,7 @@ def cheapest_cover(items: Sequence[Item], demand: int) -> list[Item]:
     for place, (price, weight) in enumerate(offers, start=1):
         grown = [(min(have + weight, demand), paid + price) for have, paid in states]
         front: list[_State] = []
-        # Heaviest first, and of these the cheapest: whoever is no cheaper than one before is dominated.
+        # Heaviest first, and of these the cheapest: an item that is no cheaper than one before is dominated.
         cheapest = best + 1
         for have, paid in sorted(states + grown, key=lambda state: (-state[0], state[1])):
             if paid < cheapest and paid + _least(offers, weights, prices, place, demand - have, best) <= best:

@@ -1,4 +1,4 @@
-"""Lending: how a completed on-demand job's nodes go back to those who gave them up.
+"""Lending: how a completed on-demand job's nodes go back to the jobs that gave them up.
 
 Source: Fan et al., IPDPS 2022, section III-B.3; docs/model.md, "The six mechanisms".
 """

@@ -90,10 +90,10 @@ class Weigh:
       warning.
 
     Without a reservation waiting jobs take what comes free, and preempting one of these at T loses at most what it has
-    run by then. While no job waits, nobody takes it, and holding it is no loss: both are 0. A reservation takes the
+    run by then. While no job waits, no job takes it, and holding it is no loss: both are 0. A reservation takes the
     first kind and collects the second until it is filled, cheap or not; all else is chosen so that the sum is least,
     exactly, jobs as a whole (:mod:`policies.knapsack`). The notice is answered if a reservation is cheaper, or as cheap
-    and leaves nobody to be preempted at the arrival.
+    and leaves no job to be preempted at the arrival.
 
     Attributes
     ----------
@@ -132,7 +132,7 @@ class Weigh:
         choice = [Item(min(item.cost, early[item.key][0]), item.key, item.weight) for item in late]
         chosen = _cheapest(choice + _pieces(holdable - unwanted, round(price * max(0, arrival - now))), left)
         reserving += sum(item.cost for item in chosen)
-        # Whoever takes the nodes meanwhile loses at most what it has run by then; while nobody waits they stay free.
+        # A job that takes the nodes meanwhile loses at most what it has run by then; while no job waits they stay free.
         lost = 1 if view.queue else 0
         taken = [Item(lost * nodes * max(0, arrival - end), job_id, nodes) for end, job_id, nodes in leaving]
         taken += _pieces(holdable - unwanted, lost * max(0, arrival - now))

@@ -1,4 +1,4 @@
-"""Queue orders: who stands first.
+"""Queue orders: which queued job is first.
 
 An order is a key function of a waiting job and the time; the queue is sorted by it, ties by the row order of the
 input. On-demand jobs that could not start always stand before all others (docs/model.md, "Queue orders").
@@ -34,8 +34,8 @@ class Order:
         anew at each instant with a pass.
     at
         ``at(view)`` makes the key function ``key(job)`` of an instant, for orders that must see more than a job and the
-        time: the size of the machine, or what projects have used. Of the view they may look at what does not change
-        within an instant. None: ``key`` is the order.
+        time: the size of the machine, or what projects have used. They may look at those parts of the view that do not
+        change within an instant. None: ``key`` is the order.
     half_life
         The order asks for ``view.group_usage``, in which a node-second counts half after so many seconds; None: it does
         not, and nobody keeps it.

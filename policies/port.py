@@ -60,7 +60,7 @@ class WaitingJob(Protocol):
 
     @property
     def user(self) -> str:
-        """Whose it is; empty where unknown."""
+        """The user or project of the job; empty where unknown."""
 
     @property
     def project(self) -> str:
@@ -90,7 +90,7 @@ class Reservation(Protocol):
     def requested(self) -> int: ...
     @property
     def idle(self) -> int:
-        """Nodes that it has and lends to nobody."""
+        """Nodes that it has and does not lend."""
 
     @property
     def lent(self) -> int:
@@ -270,7 +270,7 @@ class Start:
     returned
         Nodes taken from what a completed on-demand job returns; only in answer to a completion.
     reason
-        As any action may have it: why, in the words of the policy, for who asks for an explanation.
+        As any action may have it: why, in the words of the policy, for explanations.
     """
 
     job_id: int
@@ -317,7 +317,7 @@ class Shrink:
 
 @dataclass(frozen=True, slots=True)
 class Expand:
-    """Give nodes to a running malleable job: what it lent, or nodes that nobody else can use."""
+    """Give nodes to a running malleable job: what it lent, or nodes that no other job can use."""
 
     job_id: int
     nodes: int

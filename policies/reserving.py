@@ -75,7 +75,7 @@ def plan_queue(view: SystemView, outlook: Outlook, promises: list[Promise] | Non
         return starts
     for start in starts:
         free -= start.nodes
-    # Who may still start. Nobody behind the last of them need be planned.
+    # Jobs that may still start. No job behind the last of them need be planned.
     candidates = [place for place in range(heads + 1, len(queue)) if queue[place].min_nodes <= free] if free else []
     if not candidates and promises is None:
         return starts

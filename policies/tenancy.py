@@ -18,7 +18,7 @@ __all__ = ["TENANCIES", "Tenancy"]
 #: it may draw from; None if it may not.
 Admission = Callable[[SystemView, WaitingJob, "list[tuple[Reservation, int]]"], "tuple[int, list[int]] | None"]
 
-#: The tenants to start, once the pass has started whom it could.
+#: The tenants to start, once the pass has started the jobs that it could.
 Tenancy = Callable[[SystemView], "list[Start]"]
 
 
@@ -27,7 +27,7 @@ def _no_tenants(view: SystemView) -> list[Start]:
 
 
 def _any(view: SystemView, job: WaitingJob, idle: list[tuple[Reservation, int]]) -> tuple[int, list[int]] | None:
-    """Whoever fits: the paper's sentence."""
+    """Every job that fits: the paper's sentence."""
     size = min(job.nodes, sum(nodes for _, nodes in idle))
     return (size, list(range(len(idle)))) if size >= job.min_nodes else None
 
@@ -90,4 +90,4 @@ def _tenancy(admit: Admission) -> Tenancy:
 TENANCIES: Registry[Tenancy] = Registry("tenants rule", "holdfast.tenancies", function_of("the view"))
 TENANCIES.add("any", _tenancy(_any), "any job that fits on the idle reserved nodes")
 TENANCIES.add("fits", _tenancy(_fits), "a job whose walltime ends before the estimated arrival")
-TENANCIES.add("none", _no_tenants, "nobody: reserved nodes stay idle")
+TENANCIES.add("none", _no_tenants, "no jobs: reserved nodes stay idle")

@@ -65,7 +65,7 @@ class Stories:
     Parameters
     ----------
     recording
-        Of a simulation, with its event log, and best with its decisions.
+        Recording of a simulation, with its event log, and best with its decisions.
     instant_tolerance
         How late an on-demand job may start and still count as started instantly [s]; None: the warning.
 
@@ -86,7 +86,7 @@ class Stories:
         self._known = recording.record
         submits = [record.submit for record in recording.records if record.submit is not None]
         self._first = min(submits, default=recording.origin)
-        # Where nobody has said what the table's seconds count from, they may be so many that they count from 1970.
+        # Without a stated epoch the table's seconds may be so many that they must count from 1970.
         guessed = epoch_of({}, min(submits, default=0) / to_ticks(1))
         self._epoch = guessed if recording.epoch is None else recording.epoch
 
@@ -110,8 +110,8 @@ def explain(result: Recording, job_id: int, *, instant_tolerance: float | None =
     Parameters
     ----------
     result
-        Of :func:`simulator.simulation.simulate`, with its event log, and best with ``decisions=True``: else what was
-        promised, lent and weighed is not known.
+        Result of :func:`simulator.simulation.simulate`, with its event log, and best with ``decisions=True``: else what
+        was promised, lent and weighed is not known.
     job_id
         The job.
     instant_tolerance

@@ -21,7 +21,7 @@ def _wait(record: JobRecord) -> float:
 
 
 def bounded_slowdown(record: JobRecord) -> float:
-    """Of a job that has ended: max(1, turnaround / max(undisturbed runtime, 10 s)) (docs/model.md, "Metrics")."""
+    """max(1, turnaround / max(undisturbed runtime, 10 s)) (docs/model.md, "Metrics")."""
     return max(1.0, ((record.end or 0) - (record.submit or 0)) / max(record.runtime, _BOUND))
 
 
@@ -43,7 +43,7 @@ def worst(recording: Recording, most: int) -> Iterator[dict[str, object]]:
     Parameters
     ----------
     recording
-        Of a simulation; its event log is not looked at.
+        Recording of a simulation; its event log is not read.
     most
         How many of each.
 

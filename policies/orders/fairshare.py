@@ -1,4 +1,4 @@
-"""Fair share: who has used less of the machine goes first."""
+"""Fair share: jobs of projects that have used less of the machine go first."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["FairShare", "group_of"]
 
 
 def group_of(job: WaitingJob) -> str:
-    """Who is charged for a job: its project, or its user where it has none; the empty name are all who have neither."""
+    """The account of a job: its project, else its user; jobs without either share the empty name."""
     return job.project or job.user
 
 

@@ -1,7 +1,7 @@
 """Orders by a utility that grows while a job waits: WFP, UNICEP, and the score of the ALCF.
 
 All of them raise the "unitless waiting time", the wait over the requested walltime: to wait an hour is worse for a
-job of 20 minutes than for one of six hours. Walltimes below a second count as one, so that nobody divides by zero.
+job of 20 minutes than for one of six hours. Walltimes below a second count as one, so that nothing is divided by zero.
 """
 
 from __future__ import annotations

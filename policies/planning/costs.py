@@ -135,7 +135,7 @@ class CostModel:
         Returns
         -------
         numpy.ndarray
-            Of the same shape.
+            Costs, in the same shape.
 
         Raises
         ------
@@ -153,7 +153,7 @@ class CostModel:
         return np.asarray(self.alpha * np.asarray(length) + self.beta * np.asarray(used) + self.gamma, float)
 
     def omniscient(self, runtime: ArrayLike) -> Floats:
-        """Cost for who knows the runtime: one reservation of exactly that length."""
+        """Cost of an omniscient scheduler: one reservation of exactly the runtime."""
         return self.price(runtime, runtime)
 
     def to_dict(self, milestones: ArrayLike) -> dict[str, Any]:

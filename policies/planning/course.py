@@ -22,7 +22,7 @@ class ReservationRequest(NamedTuple):
     Attributes
     ----------
     place
-        Of its milestone in the plan, from 0; beyond the plan's end in its extension.
+        Place of its milestone in the plan, from 0; beyond the plan's end in its extension.
     saved, milestone
         Work that is saved when it begins, and work done at its end.
     restart, checkpoint
@@ -62,7 +62,7 @@ class Schedule:
     Attributes
     ----------
     milestones, checkpoints, flags, memory
-        Of each reservation, as far as they were asked for; ``memory`` is None where the plan says nothing of it.
+        Values of each reservation, as far as they were asked for; ``memory`` is None where the plan has none.
     extension
         As of the plan.
     """

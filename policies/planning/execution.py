@@ -32,7 +32,7 @@ class Execution:
     Attributes
     ----------
     walltime
-        Of the runs themselves.
+        Runtimes of the runs themselves.
     reserved
         Total reservation time: the lengths of all reservations that were asked for, also of the last one ([P],
         section 4.2.2).
@@ -84,7 +84,7 @@ def execute(plan: ReservationPlan, runs: TaskRuns, device: CheckpointDevice, *, 
     Returns
     -------
     Execution
-        Of each run.
+        Values of each run.
 
     Raises
     ------

@@ -76,7 +76,7 @@ def grown(
     plan_of
         Makes the plan on that many cells, and says how many of these have any probability.
     law
-        Of the runtime, with a bounded support; the cost is the expectation under it.
+        Law of the runtime, with a bounded support; the cost is the expectation under it.
     costs
         Prices and durations. Where neither a reservation nor what it saves costs anything, a plan has a reservation
         for each cell of any grid, and the grid stays as it is.

@@ -32,7 +32,7 @@ class Planning:
     Attributes
     ----------
     law
-        Of the runtime [s].
+        Law of the runtime [s].
     costs
         Prices, and durations of checkpoint and restart [s].
     runs

@@ -43,7 +43,7 @@ class MemoryModel:
     device
         What a checkpoint costs.
     tau
-        Of M_tau(t): memory that is needed with probability ``tau`` or less is not asked for.
+        The tau of M_tau(t): memory that is needed with probability ``tau`` or less is not asked for.
     granularity
         Memory is asked for in multiples of this [GB], and checkpoints are sized for what was asked for: the peak of a
         task differs by some tenths of a GB from run to run. 0: as measured.
@@ -146,7 +146,7 @@ def mem_all_ckpt(
     device
         What a checkpoint of a given volume takes.
     tau, granularity, of_running
-        Of :class:`MemoryModel`.
+        As in :class:`MemoryModel`.
     restart_varies
         A restart takes the time of its own image; else that of the largest one, as in [P].
     n, grid
@@ -199,7 +199,7 @@ def mem_all_ckpt_v2(
     start_tau
         The first reservation ends at the time by which that task has begun with this probability; ``tau`` by default.
     law_or_runs, costs, chain, device, tau, granularity, of_running, restart_varies, n, grid
-        Of :func:`mem_all_ckpt`.
+        As in :func:`mem_all_ckpt`.
 
     Returns
     -------

@@ -24,7 +24,7 @@ class Solution:
     Parameters
     ----------
     milestones, checkpointed
-        Of the reservations; shape (m,).
+        Milestones of the reservations; shape (m,).
     cost
         Expected cost of the sequence.
     """
@@ -60,7 +60,7 @@ def cheapest(
     Returns
     -------
     Solution
-        It ends with v_n, not checkpointed. Of equally cheap sequences one with larger milestones.
+        It ends with v_n, not checkpointed. Ties go to the sequence with larger milestones.
 
     Raises
     ------

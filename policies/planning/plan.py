@@ -152,7 +152,7 @@ class ReservationPlan(ReservationSequence):
         return Spending(self, law)
 
     def omniscient_cost(self, law: Law) -> float:
-        """Expected cost for who knows each runtime beforehand: one reservation of that length."""
+        """Expected cost of an omniscient scheduler: one reservation of exactly each runtime."""
         return float(self.costs.omniscient(law.mean()))
 
     def normalised_cost(self, law: Law) -> float:

@@ -161,9 +161,9 @@ class PlanBook:
         Parameters
         ----------
         application
-            Whose completed runs are the history.
+            Application whose completed runs are the history.
         name
-            Of a given plan, or a strategy with its parameters.
+            Name of a given plan, or a strategy with its parameters.
         nodes
             Size of the job, of which prices may depend.
         walltime

@@ -34,7 +34,7 @@ def transferred(
     first
         That of the first reservation, if it has one of its own; > 0.
     overheads
-        Whether the time for checkpoints and restarts is scaled too, as that of a user who scales whole reservations
+        Whether the time for checkpoints and restarts is scaled too, as by users that scale whole reservations
         ([P] calls it unnecessary); else it is that of the plan.
 
     Returns

@@ -27,7 +27,7 @@ class Task:
     Attributes
     ----------
     law
-        Of its duration [s]; see :class:`workloads.laws.law.Law`.
+        Law of its duration [s]; see :class:`workloads.laws.law.Law`.
     memory
         Its peak, which no input changes ([P], section 3.1) [GB].
     average
@@ -89,8 +89,8 @@ class TaskChain:
         runs
             At least two.
         fit
-            Of the durations: ``"normal"`` as in [P], ``"gamma"``, ``"lognormal"``, ``"kernel"``, or ``"auto"``: what
-            predicts held-out runs best, task by task.
+            How the durations are fitted: ``"normal"`` as in [P], ``"gamma"``, ``"lognormal"``, ``"kernel"``, or
+            ``"auto"``: what predicts held-out runs best, task by task.
         ends
             ``"independent"``: sums of independent durations, as in [P]; ``"observed"``: the same fit, made to the
             measured ends, which keeps how the tasks depend on each other.
@@ -252,7 +252,7 @@ class TaskChain:
         Returns
         -------
         TaskRuns
-            Of ``size`` runs, each task with its own memory.
+            ``size`` runs, each task with its own memory.
         """
         durations = np.column_stack([np.maximum(task.law.sample(rng, size), 0.0) for task in self.tasks])
         return TaskRuns(durations, np.tile(self.memory, (size, 1)))

@@ -22,9 +22,9 @@ class CheckpointDevice:
     Attributes
     ----------
     latency, per_gb
-        Of a checkpoint [s], [s/GB].
+        Latency of a checkpoint [s], and time per volume [s/GB].
     restart_latency, restart_per_gb
-        Of a restart.
+        The same of a restart.
 
     Notes
     -----

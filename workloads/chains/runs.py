@@ -32,7 +32,7 @@ class TaskRuns:
     averages
         Its average memory, likewise [GB]; None where it was not measured.
     names
-        Of the runs, shape (runs,); numbers from 0 by default.
+        Names of the runs, shape (runs,); numbers from 0 by default.
 
     Raises
     ------
@@ -76,7 +76,7 @@ class TaskRuns:
 
     @property
     def walltimes(self) -> Floats:
-        """Of the whole runs, shape (runs,) [s]."""
+        """Durations of the whole runs, shape (runs,) [s]."""
         walltimes: Floats = self.ends[:, -1]
         return walltimes
 
@@ -145,11 +145,11 @@ class Makespans:
     Attributes
     ----------
     names, datasets
-        Of each run: its name, and where its input came from, shape (runs,).
+        Name of each run, and the source of its input, shape (runs,).
     walltimes
         Shape (runs,) [s].
     sizes
-        Of the inputs, shape (runs,) [MB]; NaN where unknown.
+        Sizes of the inputs, shape (runs,) [MB]; NaN where unknown.
     inputs
         Which runs had the same input, by the name of the input; the run's own name where unknown.
     """

@@ -68,9 +68,9 @@ def partial_sums(laws: Sequence[Law], cells: int = _CELLS) -> tuple[Law, ...]:
     Parameters
     ----------
     laws
-        Of the durations, in order.
+        Laws of the durations, in order.
     cells
-        Of the grid, where one is needed.
+        Parameters of the grid, where one is needed.
 
     Returns
     -------

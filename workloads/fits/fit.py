@@ -75,7 +75,7 @@ class Samples:
     lower, upper
         Where a law that ends must end: the limits that the user knows, else the extremes and one mean spacing more.
     limit
-        The upper limit that the user knows; infinite where nobody does.
+        The upper limit that the user knows; infinite where it is not known.
     """
 
     values: Array
@@ -158,7 +158,7 @@ def quiet() -> Iterator[None]:
 
 
 def checked(fit: Fit, samples: Samples) -> Fit:
-    """The fit with its error, or with the reason why nobody can plan with it.
+    """The fit with its error, or with the reason why no plan can be made with it.
 
     A good law has a finite mean and gives a finite plan: its CDF rises, has no holes, and its support, cut where it is
     infinite, reaches the largest sample.

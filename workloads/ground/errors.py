@@ -12,7 +12,7 @@
 
 The command line turns an :class:`InputError` into one sentence on standard error and exit status 2. An
 :class:`InvariantError` is a defect, and its traceback is wanted: it is caught only where a directory of results is
-read, whose tables may come from anybody.
+read, whose tables may come from anywhere.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ def whole(text: str, name: str) -> int:
 def seconds_of_date(text: str, name: str) -> float:
     """An ISO date and time as seconds since 1970; without a zone it is taken as UTC.
 
-    Such logs are in local time without saying whose, and only differences matter.
+    Such logs are in local time without naming the zone, and only differences matter.
 
     Raises
     ------

@@ -151,12 +151,12 @@ def atomic_open(
         ``"w"`` for text, ``"wb"`` for bytes.
     follow
         Whether a link stays a link and its target is written. Without it, the file takes the place of the link: for
-        directories that somebody else may have filled.
+        directories that other programs may have filled.
 
     Returns
     -------
     context manager
-        Of the file object.
+        Mode of the file object.
 
     Raises
     ------
@@ -199,7 +199,7 @@ def remove_partials(directory: str | Path) -> None:
     Parameters
     ----------
     directory
-        One that nobody else writes to now: what is being written looks the same.
+        A directory that no other process writes to now: files that are being written look the same.
     """
     for partial in Path(directory).iterdir():
         if _PARTIAL.fullmatch(partial.name):

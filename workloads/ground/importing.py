@@ -13,13 +13,13 @@ from workloads.ground.errors import InputError, UnknownNameError, shown
 
 __all__ = ["imported", "importing"]
 
-#: Whether import paths are followed; those of entry points always are, since somebody has installed them.
+#: Whether import paths are followed; those of entry points always are, since they were installed on purpose.
 _ALLOWED: ContextVar[bool] = ContextVar("allowed", default=True)
 
 
 @contextmanager
 def importing(allowed: bool) -> Iterator[None]:
-    """Follow import paths or refuse them, e.g. while a file of somebody else is read that may name any.
+    """Follow import paths or refuse them, e.g. while a file from elsewhere is read, which may name any.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def imported(kind: str, path: str, name: str | None = None) -> Any:
         )
     try:
         found: Any = _module(module_name)
-    except Exception as error:  # whatever somebody else's module raises while it is imported
+    except Exception as error:  # a foreign module may raise anything while it is imported
         raise InputError(f"{kind} {shown(name or path)} cannot be imported: {_reason(error)}") from None
     for part in attribute.split("."):
         if not hasattr(found, part):

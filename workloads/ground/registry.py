@@ -2,7 +2,7 @@
 
 A plug-in is named in one of three ways, wherever a name is asked for:
 
-* by the name under which somebody has added it: ``ORDERS.add("mine", mine)``;
+* by the name under which it was added: ``ORDERS.add("mine", mine)``;
 * by its import path, ``my.module:mine``; ``my`` may lie in the current directory;
 * by the name of an entry point of an installed package, e.g. in the group ``holdfast.orders``.
 
@@ -138,7 +138,7 @@ class Registry(Generic[T]):
         return iter(self._known)
 
     def adapted(self, plugin: Any) -> T:
-        """What the registry makes of a plug-in that nobody has added.
+        """The plug-in that the registry makes of a name that was not added.
 
         Raises
         ------
@@ -149,7 +149,7 @@ class Registry(Generic[T]):
         return self._made(name, _instance(self.kind, name, plugin))
 
     def only_here(self, text: str) -> bool:
-        """Whether a name was added by somebody in this process, so that other processes do not know it."""
+        """Whether a name was added in this process, so that other processes do not know it."""
         name = text.split()[0] if text.split() else ""
         return name in self._known and not _is_ours(self._origins[name])
 
@@ -203,7 +203,7 @@ class Registry(Generic[T]):
     def _entry_points(self) -> dict[str, Any]:
         if not self.group:
             return {}
-        # Looking at all installed packages takes some milliseconds: only names that nobody has added come here.
+        # Looking at all installed packages takes some milliseconds: only names that were not added come here.
         from importlib.metadata import entry_points
 
         return {item.name: item for item in entry_points(group=self.group)}

@@ -119,7 +119,7 @@ def assign(trace: Trace, parameters: Assignment | None = None, *, seed: int = 0,
     parameters
         How; the paper's by default.
     seed
-        Of the random choices, >= 0.
+        Seed of the random choices, >= 0.
     **changes
         Fields of :class:`Assignment` that differ from ``parameters``.
 
@@ -166,7 +166,7 @@ def assign(trace: Trace, parameters: Assignment | None = None, *, seed: int = 0,
         elif types[index] is JobType.STOCHASTIC and job.running_since is None:
             jobs.append(stochastic(job, job_id, names[index], how))
         elif types[index] in (JobType.RIGID, JobType.STOCHASTIC):
-            # Of a stochastic job that runs already nobody knows the reservations so far: it runs on as a rigid one.
+            # The reservations so far of a stochastic job that runs already are not known: it runs on as a rigid one.
             jobs.append(rigid(job, job_id, float(setups[index]), how))
         else:
             jobs.append(malleable(job, job_id, float(setups[index]), how))

@@ -45,8 +45,8 @@ def campaigns(trace: Trace) -> list[int]:
 def group_jobs(trace: Trace, group_by: str = "auto") -> list[int]:
     """Group of each job.
 
-    A job without a name in a trace that has names is grouped by the next key (project, user, campaign): jobs of nobody
-    in particular are not one large project.
+    A job without a name in a trace that has names is grouped by the next key (project, user, campaign): jobs
+    without a name are not one large project.
 
     Parameters
     ----------

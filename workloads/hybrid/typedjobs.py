@@ -82,7 +82,7 @@ def on_demand(job: TraceJob, job_id: int, notice: Notice) -> Job:
         return plain(job, job_id, JobType.ON_DEMAND)
     withdrawn = None
     if job.cancelled_at is not None and notice.arrival is not None:
-        # Its user waits as long, whenever it arrives; one who does not come need not withdraw anything.
+        # Its user waits as long, whenever it arrives; a job that does not come need not be withdrawn.
         withdrawn = to_seconds(notice.arrival + to_ticks(job.cancelled_at) - to_ticks(job.submit))
     return plain(
         job,

@@ -1,6 +1,6 @@
 """What a law of runtimes is: one small protocol, the base of continuous laws, and discrete laws.
 
-A law has no unit of its own: it is in the unit of its parameters, and whoever plans with it keeps to that one.
+A law has no unit of its own: it is in the unit of its parameters, and every plan for it keeps that unit.
 Survival is ``sf`` and ``isf``, never ``1 - cdf``, which is 0 from 1e-16 on and coarse long before.
 """
 

@@ -52,7 +52,7 @@ class Truncated(ContinuousLaw):
     def mass(self) -> float:
         """P(lower < X <= upper) of the law that is truncated."""
         below_lower, above_lower, below_upper, above_upper = self._ends_of_law
-        # Of two differences the one of smaller numbers has the smaller error.
+        # The difference of the smaller numbers has the smaller error.
         return below_upper - below_lower if below_upper < above_lower else above_lower - above_upper
 
     @property

@@ -45,7 +45,7 @@ def follow_dependencies(trace: Trace, jobs: Sequence[Job]) -> tuple[list[Job], d
     """
     remarks: Counter[str] = Counter()
     linked = list(jobs)
-    # Of a repeated number the last job above is meant; walking down the file, that is the one seen last.
+    # A repeated number means the last job above with it; walking down the file, that is the one seen last.
     seen: dict[int, int] = {}
     for index, told in enumerate(trace.jobs):
         job = jobs[index]

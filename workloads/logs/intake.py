@@ -20,7 +20,7 @@ __all__ = ["BROKEN_LINE", "NO_RUNTIME", "NO_WALLTIME", "Intake", "check_procs_pe
 BROKEN_LINE = "broken line"
 #: Reason for jobs that did not run.
 NO_RUNTIME = "runtime <= 0"
-#: Remark on jobs of which nobody knows what they asked for.
+#: Remark on jobs without a known request.
 NO_WALLTIME = "no walltime: the runtime taken"
 _TIMES = ("submit time", "runtime", "walltime", "wait", "think time")
 
@@ -80,7 +80,7 @@ class Intake:
         stopped
             Whether the log says that the job was stopped at its walltime.
         preceding, think_time
-            On whose termination the submit depends, and how long after it [s]; None if unknown.
+            Job on whose termination the submit depends, and the time between the two [s]; None if unknown.
 
         Returns
         -------

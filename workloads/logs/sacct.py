@@ -26,7 +26,7 @@ _MISSING = frozenset({"", "unknown", "none", "n/a", "(null)", "invalid", "partit
 _NEVER_STARTED = "never started"
 _NOT_ENDED = frozenset({"RUNNING", "SUSPENDED", "RESIZING", "COMPLETING", "CONFIGURING", "STOPPED", "SIGNALING"})
 _JOB_ID = re.compile(r"(\d{1,10})(?:([_+])(\d{1,10}))?")
-#: What stands for the tasks of an array that nobody started, as 123_[1-20,40-60:2%4].
+#: What stands for the tasks of an array that were not started, as 123_[1-20,40-60:2%4].
 _TASKS = re.compile(r"(\d{1,10})_\[([\d,:-]*)(,?\.\.\.)?(?:%\d+)?\]")
 _TASK = re.compile(r"(\d{1,10})(?:-(\d{1,10}))?(?::(\d{1,10}))?")
 #: The largest number of a job, or a component, and Slurm's largest number of a task.
@@ -144,7 +144,7 @@ class _SacctRecord:
             if array is not None and (array[3] or not tasks):
                 intake.remarks["array of jobs not named in full: those named counted, or one"] += 1
             if state == "CANCELLED":
-                # What is wrong with a line that is left out anyway is nobody's business.
+                # A line that is left out anyway may be wrong.
                 with suppress(ValueError):
                     self._withdraw(row, intake, tasks)
             return
@@ -178,7 +178,7 @@ class _SacctRecord:
         submit = _time(row[self.submit], "Submit")
         end = None if self.end is None else _time(row[self.end], "End")
         wait = None if submit is None or end is None else end - submit
-        # Of a job that was given no nodes some versions count only those that it asked for.
+        # For a job that was given no nodes some versions count only those that it asked for.
         count = _count(row[self.size], "the size") or (0 if self.asked is None else _count(row[self.asked], "the size"))
         nodes = -(-count // self.per_node)
         job_id = tasks[0][0] if tasks else _job_id(row[self.job_id].strip())
@@ -247,7 +247,7 @@ def _job_id(text: str) -> int:
 
 
 def _tasks(array: re.Match[str]) -> tuple[range, ...]:
-    """Ids of the tasks that stand between the brackets; empty if nobody can say which these are."""
+    """Ids of the tasks that stand between the brackets; empty if these cannot be told."""
     job, named = int(array[1]), array[2].rstrip(",")
     tasks = []
     for part in named.split(","):

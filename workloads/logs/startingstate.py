@@ -1,6 +1,6 @@
 """Starting states: a log cut at a time, with the jobs that ran and waited then.
 
-A week out of a year need not begin on an empty machine: the log says who ran and who waited.
+A week out of a year need not begin on an empty machine: the log says which jobs ran and which waited.
 """
 
 from __future__ import annotations

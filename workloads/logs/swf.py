@@ -23,7 +23,7 @@ from workloads.logs.trace import Trace
 
 __all__ = ["looks_like_swf", "parse_swf", "read_swf", "write_swf"]
 
-#: The last field, think time, is missing in some logs; what comes after it is nobody's.
+#: The last field, think time, is missing in some logs; what comes after it is not read.
 _LEAST_FIELDS, _FIELDS = 17, 18
 #: A line of 18 numbers is shorter than this, and so is the largest float.
 _LONG = 300
@@ -48,7 +48,7 @@ _NAMES = (
     "think time",
 )
 _STATUS = {0: "failed", 2: "partial record", 3: "partial record", 4: "partial record", 5: "cancelled"}
-#: Preceding job and think time of a job that depends on nobody.
+#: Preceding job and think time of a job without a dependency.
 _NOBODY = (None, None)
 _JOB = re.compile(r"\s*-?\d+(?:\s+[^\s,|]+){16}")
 
@@ -117,7 +117,7 @@ def parse_swf(text: str, path: str | Path, *, lenient: bool = False, procs_per_n
                     procs = sizes[fields[4]]
                     if procs > 0:
                         remarks["no requested processors: the allocated taken"] += 1
-                # Almost nobody depends on anybody.
+                # Almost no job depends on another.
                 before = _NOBODY if fields[16] == "-1" else _before(fields)
                 if len(fields) > _FIELDS:
                     remarks["more than 18 fields: the rest not read"] += 1
@@ -189,7 +189,7 @@ class _Names(dict[str, str]):
 def _only_plain_numbers(lines: Sequence[str]) -> bool:
     """Whether the job lines are made of digits, dots and minus signs alone.
 
-    This one look at many lines replaces a conversion of each of the many fields that nobody reads: without
+    This one look at many lines replaces a conversion of each of the many fields that are not read: without
     letters there is no nan, no inf, no 1e999 and no word, and in a short line no number beyond the largest float.
     Any other lines are checked field by field.
     """

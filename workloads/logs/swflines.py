@@ -16,7 +16,7 @@ from workloads.logs.trace import Trace
 
 __all__ = ["CANCELLED", "CONVERSION", "SwfJob", "number_names", "write_lines", "write_swf"]
 
-#: The archive's word for who made the file; in ours, status 0 says "killed at its walltime".
+#: The archive's word for the maker of the file; in ours, status 0 says "killed at its walltime".
 CONVERSION = "Holdfast"
 #: Status of a job that was withdrawn.
 CANCELLED = 5
@@ -35,7 +35,7 @@ class SwfJob(NamedTuple):
     job_id
         Job number.
     submit, wait, runtime
-        Of a partial execution other than the first, ``submit`` is None and ``wait`` counts from the end of the one
+        For a partial execution other than the first, ``submit`` is None and ``wait`` counts from the end of the one
         before.
     allocated, requested
         Processors.
@@ -84,7 +84,7 @@ def write_lines(path: str | Path, directives: Iterable[tuple[str, str]], jobs: I
     path
         Compressed if the name ends in ``.gz``.
     directives
-        Of the header; those with several lines stand several times.
+        Notes of the header; those with several lines stand several times.
     jobs
         In the order of the file.
 

@@ -76,7 +76,7 @@ class Withdrawn(NamedTuple):
     reason
         Under which it is counted among the excluded.
     job
-        The job, of a runtime that nobody knows: its walltime, the most that it can be.
+        The job; its runtime is not known, and set to its walltime, the most that it can be.
     tasks
         Numbers of the jobs of an array that one line of the log stands for; empty: the job alone.
     """

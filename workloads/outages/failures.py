@@ -36,7 +36,7 @@ class FailureRate:
     variation
         Its standard deviation over its mean; 0: all take the same time, else they are lognormal.
     seed
-        Of the streams ``failures/...``.
+        Seed of the streams ``failures/...``.
 
     Raises
     ------
@@ -70,7 +70,7 @@ class FailureRate:
             When the machine begins to be looked at.
         """
         gaps, repairs, places = (stream(self.seed, "failures", what) for what in ("gaps", "repairs", "places"))
-        # Of a lognormal law with that mean and variation.
+        # A lognormal law with that mean and variation.
         spread = math.sqrt(math.log1p(self.variation**2))
         center = math.log(self.repair) - spread**2 / 2
         at = to_ticks(start)

@@ -43,17 +43,17 @@ class Outage:
     nodes
         How many. A machine has no names for nodes: of a window it does not matter which they are.
     announced
-        Of windows: since when the scheduler knows [s]; None: from the beginning.
+        Windows: time since which the scheduler knows [s]; None: from the beginning.
     running
-        Of windows, where jobs still run on nodes that it needs: ``preempt`` them, in the order of what they lose, or
+        Windows, where jobs still run on nodes that it needs: ``preempt`` them, in the order of what they lose, or
         ``wait`` for nodes that they give up.
     place
-        Of failures: where it strikes, from 0 to below 1; the nodes of the machine in a fixed order, the ``nodes`` that
+        Failures: where it strikes, from 0 to below 1; the nodes of the machine in a fixed order, the ``nodes`` that
         stand from that share of them on (and, after the last, from the first on).
     name
         For people.
     jobs, users, projects
-        Of reservations: whose nodes they are; a job needs to be in one of the three.
+        Reservations: the owners of the nodes; a job needs to be in one of the three.
     """
 
     kind: OutageKind

@@ -17,7 +17,7 @@ class JobType(StrEnum):
     RIGID = "rigid"
     ON_DEMAND = "on-demand"
     MALLEABLE = "malleable"
-    #: Of unknown runtime, submitted as a sequence of reservations (docs/model.md, "Stochastic jobs").
+    #: Unknown runtime, submitted as a sequence of reservations (docs/model.md, "Stochastic jobs").
     STOCHASTIC = "stochastic"
 
 
@@ -48,7 +48,7 @@ class Job:
     checkpoint_cost
         Duration of one checkpoint of a rigid or stochastic job [s].
     notice, estimated_arrival
-        Of an on-demand job with advance notice: when the notice comes, and the arrival that it announces [s].
+        On-demand job with advance notice: time of the notice, and the arrival that it announces [s].
     trace_runtime, trace_walltime
         What the baseline uses where overheads were added to the trace's times [s]; None: ``runtime``, ``walltime``.
     user, project
@@ -56,15 +56,15 @@ class Job:
     killed
         Whether the trace's job ran into its walltime, so that ``runtime`` was clipped to it.
     application
-        Of a stochastic job: its runtimes are the law that plans are made from.
+        Stochastic job: application, whose runtimes are the law that plans are made from.
     true_runtime
-        Of a stochastic job: how long it computes [s], which no decision knows; None: ``runtime``.
+        Stochastic job: its computing time [s], which no decision knows; None: ``runtime``.
     plan
-        Of a stochastic job: a planning strategy with its parameters, or the name of a plan.
+        Stochastic job: a planning strategy with its parameters, or the name of a plan.
     restart_cost
-        Of a stochastic job: time to read a checkpoint [s].
+        Stochastic job: time to read a checkpoint [s].
     memory_profile
-        Of a stochastic job: what memory it needs when, as ``SECONDS:GB`` one after the other; empty: unknown.
+        Stochastic job: the memory that it needs over time, as ``SECONDS:GB`` one after the other; empty: unknown.
     cancelled_at
         When its user withdraws it, if it is not done by then [s]; it keeps its distance from the submit where that is
         moved by a dependency. None: never.

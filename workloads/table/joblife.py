@@ -35,7 +35,7 @@ def beginning_of(jobs: Sequence[Job]) -> float | None:
 def broken_life(job: Job) -> tuple[str, str] | None:
     """Field and law that a job breaks by itself. Comparisons are written so that NaN fails them."""
     if job.cancelled_at is not None:
-        # Of a job that never arrives the notice is withdrawn.
+        # A job that never arrives has its notice withdrawn.
         name, since = ("submit", job.submit) if job.submit is not None else ("notice", job.notice)
         if since is None or not since - _TICK <= job.cancelled_at <= LARGEST_TIME:
             return "cancelled_at", f"missing, or from its {name} of {since} s to {LARGEST_TIME:,.0f} s"

@@ -71,7 +71,7 @@ def read_job_table(path: str | Path, *, nodes: int | None = None) -> JobTable:
 def parse_job_table(data: bytes, path: str | Path, *, nodes: int | None = None) -> JobTable:
     """Read a table from the content of its file; see :func:`read_job_table`. ``path`` is for messages."""
     if data.startswith(PARQUET_MAGIC):
-        # Only who has such a file pays for the import.
+        # Only a run with such a file pays for the import.
         from workloads.table.parquet import parquet_blocks
 
         names, blocks = parquet_blocks(data, path, _BLOCK)

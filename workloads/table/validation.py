@@ -215,7 +215,7 @@ def _broken_trace_times(job: Job) -> tuple[str, str] | None:
 
 
 def _broken_arrival(job: Job) -> tuple[str, str] | None:
-    """Of an on-demand job, or one that has a notice like one."""
+    """The laws of an on-demand job, or of one that has a notice like one."""
     if job.type is not JobType.ON_DEMAND:
         field = "notice" if job.notice is not None else "estimated_arrival"
         return field, f"missing for a {job.type.value} job"

@@ -1,4 +1,4 @@
-"""A year of a machine like Theta, for those who have no log of it.
+"""A year of a machine like Theta, where no log of it is at hand.
 
 hybrid-workload-scheduling, section IV-A, uses Theta's log of 2019, which is not published with project names in one
 piece. This generator makes a trace of the same totals (Table I) whose marginals are those of the public records and
@@ -35,9 +35,9 @@ def generate(parameters: ThetaYear | None = None, seed: int = 0) -> Trace:
     Parameters
     ----------
     parameters
-        Of the year; Theta's 2019 by default.
+        Parameters of the year; Theta's 2019 by default.
     seed
-        Of all random choices, >= 0.
+        Seed of all random choices, >= 0.
 
     Returns
     -------

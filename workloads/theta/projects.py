@@ -1,4 +1,4 @@
-"""Who submits: projects with their users, and which campaign is whose.
+"""Submitters: projects with their users, and the project of each campaign.
 
 A project's jobs resemble each other because projects own neighbouring places in a fixed arrangement of job shapes; how
 many they own changes from month to month.
@@ -29,7 +29,7 @@ def draw_projects(parameters: ThetaYear, shape: Ints, start: Floats, counts: Int
     Parameters
     ----------
     parameters
-        Of the year.
+        Parameters of the year.
     shape
         A number that equal campaigns share (size and request), shape (k,).
     start
@@ -54,7 +54,7 @@ def draw_projects(parameters: ThetaYear, shape: Ints, start: Floats, counts: Int
     month = np.minimum(start // _MONTH, math.ceil(parameters.span / _MONTH) - 1).astype(np.int64)
     owner = np.empty(len(shape), dtype=np.int64)
     base = rng.standard_normal(count)
-    # The same concentration every month, whoever holds the ranks.
+    # The same concentration every month, whichever projects hold the ranks.
     weights = (np.arange(count) + parameters.rank_offset) ** -parameters.rank_exponent
     lasting, passing = math.sqrt(parameters.project_memory), math.sqrt(1 - parameters.project_memory)
     for number in range(int(month.max()) + 1):
@@ -88,7 +88,7 @@ def draw_users(parameters: ThetaYear, owner: Ints, rng: np.random.Generator) -> 
     Parameters
     ----------
     parameters
-        Of the year.
+        Parameters of the year.
     owner
         Project of each campaign, shape (k,).
     rng

@@ -26,7 +26,7 @@ class Rhythm:
     Parameters
     ----------
     parameters
-        Of the year.
+        Parameters of the year.
     place
         Activity times at which work is submitted, in [0, 1).
     work

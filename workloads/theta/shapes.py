@@ -35,7 +35,7 @@ def draw_sizes(parameters: ThetaYear, counts: Ints, campaign_jobs: Ints, rng: np
     Parameters
     ----------
     parameters
-        Of the year.
+        Parameters of the year.
     counts
         Jobs of each unit, shape (u,).
     campaign_jobs
@@ -52,14 +52,14 @@ def draw_sizes(parameters: ThetaYear, counts: Ints, campaign_jobs: Ints, rng: np
     table.sort()
     weights = np.array([weight for _, _, weight in table])
     order = rng.random(len(counts))
-    # Long campaigns keep to the lower sizes: nobody submits fifty jobs of half the machine.
+    # Long campaigns keep to the lower sizes: no campaign has fifty jobs of half the machine.
     order = np.where(campaign_jobs > parameters.large_campaign, 0.9 * order, order)
     place = np.searchsorted(np.cumsum(weights) / weights.sum(), _quantiles(order, counts), side="right")
     place = np.minimum(place, len(table) - 1)
     low = np.array([row[0] for row in table])[place]
     high = np.array([row[1] for row in table])[place]
     between = np.exp(np.log(low) + rng.random(len(counts)) * np.log((high + 1) / low)).astype(np.int64)
-    # Of the sizes between the favourites half are multiples of 8.
+    # Half of the sizes between the favourites are multiples of 8.
     between = np.where((rng.random(len(counts)) < 0.5) & (low < high), np.maximum(low, between // 8 * 8), between)
     return np.asarray(np.minimum(np.clip(between, low, high), parameters.nodes), dtype=np.int64)
 
@@ -70,7 +70,7 @@ def draw_requests(parameters: ThetaYear, nodes: Ints, counts: Ints, rng: np.rand
     Parameters
     ----------
     parameters
-        Of the year.
+        Parameters of the year.
     nodes, counts
         Size of each unit and its jobs, shape (u,).
     rng
@@ -101,9 +101,9 @@ def draw_runtimes(parameters: ThetaYear, nodes: Ints, requests: Ints, campaign: 
     Parameters
     ----------
     parameters
-        Of the year.
+        Parameters of the year.
     nodes, requests, campaign
-        Of each job, shape (n,).
+        Nodes of each job, shape (n,).
     rng
         Draws.
 

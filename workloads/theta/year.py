@@ -113,7 +113,7 @@ class ThetaYear:
     week_memory
         Correlation of the levels of consecutive weeks.
     lulls, lull
-        Times in a year at which nobody submits (holidays, outages), and the length of one [h].
+        Times in a year without submissions (holidays, outages), and the length of one [h].
     unevenness
         Share of the campaigns that come at any time at all; the others are spread so that the work that is submitted
         follows the levels of activity.
@@ -132,7 +132,7 @@ class ThetaYear:
     stray_share
         Share of the campaigns that do not resemble the others of their project.
     maintenance
-        Length of the maintenance on alternate Mondays from 8 h on, in which nobody submits [h]; 0 = none.
+        Length of the maintenance on alternate Mondays from 8 h on, without submissions [h]; 0 = none.
 
     Raises
     ------

@@ -120,7 +120,7 @@ class RunFacts:
     Attributes
     ----------
     start, nodes, cause
-        Of the run.
+        Start, size and cause of the run.
     wait
         Which of the job's waits it ended; None: it had not waited in the queue.
     returned
@@ -140,7 +140,7 @@ class RunFacts:
     stop
         Its preemption; None: it went on to its end.
     slot
-        Of a stochastic job.
+        The reservation of a stochastic job.
     """
 
     start: Moment

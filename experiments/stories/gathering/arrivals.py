@@ -26,7 +26,7 @@ def on_demand_facts(
     chronicle, ledger
         What happened, and what was decided.
     life, record
-        Of the job.
+        The job's history and record.
     tolerance
         How late it may start and still count as started instantly [ticks].
     """

@@ -27,7 +27,7 @@ class Biographer:
     Parameters
     ----------
     recording
-        Of a simulation, with its event log.
+        Recording of a simulation, with its event log.
     decisions
         What was recorded beside it; None: nothing.
     tolerance

@@ -54,7 +54,7 @@ def happenings(chronicle: Chronicle, time: int, job_id: int, earlier: bool | Non
     time
         The instant [ticks of the simulated clock].
     job_id
-        Whose promise it is.
+        The job with the promise.
     earlier
         Whether the promise moved to an earlier time; None: it was withdrawn.
     """

@@ -22,7 +22,7 @@ class Chronicle:
     Parameters
     ----------
     recording
-        Of a simulation, with its event log.
+        Recording of a simulation, with its event log.
     decisions
         What was recorded beside it; None: nothing.
 
@@ -64,7 +64,7 @@ class Chronicle:
 
     @cached_property
     def times(self) -> list[int]:
-        """Of the instants."""
+        """Times of the instants."""
         return [instant.time for instant in self.instants]
 
     def instant(self, time: int) -> Instant:
@@ -76,7 +76,7 @@ class Chronicle:
         return self.instants[bisect_left(self.times, since) : bisect_left(self.times, until)]
 
     def places_at(self, time: int) -> range:
-        """Of the entries of an instant."""
+        """Places of the entries of an instant."""
         at = bisect_left(self.times, time)
         if at == len(self.times) or self.times[at] != time:
             return range(0)

@@ -44,7 +44,7 @@ class Playback:
     Parameters
     ----------
     recording
-        Of a simulation, with its event log.
+        Recording of a simulation, with its event log.
     draws
         Nodes that tenants have borrowed; None: not recorded.
 

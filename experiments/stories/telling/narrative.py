@@ -22,7 +22,7 @@ def tell(facts: Facts, first: int, epoch: float | None, *, everything: bool = Fa
     Parameters
     ----------
     facts
-        Of the job.
+        Facts of the job.
     first
         First submit of the simulation [ticks of the job table's clock].
     epoch

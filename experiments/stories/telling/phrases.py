@@ -32,7 +32,7 @@ class Clock:
     epoch
         Seconds since 1970 at which that clock stands at 0; None: it is not known, and times are since the first submit.
     times
-        Of the story [ticks]: they decide whether days and seconds are told.
+        Times of the story [ticks]: they decide whether days and seconds are told.
     """
 
     def __init__(self, first: int, epoch: float | None, times: Sequence[int]) -> None:

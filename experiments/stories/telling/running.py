@@ -21,7 +21,7 @@ def run_lines(facts: Facts, number: int, wait: Wait | None, most: int | None) ->
     Parameters
     ----------
     facts
-        Of the job.
+        Facts of the job.
     number
         Which of its runs.
     wait

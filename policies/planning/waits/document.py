@@ -32,7 +32,7 @@ _WORTH = {
     "spread": _LEAST_0,
 }
 _KEYS = (*_PRICES, "pairs", *_WORTH, "unconstrained")
-#: Of the free line, by their names in the file.
+#: Fields of the free line, by their names in the file.
 _LINE = {
     "slope": "alpha",
     "intercept": "gamma",

@@ -78,7 +78,7 @@ class SizeClass:
     nodes_from, nodes_to
         Sizes of the class, both included; ``nodes_to`` is None in the last, which has no end.
     fit
-        Of its pairs; of all pairs where ``fallback``, ``pairs`` being the number of its own.
+        The fit to its pairs; to all pairs where ``fallback``, ``pairs`` being the number of its own.
     fallback
         Whether there were too few pairs for a fit of their own.
     """
