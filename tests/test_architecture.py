@@ -10,6 +10,7 @@ from collections import Counter
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 
@@ -115,6 +116,13 @@ def test_nothing_reaches_past_the_face_of_a_folder() -> None:
             if folder in folders and folder != own:
                 used[folder].add(name)
     assert used == {folder: face_of(folder) for folder in folders}
+
+
+def test_what_is_named_as_module_and_name_is_there() -> None:
+    for path in MODULES:
+        for node in ast.walk(tree_of(path)):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.partition(":")[0] in NAMES:
+                assert node.value in NAMES or resolve_name(node.value), path
 
 
 @pytest.mark.parametrize("layer", ["workloads", "policies", "simulator"])

@@ -126,6 +126,9 @@ def make_directory(path: str | Path) -> Path:
         If there is none and none can be made.
     """
     directory = Path(path)
+    for place in (directory, *directory.parents):
+        if place.exists() and not place.is_dir():
+            raise OutputError(f"cannot write to the directory {directory}: {place} is a file")
     try:
         directory.mkdir(parents=True, exist_ok=True)
         probe = directory / partial_name("probe")

@@ -18,7 +18,7 @@ from workloads.ground.errors import ParameterError
 from workloads.hybrid.notices import NOTICE_MIXES
 from workloads.theta.year import ThetaYear
 
-__all__ = ["ALL", "COLUMNS", "MIXES", "SIX", "Traces", "metric_rows", "simulated"]
+__all__ = ["ALL", "COLUMNS", "MIXES", "SIX", "Traces", "labels", "metric_rows", "simulated"]
 
 #: The mechanisms of the paper, and these with the baseline.
 SIX = tuple(mechanism.slug for mechanism in MECHANISMS)
@@ -102,14 +102,11 @@ def simulated(
     return result.complete()
 
 
-def metric_rows(result: SweepResult, *labels: str) -> list[Row]:
-    """A row for each simulation: trace, mix, mechanism, the columns named, and :data:`COLUMNS`."""
-    return [
-        {
-            "trace": row["assignment_seed"],
-            "mix": row["notice_mix"],
-            "mechanism": row["mechanism"],
-            **{name: row[name] for name in (*labels, *COLUMNS)},
-        }
-        for row in result.summary
-    ]
+def labels(row: Row) -> dict[str, Any]:
+    """The trace, the mix and the mechanism of a run of a sweep."""
+    return {"trace": row["assignment_seed"], "mix": row["notice_mix"], "mechanism": row["mechanism"]}
+
+
+def metric_rows(result: SweepResult, *others: str) -> list[Row]:
+    """A row for each simulation: trace, mix, mechanism, the other columns named, and :data:`COLUMNS`."""
+    return [{**labels(row), **{name: row[name] for name in (*others, *COLUMNS)}} for row in result.summary]

@@ -208,9 +208,14 @@ def _planning(
     for job in jobs:
         if job.type is JobType.STOCHASTIC:
             names.setdefault(job.plan, job.job_id)
+    costs = None
+    if arguments.costs is not None:
+        # Read also where no job is stochastic: a file that is not one is told, not passed over.
+        from experiments.planning.costfile import read_costs
+
+        costs = read_costs(arguments.costs)
     if not names:
         return None, {}
-    from experiments.planning.costfile import read_costs
     from experiments.planning.laws import read_plan
     from policies.planning.making import parse_strategy
     from policies.planning.planbook import Planner, reserved_time
@@ -225,12 +230,12 @@ def _planning(
         fit=arguments.fit,
         least=whole(arguments.known_runs, "--known-runs", 1),
         growth=0.0 if arguments.refit_growth.strip() == "0" else number(arguments.refit_growth, "--refit-growth"),
-        prices=reserved_time if arguments.costs is None else read_costs(arguments.costs).costs_for,
+        prices=reserved_time if costs is None else costs.costs_for,
     )
     # The files lie beside the table that names them.
     paths = {name: Path(arguments.input).parent / name for name in sorted(names) if name.endswith(".json")}
     configuration["planner"] = {"fit": planner.fit, "least": planner.least, "growth": planner.growth}
-    if arguments.costs is not None:
+    if costs is not None:
         configuration["planner"]["costs"] = {"path": arguments.costs, "sha256": sha256_of(arguments.costs)}
     configuration["plans"] = {name: sha256_of(path) for name, path in paths.items()}
     return planner, {name: read_plan(path) for name, path in paths.items()}

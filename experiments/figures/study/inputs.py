@@ -18,6 +18,7 @@ __all__ = ["plot_sizes", "plot_types", "plot_weeks"]
 
 Rows = Sequence[Mapping[str, Any]]
 _LINES = (("#0072B2", "-"), ("#E69F00", "-"), ("#009E73", "-"), ("#CC79A7", "--"), ("#56B4E9", "--"))
+_SHARES = (0.0, 100.0)
 _ORDER = (JobType.RIGID, JobType.MALLEABLE, JobType.ON_DEMAND)
 
 
@@ -30,15 +31,14 @@ def plot_sizes(rows: Rows) -> Figure:
     looks = (("share_of_jobs", "jobs", "#56B4E9", -0.21), ("share_of_node_hours", "core hours", "#0072B2", 0.21))
     for column, label, color, shift in looks:
         found = [
-            interval([100 * row[column] for row in rows if (row["smallest"], row["largest"]) == bounds])
-            for bounds in ranges
+            interval([100 * row[column] for row in rows if (row["smallest"], row["largest"]) == sizes], bounds=_SHARES)
+            for sizes in ranges
         ]
         places = [place + shift for place in range(len(ranges))]
         means = [one.mean for one in found]
         handles[label] = axes.bar(places, means, width=0.4, color=color)
-        axes.errorbar(
-            places, means, yerr=[one.high - one.mean for one in found], color=INK, linewidth=0.7, linestyle="none"
-        )
+        lengths = [[one.mean - one.low for one in found], [one.high - one.mean for one in found]]
+        axes.errorbar(places, means, yerr=lengths, color=INK, linewidth=0.7, linestyle="none")
         for place, one in zip(places, found, strict=True):
             axes.annotate(
                 f"{one.mean:.0f}" if one.mean >= 1 else f"{one.mean:.1f}", (place, one.high), (0, 1.5),

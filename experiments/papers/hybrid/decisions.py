@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.papers.hybrid.mechanisms import QUICK, Grid
+from experiments.papers.hybrid.mechanisms import QUICK, Grid, grid_result
 from experiments.study.experiment import Experiment, Resources, Row, Tables
-from experiments.study.grid import ALL, simulated
+from experiments.study.grid import labels
 from experiments.study.verdicts import Statement, Verdict, text
 from experiments.sweeps import SweepResult
 from policies.mechanism import BASELINE
@@ -27,15 +27,7 @@ _CLOCK = "measured by the clock, so that it differs from run to run and grows wh
 
 
 def _runs(result: SweepResult) -> list[dict[str, Any]]:
-    return [
-        {
-            "trace": row["assignment_seed"],
-            "mix": row["notice_mix"],
-            "mechanism": row["mechanism"],
-            **{name: row[name] for name in _NAMES},
-        }
-        for row in result.timings
-    ]
+    return [{**labels(row), **{name: row[name] for name in _NAMES}} for row in result.timings]
 
 
 def decision_rows(result: SweepResult) -> list[Row]:
@@ -61,7 +53,7 @@ def decision_rows(result: SweepResult) -> list[Row]:
 
 
 def _measure(parameters: Grid, seed: int, resources: Resources) -> Tables:
-    result = simulated(resources, "fig6", parameters, seed, ALL, {"notice_mix": list(parameters.mixes)})
+    result = grid_result(parameters, seed, resources)
     return {"": decision_rows(result), "runs": _runs(result)}
 
 

@@ -12,12 +12,13 @@ from experiments.study.experiment import Experiment, Resources, Tables
 from experiments.study.grid import ALL, MIXES, Traces, metric_rows, simulated
 from experiments.study.measured import Measured
 from experiments.study.verdicts import Statement, Verdict, table
+from experiments.sweeps import SweepResult
 from policies.mechanism import BASELINE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["EXPERIMENTS", "QUICK", "Grid", "grid_tables"]
+__all__ = ["EXPERIMENTS", "QUICK", "Grid", "grid_result", "grid_tables"]
 
 #: Of all experiments with simulations: a few weeks, three times.
 QUICK = Traces(jobs=2000, traces=3)
@@ -76,10 +77,14 @@ class Grid(Traces):
     mixes: tuple[str, ...] = MIXES
 
 
+def grid_result(parameters: Grid, seed: int, resources: Resources) -> SweepResult:
+    """All mechanisms and the baseline on all mixes and traces."""
+    return simulated(resources, "fig6", parameters, seed, ALL, {"notice_mix": list(parameters.mixes)})
+
+
 def grid_tables(parameters: Grid, seed: int, resources: Resources) -> Tables:
     """All mechanisms and the baseline on all mixes and traces: the metrics."""
-    result = simulated(resources, "fig6", parameters, seed, ALL, {"notice_mix": list(parameters.mixes)})
-    return {"": metric_rows(result)}
+    return {"": metric_rows(grid_result(parameters, seed, resources))}
 
 
 #: What the text of section V says of Fig. 6 in numbers: the claims of :mod:`experiments.papers.hybrid.claims`.

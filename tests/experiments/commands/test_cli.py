@@ -293,6 +293,14 @@ WRONG_WORDS = {
         ["run", "{year}", "-o", "{tmp}/out", "--starting-state", "1e30"],
         "at most 1,000,000,000,000 s",
     ),
+    "a file for a directory": (
+        ["run", "{table}", "-o", "{tmp}/prose.txt", "--nodes", "50"],
+        "prose.txt: {tmp}/prose.txt is a file",
+    ),
+    "costs that no job needs": (
+        ["run", "{table}", "-o", "{tmp}/out", "--nodes", "5000", "--costs", "none.json"],
+        "none.json",
+    ),
     "unknown command": (["replay", "x"], "replay"),
     "unknown option": (["run", "{table}", "-o", "{tmp}/out", "--node", "5"], "--node"),
     "nothing to write to": (["run", "{table}"], "-o"),
@@ -311,7 +319,7 @@ def test_wrong_words(name: str, year: Path, table: Path, tmp_path: Path, capsys:
     except SystemExit as ended:  # how argparse refuses
         status = int(ended.code or 0)
     assert status == 2
-    refused(capsys, expected)
+    refused(capsys, expected.format(tmp=tmp_path))
     assert not (tmp_path / "out").exists()
 
 

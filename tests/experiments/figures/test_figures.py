@@ -18,6 +18,7 @@ import experiments.figures
 from experiments.figures.planning.waits import plot_trace
 from experiments.figures.recording.gantt import plot_gantt
 from experiments.figures.study.evaluation import plot_courses
+from experiments.figures.study.inputs import plot_sizes
 from experiments.figures.study.machine import plot_accounting, plot_machine
 from experiments.figures.study.mechanisms import METRICS, plot_mechanisms
 from experiments.figures.style import mechanism_color, save
@@ -261,3 +262,9 @@ def test_whiskers_end_at_what_is_possible() -> None:
 
     assert (min(ends(share)), max(ends(share))) == (0.0, 100.0)
     assert min(ends(wait)) == 0.0 and max(ends(wait)) > 20.0
+    sizes = [
+        {"smallest": size, "largest": size, "share_of_jobs": share, "share_of_node_hours": 1 - share}
+        for size in (1, 2)
+        for share in (0.0, 0.02, 0.0)
+    ]
+    assert (min(ends(plot_sizes(sizes).axes[0])), max(ends(plot_sizes(sizes).axes[0]))) == (0.0, 100.0)
