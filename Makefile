@@ -6,7 +6,7 @@ LOWEST := .venv-lowest
 LOWEST_TESTS := tests/simulator/test_scenarios.py tests/simulator/test_simulation.py tests/policies/planning tests/workloads \
 	tests/experiments/commands/test_cli.py tests/experiments/test_tables.py
 
-.PHONY: demo test lint lint-js docs slow bench pages clean
+.PHONY: demo test lint lint-js docs slow coverage bench pages clean
 
 demo: $(VENV)/.installed
 	$(BIN)/holdfast demo -o out/demo
@@ -41,6 +41,10 @@ docs: $(VENV)/.installed-docs
 # What is statistical or long, and of all tests that draw examples as many as each asks for.
 slow: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -m "slow or hypothesis" --hypothesis-profile thorough
+
+# Which lines of the packages the default tests reach; worker processes of a test are not seen.
+coverage: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -n auto --cov --cov-report term:skip-covered
 
 bench: $(VENV)/.installed-dev
 	$(BIN)/python -m tests.benchmarks.replay --traces --record docs/reference/speed.md
