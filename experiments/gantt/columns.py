@@ -26,8 +26,6 @@ __all__ = ["KINDS", "columns_of"]
 
 #: Kinds of rectangles, by number.
 KINDS = (RUN, WARNED, HELD, DOWN)
-#: Runtimes below this count as this in the bounded slowdown [ticks] (docs/model.md, "Metrics").
-_BOUND = 10 * SECOND
 #: How jobs end; the last before they start.
 _STATUS = ("completed", "killed", "cancelled", "withdrawn")
 #: Causes that name a job; outages have names of their own.
@@ -131,7 +129,7 @@ def _jobs(records: Sequence[JobRecord], recording: Recording, clock: _Clock) -> 
         "shrinks": [record.shrinks for record in records],
         "lost": [_seconds(record.lost) for record in records],
         # In hundredths.
-        "slowdown": [_slowdown(record) for record in records],
+        "slowdown": [round(100 * record.bounded_slowdown) for record in records],
         "status": [_STATUS.index(_status(record)) for record in records],
         "statuses": list(_STATUS),
     }
@@ -148,11 +146,6 @@ def _known(tick: int | None) -> int:
 
 def _seconds(ticks: int) -> int:
     return (ticks + SECOND // 2) // SECOND
-
-
-def _slowdown(record: JobRecord) -> int:
-    turnaround = _known(record.end) - _known(record.submit)
-    return round(100 * max(1.0, turnaround / max(record.runtime, _BOUND)))
 
 
 def _coded(texts: Iterable[str], names: Sequence[str]) -> list[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from operator import attrgetter
 
 from experiments.stories.telling.phrases import amount, duration
 from experiments.tables import render
@@ -10,30 +11,13 @@ from simulator.results.recording import Recording
 from simulator.results.records import JobRecord
 from workloads.ground.units import SECOND
 
-__all__ = ["RANKINGS", "bounded_slowdown", "worst", "worst_table"]
-
-#: Runtimes below this count as this in the bounded slowdown.
-_BOUND = 10 * SECOND
-
-
-def _wait(record: JobRecord) -> float:
-    return (record.start or 0) - (record.submit or 0)
-
-
-def bounded_slowdown(record: JobRecord) -> float:
-    """max(1, turnaround / max(undisturbed runtime, 10 s)) (docs/model.md, "Metrics")."""
-    return max(1.0, ((record.end or 0) - (record.submit or 0)) / max(record.runtime, _BOUND))
-
-
-def _lost(record: JobRecord) -> float:
-    return record.lost
-
+__all__ = ["RANKINGS", "worst", "worst_table"]
 
 #: What is worst, and by which measure; a job without any of it is in no ranking.
 RANKINGS: dict[str, tuple[str, Callable[[JobRecord], float], float]] = {
-    "wait": ("longest waits", _wait, 0.0),
-    "bounded_slowdown": ("largest bounded slowdowns", bounded_slowdown, 1.0),
-    "lost_node_seconds": ("most lost", _lost, 0.0),
+    "wait": ("longest waits", attrgetter("wait"), 0.0),
+    "bounded_slowdown": ("largest bounded slowdowns", attrgetter("bounded_slowdown"), 1.0),
+    "lost_node_seconds": ("most lost", attrgetter("lost"), 0.0),
 }
 
 
@@ -61,8 +45,8 @@ def worst(recording: Recording, most: int) -> Iterator[dict[str, object]]:
                     "job_id": record.job_id,
                     "type": record.type.value,
                     "nodes": record.nodes,
-                    "wait": _wait(record) / SECOND,
-                    "bounded_slowdown": bounded_slowdown(record),
+                    "wait": record.wait / SECOND,
+                    "bounded_slowdown": record.bounded_slowdown,
                     "lost_node_seconds": record.lost / SECOND,
                     "preemptions": record.preemptions,
                 }

@@ -16,7 +16,7 @@ import numpy as np
 from simulator.results.catalogue import Group, columns
 from simulator.results.integrals import integral
 from simulator.results.recording import NO_METRICS, Recording
-from simulator.results.records import JobRecord
+from simulator.results.records import SLOWDOWN_BOUND, JobRecord
 from simulator.results.reservations import summarize_stochastic
 from simulator.results.schema import instant_ticks
 from workloads.ground.errors import InputError, ParameterError
@@ -33,8 +33,6 @@ __all__ = [
 ]
 
 _HOUR = 3600 * SECOND
-#: Runtimes below this count as this in the bounded slowdown.
-_BOUND = 10 * SECOND
 
 SUMMARY_COLUMNS = ("mechanism", *columns(Group.SUMMARY))
 #: Of a simulation that may withdraw jobs, beside the others: how many were, those of them that had started, and the
@@ -90,7 +88,7 @@ class _Measured:
         runtime = np.array([record.runtime for record in records], dtype=np.int64)
         self.turnaround = end - submit
         self.wait = start - submit
-        self.slowdown = np.maximum(1.0, self.turnaround / np.maximum(runtime, _BOUND))
+        self.slowdown = np.maximum(1.0, self.turnaround / np.maximum(runtime, SLOWDOWN_BOUND))
         self.preempted = np.array([record.preemptions > 0 for record in records], dtype=bool)
         self.shrunk = np.array([record.shrinks > 0 for record in records], dtype=bool)
 

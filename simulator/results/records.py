@@ -6,12 +6,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from simulator.machine.stochastic import ReservationRecord
 from workloads.ground.errors import InputError
+from workloads.ground.units import SECOND
 from workloads.table.job import JobType
 
 if TYPE_CHECKING:
     from policies.planning.planbook import Planned
 
-__all__ = ["STATES", "Accounting", "JobRecord", "StochasticRecord"]
+__all__ = ["SLOWDOWN_BOUND", "STATES", "Accounting", "JobRecord", "StochasticRecord"]
+
+#: Runtimes below this count as this in the bounded slowdown [ticks].
+SLOWDOWN_BOUND = 10 * SECOND
 
 
 class JobRecord(NamedTuple):
@@ -45,6 +49,21 @@ class JobRecord(NamedTuple):
     shrinks: int
     status: str
     lost: int
+
+    @property
+    def wait(self) -> int:
+        """From the first submit to the first start [ticks]; only of a job that started."""
+        return self.start - self.submit  # type: ignore[operator]  # it started
+
+    @property
+    def turnaround(self) -> int:
+        """From the first submit to the completion [ticks]; only of a job that came."""
+        return self.end - self.submit  # type: ignore[operator]  # it came
+
+    @property
+    def bounded_slowdown(self) -> float:
+        """Turnaround over undisturbed runtime, short runtimes as the bound, at least 1 (docs/model.md, "Metrics")."""
+        return max(1.0, self.turnaround / max(self.runtime, SLOWDOWN_BOUND))
 
 
 class StochasticRecord(NamedTuple):

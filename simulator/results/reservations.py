@@ -61,7 +61,7 @@ def stochastic_rows(result: Recording) -> Iterator[dict[str, object]]:
             "strategy": made.plan.strategy,
             "runs_known": made.runs,
             "runtime": runtime / SECOND,
-            "stretch": None if cancelled else _response(responses[course.job_id]) / runtime,
+            "stretch": None if cancelled else responses[course.job_id].turnaround / runtime,
             "execution_stretch": None if cancelled else used / runtime,
             "reservations": len(items),
             "reserved": reserved / SECOND,
@@ -103,7 +103,7 @@ def summarize_stochastic(result: Recording, records: Sequence[JobRecord]) -> dic
         return float(np.mean([measure(record) for record in jobs])) if jobs else math.nan
 
     values = (
-        of(_response) / _HOUR,
+        of(lambda record: record.turnaround) / _HOUR,
         of(lambda record: record.preemptions > 0),
         mean("stretch"),
         mean("execution_stretch"),
@@ -124,11 +124,6 @@ def summarize_stochastic(result: Recording, records: Sequence[JobRecord]) -> dic
 
 def _used(item: ReservationRecord) -> int:
     return item.end - item.start
-
-
-def _response(record: JobRecord) -> float:
-    """Turnaround [ticks]."""
-    return record.end - record.submit if record.end is not None and record.submit is not None else math.nan
 
 
 def _price(course: StochasticRecord, item: ReservationRecord) -> float:

@@ -158,14 +158,6 @@ def _ran(record: JobRecord) -> bool:
     return record.start is not None and record.end is not None and record.status != "cancelled"
 
 
-def _wait(_: Recording, record: JobRecord) -> int | None:
-    return record.start - record.submit if _ran(record) else None  # type: ignore[operator]  # it came
-
-
-def _turnaround(_: Recording, record: JobRecord) -> int | None:
-    return record.end - record.submit if _ran(record) else None  # type: ignore[operator]  # it came
-
-
 def instant_ticks(recording: Recording, instant_tolerance: float | None) -> int:
     """How late an on-demand job may start and still count as started instantly [ticks]; None: by the warning."""
     if instant_tolerance is None:
@@ -185,10 +177,9 @@ def job_schema(instant_tolerance: float | None = None) -> Schema:
     """
 
     def instant(recording: Recording, record: JobRecord) -> int | None:
-        wait = _wait(recording, record)
-        if wait is None or record.type is not JobType.ON_DEMAND:
+        if record.type is not JobType.ON_DEMAND or not _ran(record):
             return None
-        return int(wait <= instant_ticks(recording, instant_tolerance))
+        return int(record.wait <= instant_ticks(recording, instant_tolerance))
 
     return Schema(
         (
@@ -198,8 +189,8 @@ def job_schema(instant_tolerance: float | None = None) -> Schema:
             Field("start", "ticks", "s", "start"),
             Field("end", "ticks", "s", "end"),
             Field("nodes", "whole", "nodes", "nodes"),
-            Field("turnaround", "ticks", "s", _turnaround),
-            Field("wait", "ticks", "s", _wait),
+            Field("turnaround", "ticks", "s", lambda _, record: record.turnaround if _ran(record) else None),
+            Field("wait", "ticks", "s", lambda _, record: record.wait if _ran(record) else None),
             Field("instant", "whole", "", instant),
             Field("preemptions", "whole", "", "preemptions"),
             Field("shrinks", "whole", "", "shrinks"),
