@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from simulator import simulate
@@ -55,9 +57,12 @@ def test_every_start_equals_the_plain_reference(name: str) -> None:
     assert not late
 
 
+@pytest.mark.parametrize("jobs", [6000, pytest.param(None, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("length", "passes"), [("runtime", "instant"), ("walltime", "event"), ("runtime", "event")])
-def test_named_deviations_of_other_simulators(length: str, passes: str) -> None:
+def test_named_deviations_of_other_simulators(length: str, passes: str, jobs: int | None) -> None:
+    """On the first jobs of the log; on all of them on demand."""
     trace = trace_of("KTH-SP2-1996-2.1-cln", None)
+    trace = replace(trace, jobs=trace.jobs[:jobs])
     result = simulate(as_rigid(trace), 100, events=False, backfill_length=length, passes=passes)
     expected = replay_easy(
         [job.submit for job in trace.jobs],
