@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from experiments.statistics import interval, paired
 from experiments.study.evidence import Finding, average, difference
 from experiments.study.experiment import Experiment, Resources, Row, Tables
-from experiments.study.grid import SIX, Traces, metric_rows, simulated
 from experiments.study.hypotheses import Hypothesis, hypothesis, verdicts
 from experiments.study.measured import Measured
 from experiments.study.rules import Above, Decision, together
+from experiments.study.simulated import SIX, Traces, metric_rows, simulated
 from experiments.study.verdicts import Outcome, Verdict
 from policies.mechanism import BASELINE
 

@@ -20,9 +20,9 @@ import numpy as np
 
 from experiments.study.evidence import Finding, average, difference, every
 from experiments.study.experiment import Experiment, Resources, Row, Tables
-from experiments.study.grid import Traces
 from experiments.study.hypotheses import Hypothesis, verdicts
 from experiments.study.measured import Measured
+from experiments.study.simulated import Traces
 from experiments.study.verdicts import Verdict
 from experiments.sweeps.execution import spread
 from experiments.sweeps.progress import RunBar

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from experiments.study.evidence import Finding, Pair, average, every, within
 from experiments.study.experiment import Experiment, Resources, Tables
-from experiments.study.grid import SIX, Traces, metric_rows, simulated
 from experiments.study.hypotheses import Hypothesis, verdicts
 from experiments.study.measured import Measured
+from experiments.study.simulated import SIX, Traces, metric_rows, simulated
 from experiments.study.verdicts import Verdict
 from simulator.results.catalogue import metric
 

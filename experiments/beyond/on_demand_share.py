@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from experiments.statistics import interval
 from experiments.study.evidence import PERCENT, Finding, Pair, average, every
 from experiments.study.experiment import Experiment, Resources, Row, Tables
-from experiments.study.grid import SIX, Traces, metric_rows, simulated
 from experiments.study.hypotheses import Hypothesis, hypothesis, verdicts
 from experiments.study.measured import Measured
 from experiments.study.rules import Below, either
+from experiments.study.simulated import SIX, Traces, metric_rows, simulated
 from experiments.study.verdicts import Verdict
 from workloads.ground.errors import ParameterError
 from workloads.table.job import JobType

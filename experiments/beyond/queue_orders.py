@@ -16,10 +16,10 @@ import numpy as np
 from experiments.beyond.trace_pairs import cut
 from experiments.study.evidence import Finding, Pair, average, difference, every
 from experiments.study.experiment import Experiment, Resources, Row, Tables
-from experiments.study.grid import Traces
 from experiments.study.hypotheses import Hypothesis, hypothesis, verdicts
 from experiments.study.measured import Measured
 from experiments.study.parameters import data_file
+from experiments.study.simulated import Traces
 from experiments.study.verdicts import Verdict
 from experiments.sweeps.execution import spread
 from policies.backfilling import BACKFILLING

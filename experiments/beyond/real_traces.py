@@ -17,16 +17,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.beyond.trace_pairs import Source, described, generated_like, source_of, written
+from experiments.beyond.trace_pairs import TraceSource, described, generated_like, source_of, written
 from experiments.papers.hybrid.claims import CLAIMS, Claim, examine, level
 from experiments.study.evidence import Finding, difference, mean_of
 from experiments.study.experiment import Experiment, Resources, Row, Tables
-from experiments.study.grid import ALL, SIX, metric_rows
 from experiments.study.hypotheses import hypothesis
 from experiments.study.measured import Measured
 from experiments.study.metrics import known_metric
 from experiments.study.parameters import data_file
 from experiments.study.rules import Decision
+from experiments.study.simulated import ALL, SIX, metric_rows
 from experiments.study.verdicts import Outcome, Verdict
 from experiments.sweeps import make_sweep, run_sweep
 from policies.mechanism import BASELINE
@@ -147,7 +147,7 @@ def _nameless(trace: Trace) -> Trace:
     return replace(trace, jobs=tuple(replace(job, user="", project="") for job in trace.jobs))
 
 
-def _data_row(dataset: str, source: Source, trace: Trace, by: str) -> dict[str, Any]:
+def _data_row(dataset: str, source: TraceSource, trace: Trace, by: str) -> dict[str, Any]:
     return {"dataset": dataset, "real": int(source.real), "seed": None, "group_by": by, **described(trace, by)}
 
 

@@ -16,11 +16,11 @@ from workloads.logs.trace import Trace
 from workloads.theta.generator import generate
 from workloads.theta.year import ThetaYear
 
-__all__ = ["Source", "cut", "described", "generated_like", "source_of", "written"]
+__all__ = ["TraceSource", "cut", "described", "generated_like", "source_of", "written"]
 
 
 @dataclass(frozen=True)
-class Source:
+class TraceSource:
     """A trace that is evaluated.
 
     Attributes
@@ -38,7 +38,7 @@ class Source:
     real: bool
 
 
-def source_of(path: str, nodes: int, most: int, stand_in: Trace, directory: Path) -> Source:
+def source_of(path: str, nodes: int, most: int, stand_in: Trace, directory: Path) -> TraceSource:
     """The trace of that file, or the stand-in if there is no file.
 
     Parameters
@@ -60,7 +60,7 @@ def source_of(path: str, nodes: int, most: int, stand_in: Trace, directory: Path
         If the file cannot be read, or the size of the machine is not known.
     """
     if not path:
-        return Source(stand_in, written(stand_in, directory / "stand-in.swf"), real=False)
+        return TraceSource(stand_in, written(stand_in, directory / "stand-in.swf"), real=False)
     trace = read_trace(path)
     size = trace.nodes or nodes
     if not size:
@@ -68,8 +68,8 @@ def source_of(path: str, nodes: int, most: int, stand_in: Trace, directory: Path
     trace = trace.on_machine(size)
     if most and most < len(trace.jobs):
         trace = cut(trace, most)
-        return Source(trace, written(trace, directory / f"first-{most}-of-{sha256_of(path)[:12]}.swf"), real=True)
-    return Source(trace, Path(path).resolve(), real=True)
+        return TraceSource(trace, written(trace, directory / f"first-{most}-of-{sha256_of(path)[:12]}.swf"), real=True)
+    return TraceSource(trace, Path(path).resolve(), real=True)
 
 
 def cut(trace: Trace, most: int) -> Trace:

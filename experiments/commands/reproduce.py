@@ -53,7 +53,7 @@ def main(arguments: argparse.Namespace) -> int:
     from experiments.output.locks import writing
     from experiments.recordings.replay import make_directory
     from experiments.study.experiment import all_experiments
-    from experiments.study.report.document import Tally, write_report
+    from experiments.study.report.content import Tally, write_report
     from experiments.study.reproduction import Reproduction, reproduce
     from experiments.study.times import read_times, write_times
 
@@ -85,7 +85,7 @@ def main(arguments: argparse.Namespace) -> int:
 
 
 def _line(item: Done) -> str:
-    from experiments.study.report.document import Tally
+    from experiments.study.report.content import Tally
 
     how = "measured before" if item.seconds is None else f"{item.seconds:.1f} s"
     if item.note:

@@ -17,7 +17,7 @@ from typing import Any
 from experiments.output.signals import start_trackers
 from experiments.sweeps.clusters import CLUSTERS, Lost, dask_backend, dask_client
 from experiments.sweeps.grid import RunConfiguration
-from experiments.sweeps.simulations import Outcome
+from experiments.sweeps.simulations import RunOutcome
 from workloads.ground.errors import HoldfastError, ParameterError, UnknownNameError
 
 __all__ = ["BACKENDS", "Pool", "Workforce", "carry_out", "spread"]
@@ -25,7 +25,7 @@ __all__ = ["BACKENDS", "Pool", "Workforce", "carry_out", "spread"]
 BACKENDS = ("loky", "dask")
 
 #: What is done with each run.
-Task = Callable[[RunConfiguration], Outcome]
+Task = Callable[[RunConfiguration], RunOutcome]
 
 #: How often a worker looks whether it is still wanted [s].
 _LOOK_EVERY = 1.0
@@ -170,7 +170,7 @@ def spread(task: Callable[[Any], Any], items: Sequence[Any], workers: int | None
             raise HoldfastError("a worker died, perhaps for want of memory: use fewer workers") from error
 
 
-def carry_out(task: Task, runs: Sequence[RunConfiguration], pool: Pool) -> Iterator[Outcome]:
+def carry_out(task: Task, runs: Sequence[RunConfiguration], pool: Pool) -> Iterator[RunOutcome]:
     """Outcomes of the runs as they come.
 
     A worker that dies loses its run. Every run that may have killed it (all that were handed out) is put
@@ -201,7 +201,7 @@ def _handed_out(waiting: deque[RunConfiguration], away: dict[str, RunConfigurati
         yield run
 
 
-def _alone(task: Task, run: RunConfiguration, pool: Pool) -> Outcome:
+def _alone(task: Task, run: RunConfiguration, pool: Pool) -> RunOutcome:
     """The outcome of a run while nothing else runs, so that nothing else can be what its worker died of."""
     try:
         (answer,) = pool.map(task, [run])
@@ -209,8 +209,8 @@ def _alone(task: Task, run: RunConfiguration, pool: Pool) -> Outcome:
         answer = Lost(run, str(error))
     if isinstance(answer, Lost):
         reason = " ".join(answer.reason.split())
-        return Outcome(run.key, {}, {}, f"its worker died, perhaps for want of memory: {reason}")
-    outcome: Outcome = answer
+        return RunOutcome(run.key, {}, {}, f"its worker died, perhaps for want of memory: {reason}")
+    outcome: RunOutcome = answer
     return outcome
 
 

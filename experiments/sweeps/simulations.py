@@ -31,7 +31,7 @@ from workloads.table.job import Job, JobType
 from workloads.theta.generator import generate
 from workloads.theta.year import ThetaYear
 
-__all__ = ["WALL_CLOCK", "Outcome", "job_table", "simulate_run"]
+__all__ = ["WALL_CLOCK", "RunOutcome", "job_table", "simulate_run"]
 
 #: Columns of a summary that are measured by the clock on the wall.
 WALL_CLOCK = ("decision_ms_p99", "decision_ms_max", "engine_seconds", "planning_seconds")
@@ -41,7 +41,7 @@ _WEEK = 7 * 24 * 3600 * SECOND
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RunOutcome:
     """What became of a run.
 
     Attributes
@@ -67,7 +67,7 @@ class Outcome:
     trace: str = ""
 
 
-def simulate_run(run: RunConfiguration) -> Outcome:
+def simulate_run(run: RunConfiguration) -> RunOutcome:
     """Carry out one run; a failure is an outcome too.
 
     Parameters
@@ -78,12 +78,12 @@ def simulate_run(run: RunConfiguration) -> Outcome:
     try:
         return _simulated(run)
     except InputError as error:
-        return Outcome(run.key, {}, {}, str(error))
+        return RunOutcome(run.key, {}, {}, str(error))
     except Exception as error:  # whatever it is, the other runs can go on; nothing is swallowed
-        return Outcome(run.key, {}, {}, sentence_of(error), traceback.format_exc())
+        return RunOutcome(run.key, {}, {}, sentence_of(error), traceback.format_exc())
 
 
-def _simulated(run: RunConfiguration) -> Outcome:
+def _simulated(run: RunConfiguration) -> RunOutcome:
     if run.model != model_fingerprint():
         raise HoldfastError(
             f"the worker's Holdfast has the fingerprint {model_fingerprint()}, and {run.model} is asked for: "
@@ -120,7 +120,7 @@ def _simulated(run: RunConfiguration) -> Outcome:
         "run_seconds": perf_counter() - began,
         "worker_peak_mib": _peak(),
     }
-    return Outcome(run.key, measured, timings)
+    return RunOutcome(run.key, measured, timings)
 
 
 def _without(row: Mapping[str, Any], name: str) -> dict[str, Any]:

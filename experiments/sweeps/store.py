@@ -13,7 +13,7 @@ from typing import Any
 from experiments.output.locks import writing
 from experiments.recordings.replay import make_directory
 from experiments.sweeps.grid import RunConfiguration
-from experiments.sweeps.simulations import Outcome
+from experiments.sweeps.simulations import RunOutcome
 from workloads.ground.files import atomic_open, is_plain_file
 
 __all__ = ["Store"]
@@ -46,7 +46,7 @@ class Store:
         """The file of a run."""
         return self.directory / f"{run.key}.json"
 
-    def read(self, run: RunConfiguration) -> Outcome | None:
+    def read(self, run: RunConfiguration) -> RunOutcome | None:
         """The result of a run, None if it is to be computed."""
         try:
             if not is_plain_file(self.path(run)):
@@ -57,9 +57,9 @@ class Store:
             whole = known and record["digest"] == _digest(record)
         except (OSError, ValueError, LookupError, TypeError, RecursionError):
             return None
-        return Outcome(run.key, measured, timings) if whole else None
+        return RunOutcome(run.key, measured, timings) if whole else None
 
-    def write(self, run: RunConfiguration, outcome: Outcome) -> Outcome:
+    def write(self, run: RunConfiguration, outcome: RunOutcome) -> RunOutcome:
         """Store the result of a run; what comes back is as it will be read."""
         measured, timings = _plain(outcome.measured), _plain(outcome.timings)
         record = {
@@ -72,7 +72,7 @@ class Store:
         with atomic_open(self.path(run), follow=False) as file:
             json.dump({**record, "digest": _digest(record)}, file, allow_nan=False)
             file.write("\n")
-        return Outcome(run.key, measured, timings)
+        return RunOutcome(run.key, measured, timings)
 
     def reserved(self) -> AbstractContextManager[None]:
         """Keep other sweeps out, and clear away what one that was killed has left half-written.

@@ -10,7 +10,7 @@ from typing import Any
 from experiments.recordings.replay import Measurement
 from experiments.sweeps.delays import DELAYS
 from experiments.sweeps.grid import GeneratedYear, RunConfiguration
-from experiments.sweeps.simulations import WALL_CLOCK, Outcome
+from experiments.sweeps.simulations import WALL_CLOCK, RunOutcome
 from experiments.tables import write_csv
 from policies.mechanism import BASELINE
 from simulator.options import Options
@@ -60,16 +60,16 @@ class Tables:
 
     def __init__(self, runs: Sequence[RunConfiguration]) -> None:
         self.runs = runs
-        self._outcomes: dict[str, Outcome] = {}
+        self._outcomes: dict[str, RunOutcome] = {}
         self._summary: dict[str, Row] = {}
 
-    def add(self, run: RunConfiguration, outcome: Outcome) -> None:
+    def add(self, run: RunConfiguration, outcome: RunOutcome) -> None:
         """A run is done."""
         self._outcomes[run.key] = outcome
         unknown = dict.fromkeys(SUMMARY)
         self._summary[run.key] = {**unknown, **_parameters(run, outcome), **outcome.measured["summary"]}
 
-    def _done(self) -> list[tuple[RunConfiguration, Outcome, Row]]:
+    def _done(self) -> list[tuple[RunConfiguration, RunOutcome, Row]]:
         return [
             (run, self._outcomes[run.key], _parameters(run, self._outcomes[run.key]))
             for run in self.runs
@@ -138,7 +138,7 @@ class Tables:
             write_csv(directory / f"{name}.csv", found, columns)
 
 
-def _parameters(run: RunConfiguration, outcome: Outcome) -> Row:
+def _parameters(run: RunConfiguration, outcome: RunOutcome) -> Row:
     workload = run.workload
     generated = workload if isinstance(workload, GeneratedYear) else None
     return {

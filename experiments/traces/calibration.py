@@ -25,11 +25,11 @@ from workloads.table.job import JobType
 from workloads.theta.generator import generate
 from workloads.theta.year import ThetaYear
 
-__all__ = ["TABLE_II", "Baseline", "average", "measure"]
+__all__ = ["TABLE_II", "BaselineYear", "average", "measure"]
 
 
 @dataclass(frozen=True)
-class Baseline:
+class BaselineYear:
     """What Table II says of a year, and what else a calibration should look at.
 
     Attributes
@@ -57,7 +57,7 @@ class Baseline:
 TABLE_II = (0.8393, 15.6, 0.2269)
 
 
-def measure(seed: int, parameters: ThetaYear | None = None) -> Baseline:
+def measure(seed: int, parameters: ThetaYear | None = None) -> BaselineYear:
     """Baseline of one generated year with the job types of the same seed (mix W5).
 
     Parameters
@@ -69,14 +69,14 @@ def measure(seed: int, parameters: ThetaYear | None = None) -> Baseline:
 
     Returns
     -------
-    Baseline
+    BaselineYear
         Its figures.
     """
     trace = generate(parameters, seed)
     jobs = assign(trace, seed=seed, notice_mix="W5")
     result = simulate(jobs, trace.nodes or 0, events=False)
     figures = summarize(result)
-    return Baseline(
+    return BaselineYear(
         utilisation=float(figures["utilization"]),
         turnaround=float(figures["turnaround_h"]),
         instant_start=float(figures["instant_start_ratio_strict"]),
@@ -85,14 +85,14 @@ def measure(seed: int, parameters: ThetaYear | None = None) -> Baseline:
     )
 
 
-def average(results: Sequence[Baseline]) -> Baseline:
+def average(results: Sequence[BaselineYear]) -> BaselineYear:
     """Mean of each figure over seeds; a seed without on-demand jobs has no instant starts to count."""
 
     def mean(values: Iterable[float]) -> float:
         known = [value for value in values if not math.isnan(value)]
         return sum(known) / len(known) if known else float("nan")
 
-    return Baseline(*(mean(getattr(result, field.name) for result in results) for field in fields(Baseline)))
+    return BaselineYear(*(mean(getattr(result, field.name) for result in results) for field in fields(BaselineYear)))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -119,7 +119,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(f"{'paper':>8} {100 * TABLE_II[0]:7.2f} {TABLE_II[1]:7.2f} {100 * TABLE_II[2]:9.2f}")
 
 
-def _show(label: str, row: Baseline) -> None:
+def _show(label: str, row: BaselineYear) -> None:
     print(
         f"{label:>8} {100 * row.utilisation:7.2f} {row.turnaround:7.2f} {100 * row.instant_start:9.2f} "
         f"{100 * row.instant_start_all:6.2f} {100 * row.on_demand:11.2f}",

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from experiments.papers.checkpoint.inputs import application_law
 from experiments.papers.checkpoint.printed import APPLICATIONS
+from experiments.papers.checkpoint.workload import application_law
 from experiments.study.metrics import BATCH
 from policies.planning.costs import CostModel
 from policies.planning.plan import ReservationPlan

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.papers.checkpoint.anatomy import PART_COLORS, draw_parts, parts
-from experiments.papers.checkpoint.plans import equal_costs
+from experiments.papers.checkpoint.planned import equal_costs
 from experiments.study.experiment import Experiment, Row, Tables
 from experiments.study.levels import close
 from experiments.study.rules import Digits

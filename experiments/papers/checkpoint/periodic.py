@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from experiments.papers.checkpoint.plans import NAMES, converged, equal_costs, laws_named
+from experiments.papers.checkpoint.planned import NAMES, converged, equal_costs, laws_named
 from experiments.papers.checkpoint.printed import TABLE_2, TAUS
 from experiments.study.experiment import Experiment, Row, Tables
 from experiments.study.levels import count, reaches

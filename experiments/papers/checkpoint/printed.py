@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-__all__ = ["APPLICATIONS", "TABLE_2", "TABLE_4", "TAUS", "Application", "MixedRun", "Periodic"]
+__all__ = ["APPLICATIONS", "TABLE_2", "TABLE_4", "TAUS", "MixedRun", "Periodic", "PrintedApplication"]
 
 #: The numbers of reservations for which Table 2 prints a cost.
 TAUS = (1, 200, 400, 600, 800, 1000)
@@ -70,7 +70,7 @@ TABLE_2: Mapping[str, tuple[Periodic, Periodic]] = {
 
 
 @dataclass(frozen=True)
-class Application:
+class PrintedApplication:
     """One row of Table 3; times in seconds.
 
     Attributes
@@ -101,12 +101,14 @@ class Application:
     restart: float
 
 
-APPLICATIONS: Mapping[str, Application] = {
-    "Qball": Application("diffusion model fitting", "gamma", 1.18, 34.0, 146.0, 407.0, 146.0, 90.0, 40.0),
-    "SD": Application(
+APPLICATIONS: Mapping[str, PrintedApplication] = {
+    "Qball": PrintedApplication("diffusion model fitting", "gamma", 1.18, 34.0, 146.0, 407.0, 146.0, 90.0, 40.0),
+    "SD": PrintedApplication(
         "diffusion model fitting", "weibull", 1043811.0, 1174322466.0, 2760.0, 8280.0, 6000.0, 1500.0, 600.0
     ),
-    "FCA": Application("functional connectivity analysis", "gamma", 3.6, 72.0, 165.0, 1003.0, 165.0, 150.0, 100.0),
+    "FCA": PrintedApplication(
+        "functional connectivity analysis", "gamma", 3.6, 72.0, 165.0, 1003.0, 165.0, 150.0, 100.0
+    ),
 }
 
 

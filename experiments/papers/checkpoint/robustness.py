@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from experiments.papers.checkpoint.plans import FIVE, cells_for, equal_costs, look, planned
+from experiments.papers.checkpoint.planned import FIVE, cells_for, equal_costs, look, planned
 from experiments.study.experiment import Experiment, Tables
 from experiments.study.levels import count, most, reaches
 from experiments.study.verdicts import Statement, Verdict, figure, text

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from experiments.papers.checkpoint.plans import (
+from experiments.papers.checkpoint.planned import (
     FIVE,
     NAMES,
-    Grid,
+    Cells,
     cells_for,
     equal_costs,
     laws_named,
@@ -200,7 +200,7 @@ def _measure_epsilons(parameters: EpsilonParameters, seed: int) -> Tables:
         base = 0.0
         for epsilon in sorted(parameters.epsilons):
             n = algorithm_1_size(law, epsilon, alpha=1.0, checkpoint=parameters.overhead, restart=parameters.overhead)
-            cost = planned("optimal", law, costs, Grid(n, "equal-time")).expected_cost(law)
+            cost = planned("optimal", law, costs, Cells(n, "equal-time")).expected_cost(law)
             base = base or cost
             rows.append(
                 {

@@ -16,8 +16,8 @@ from experiments.papers.hybrid.claims import CHECKPOINT_CLAIMS, examine
 from experiments.papers.hybrid.findings import finding_row
 from experiments.papers.hybrid.mechanisms import QUICK
 from experiments.study.experiment import Experiment, Resources, Row, Tables
-from experiments.study.grid import SIX, Traces, metric_rows, simulated
 from experiments.study.measured import Measured
+from experiments.study.simulated import SIX, Traces, metric_rows, simulated
 from experiments.study.verdicts import Verdict
 from experiments.sweeps.grid import GeneratedYear
 from experiments.sweeps.simulations import job_table

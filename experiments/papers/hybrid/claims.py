@@ -26,8 +26,8 @@ from experiments.study.evidence import (
     reaches,
     within,
 )
-from experiments.study.grid import SIX
 from experiments.study.measured import Measured
+from experiments.study.simulated import SIX
 from experiments.study.verdicts import HYPOTHESIS, Source, Statement, Verdict, text
 from policies.mechanism import BASELINE
 

@@ -10,8 +10,8 @@ from experiments.papers.hybrid.mechanisms import QUICK
 from experiments.statistics import interval
 from experiments.study.evidence import PERCENT
 from experiments.study.experiment import Experiment, Row, Tables
-from experiments.study.grid import MIXES, Traces
 from experiments.study.rules import Near, together
+from experiments.study.simulated import MIXES, Traces
 from experiments.study.verdicts import Statement, Verdict, table
 from experiments.sweeps.grid import GeneratedYear
 from experiments.sweeps.simulations import job_table

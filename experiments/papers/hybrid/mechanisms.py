@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from experiments.papers.hybrid.claims import CLAIMS, level
 from experiments.study.evidence import judged
 from experiments.study.experiment import Experiment, Resources, Tables
-from experiments.study.grid import ALL, MIXES, Traces, metric_rows, simulated
 from experiments.study.measured import Measured
+from experiments.study.simulated import ALL, MIXES, Traces, metric_rows, simulated
 from experiments.study.verdicts import Statement, Verdict, table
 from experiments.sweeps import SweepResult
 from policies.mechanism import BASELINE

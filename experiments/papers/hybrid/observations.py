@@ -17,8 +17,8 @@ from experiments.papers.hybrid.decisions import decision_rows, decision_verdict
 from experiments.papers.hybrid.findings import grid_findings
 from experiments.papers.hybrid.mechanisms import QUICK
 from experiments.study.experiment import Experiment, Resources, Tables
-from experiments.study.grid import ALL, MIXES, metric_rows, simulated
 from experiments.study.measured import Measured
+from experiments.study.simulated import ALL, MIXES, metric_rows, simulated
 from experiments.study.verdicts import Verdict
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from experiments.papers.hybrid.mechanisms import QUICK
 from experiments.statistics import interval
 from experiments.study.evidence import Finding
 from experiments.study.experiment import Experiment, Resources, Row, Tables
-from experiments.study.grid import MIXES, SIX, Traces, metric_rows, simulated
 from experiments.study.measured import Measured
 from experiments.study.rules import Outcome, either, together
+from experiments.study.simulated import MIXES, SIX, Traces, metric_rows, simulated
 from experiments.study.verdicts import Statement, Verdict, text
 from policies.mechanism import BASELINE
 from workloads.ground.errors import UnknownNameError

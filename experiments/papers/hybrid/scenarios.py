@@ -171,7 +171,7 @@ def _draw(tables: Tables) -> Figure:
 
 
 @dataclass(frozen=True)
-class Plans:
+class PlanMinutes:
     """Parameters of Fig. 2 [min].
 
     Attributes
@@ -197,7 +197,7 @@ class Plans:
     cost: float = 2.0
 
 
-def _measure_plans(parameters: Plans, seed: int) -> Tables:
+def _measure_plans(parameters: PlanMinutes, seed: int) -> Tables:
     rigid, how = JobType.RIGID, parameters
     jobs = [
         _job(1, rigid, 0, 4, how.first_end, how.first_walltime),
@@ -257,6 +257,6 @@ EXPERIMENTS: Sequence[Experiment] = (
     ),
     Experiment(
         "hybrid-fig2", "CUA against CUP", "What is the difference between collecting and planning?",
-        Plans(), Plans(), _measure_plans, _judge_plans, _draw,
+        PlanMinutes(), PlanMinutes(), _measure_plans, _judge_plans, _draw,
     ),
 )  # fmt: skip

@@ -13,8 +13,8 @@ from experiments.papers.hybrid.mechanisms import QUICK
 from experiments.statistics import interval
 from experiments.study.evidence import PERCENT
 from experiments.study.experiment import Experiment, Row, Tables
-from experiments.study.grid import Traces
 from experiments.study.rules import LEVEL, Decision, Outcome, together
+from experiments.study.simulated import Traces
 from experiments.study.verdicts import Statement, Verdict, figure, text
 from experiments.sweeps.grid import GeneratedYear
 from experiments.sweeps.simulations import job_table

@@ -25,7 +25,7 @@ __all__ = [
     "DATASET_COLORS",
     "STAND_IN",
     "TASK_COLORS",
-    "Measured",
+    "TaskData",
     "data_row",
     "elsewhere",
     "judged",
@@ -41,7 +41,7 @@ STAND_IN = "runs drawn from the paper's tables stand in for the measured ones"
 
 
 @dataclass(frozen=True)
-class Measured:
+class TaskData:
     """Parameters of an experiment on the tasks of SLANT.
 
     Attributes

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.papers.profiles.data import TASK_COLORS, Measured, data_row, judged, marked, task_runs
+from experiments.papers.profiles.data import TASK_COLORS, TaskData, data_row, judged, marked, task_runs
 from experiments.statistics import holm
 from experiments.study.experiment import Experiment, Tables
 from experiments.study.levels import close, count
@@ -38,7 +38,7 @@ _CORRELATION = (
 )
 
 
-def _measure_durations(parameters: Measured, seed: int) -> Tables:
+def _measure_durations(parameters: TaskData, seed: int) -> Tables:
     runs = task_runs(parameters.tasks, parameters.runs, seed)
     rows = [
         {"run": name, "task": task + 1, "duration_s": float(duration)}
@@ -174,7 +174,7 @@ def _draw_normals(tables: Tables) -> Figure:
     return _draw_durations(tables, normals=True)
 
 
-def _measure_correlation(parameters: Measured, seed: int) -> Tables:
+def _measure_correlation(parameters: TaskData, seed: int) -> Tables:
     runs = task_runs(parameters.tasks, parameters.runs, seed)
     matrix = runs.correlation()
     rows = [
@@ -240,17 +240,17 @@ def _draw_correlation(tables: Tables) -> Figure:
     return marked(figure, tables)
 
 
-_QUICK = Measured(runs=30)
+_QUICK = TaskData(runs=30)
 
 EXPERIMENTS = (
     Experiment("profiles-fig8", "SLANT: durations of the tasks", "How much does each task vary?",
-               Measured(), _QUICK, _measure_durations, _judge_durations, _draw_durations),
+               TaskData(), _QUICK, _measure_durations, _judge_durations, _draw_durations),
     Experiment("profiles-fig10", "SLANT: durations of the tasks and normal distributions", "Are the durations of "
                                                                                            "tasks normal?",
-               Measured(), _QUICK, _measure_durations, _judge_normals, _draw_normals),
+               TaskData(), _QUICK, _measure_durations, _judge_normals, _draw_normals),
     Experiment("profiles-table1", "SLANT: correlation between the tasks", "Are the durations of tasks correlated?",
-               Measured(), _QUICK, _measure_correlation, _judge_correlation, _draw_correlation),
+               TaskData(), _QUICK, _measure_correlation, _judge_correlation, _draw_correlation),
     Experiment("profiles-table2", "SLANT: means and deviations of the tasks", "Which normal distributions fit the "
                                                                               "tasks?",
-               Measured(), _QUICK, _measure_durations, _judge_table2, _draw_normals),
+               TaskData(), _QUICK, _measure_durations, _judge_table2, _draw_normals),
 )  # fmt: skip

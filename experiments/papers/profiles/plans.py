@@ -75,7 +75,7 @@ class PlanSizes:
 
 
 @dataclass(frozen=True)
-class Plans(PlanSizes):
+class SlantPlans(PlanSizes):
     """Parameters of figures 13 and 14.
 
     Attributes
@@ -161,7 +161,7 @@ def _measure(parameters: PlanSizes, seed: int, runs: TaskRuns, name: str) -> dic
     return {"": rows, "plans": plans, "starts": starts, "settings": settings}
 
 
-def _measure_slant(parameters: Plans, seed: int) -> Tables:
+def _measure_slant(parameters: SlantPlans, seed: int) -> Tables:
     runs = task_runs(parameters.tasks, parameters.runs, seed)
     # One name for both figures: they show the same plans.
     measured = _measure(parameters, seed, runs, "profiles-fig13")
@@ -216,13 +216,13 @@ _CHOICES = (
 
 EXPERIMENTS = (
     Experiment("profiles-fig13", "SLANT: reservation time, utilization and memory of the strategies",
-               "Which plan reserves the least time and memory, and from how few runs?", Plans(),
-               Plans(runs=30, samples=(5, 20), repetitions=2, n=200), _measure_slant, judge_fig13, _draw,
+               "Which plan reserves the least time and memory, and from how few runs?", SlantPlans(),
+               SlantPlans(runs=30, samples=(5, 20), repetitions=2, n=200), _measure_slant, judge_fig13, _draw,
                choices=_CHOICES),
     Experiment("profiles-fig14", "SLANT: a first reservation without the heavy task",
-               "What does Mem-All-Ckpt V2 save against All-Ckpt?", Plans(strategies=_PAIR),
-               Plans(runs=30, strategies=_PAIR, samples=(5, 20), repetitions=2, n=200), _measure_slant, judge_fig14,
-               _draw_fig14, choices=_CHOICES),
+               "What does Mem-All-Ckpt V2 save against All-Ckpt?", SlantPlans(strategies=_PAIR),
+               SlantPlans(runs=30, strategies=_PAIR, samples=(5, 20), repetitions=2, n=200), _measure_slant,
+               judge_fig14, _draw_fig14, choices=_CHOICES),
     Experiment("profiles-fig16", "MaCRUISE: reservation time, utilization and memory of the strategies",
                "Do the results hold for another application?", PlanSizes(runs=46, strategies=_MACRUISE),
                PlanSizes(runs=20, strategies=_MACRUISE, samples=(5, 20), repetitions=2, n=200), _measure_macruise,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.papers.profiles.data import TASK_COLORS, Measured, data_row, judged, marked, task_runs
+from experiments.papers.profiles.data import TASK_COLORS, TaskData, data_row, judged, marked, task_runs
 from experiments.study.experiment import Experiment, Row, Tables
 from experiments.study.levels import close
 from experiments.study.measured import rows_where
@@ -23,7 +23,7 @@ __all__ = ["EXPERIMENTS"]
 _FOREIGN_PEAK = 7.0
 
 
-def _measure_profile(parameters: Measured, seed: int) -> Tables:
+def _measure_profile(parameters: TaskData, seed: int) -> Tables:
     runs = task_runs(parameters.tasks, parameters.runs, seed)
     middle = np.median(runs.durations, axis=0)
     typical = np.abs(runs.durations - middle) @ (1 / np.maximum(middle, 1.0))
@@ -107,7 +107,7 @@ def _draw_profile(tables: Tables) -> Figure:
     return marked(figure, tables)
 
 
-def _measure_decomposition(parameters: Measured, seed: int) -> Tables:
+def _measure_decomposition(parameters: TaskData, seed: int) -> Tables:
     runs = task_runs(parameters.tasks, parameters.runs, seed)
     rows = [
         {
@@ -164,12 +164,12 @@ def _draw_decomposition(tables: Tables) -> Figure:
     return marked(figure, tables)
 
 
-_QUICK = Measured(runs=30)
+_QUICK = TaskData(runs=30)
 
 EXPERIMENTS = (
     Experiment("profiles-fig6", "SLANT: memory over time, by task", "How much memory does a run need over time?",
-               Measured(), _QUICK, _measure_profile, _judge_profile, _draw_profile, single_runs=True),
+               TaskData(), _QUICK, _measure_profile, _judge_profile, _draw_profile, single_runs=True),
     Experiment("profiles-fig7", "SLANT: decomposition of the runs into tasks", "How long are the tasks of each run?",
-               Measured(), _QUICK, _measure_decomposition, _judge_decomposition, _draw_decomposition,
+               TaskData(), _QUICK, _measure_decomposition, _judge_decomposition, _draw_decomposition,
                single_runs=True),
 )  # fmt: skip

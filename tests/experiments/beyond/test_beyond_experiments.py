@@ -17,9 +17,9 @@ from experiments.beyond.on_demand_share import bearable, crossing
 from experiments.beyond.trace_pairs import cut, described, generated_like
 from experiments.study.evidence import Finding, difference
 from experiments.study.experiment import Resources, Row, find_experiment, read_tables, run_experiment
-from experiments.study.grid import COLUMNS, SIX
 from experiments.study.hypotheses import Hypothesis, verdicts
 from experiments.study.measured import Measured
+from experiments.study.simulated import COLUMNS, SIX
 from experiments.study.verdicts import Outcome, Verdict
 from workloads.ground.errors import InputError, ParameterError
 from workloads.hybrid.assignment import assign

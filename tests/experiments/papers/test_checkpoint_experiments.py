@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from experiments.papers.checkpoint.inputs import application_law
 from experiments.papers.checkpoint.periodic import as_published_costs
-from experiments.papers.checkpoint.plans import Grid, cells_for, converged, equal_costs, least_cost, planned
+from experiments.papers.checkpoint.planned import Cells, cells_for, converged, equal_costs, least_cost, planned
 from experiments.papers.checkpoint.printed import APPLICATIONS, TABLE_2
+from experiments.papers.checkpoint.workload import application_law
 from experiments.study.experiment import all_experiments, read_tables, run_experiment
 from experiments.study.verdicts import Outcome
 from policies.planning.costs import CostModel
@@ -163,7 +163,7 @@ def test_the_papers_own_grids_are_planned_for_beyond_what_users_may_ask_for(monk
     monkeypatch.setattr("policies.planning.strategies.MOST_OPTIMAL", 500)
     with pytest.raises(ParameterError, match="from 1 to 500"):
         optimal(law, costs, n=570, grid="equal-time")
-    assert planned("optimal", law, costs, Grid(570, "equal-time")) == plan
+    assert planned("optimal", law, costs, Cells(570, "equal-time")) == plan
 
 
 def test_theorem_3_can_fail(measured: Callable[[str], Path]) -> None:

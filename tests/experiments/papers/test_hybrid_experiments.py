@@ -15,13 +15,13 @@ import pytest
 from experiments import cli
 from experiments.papers.hybrid.claims import CHECKPOINT_CLAIMS, CLAIMS, Claim, examine
 from experiments.papers.hybrid.readings import READINGS
-from experiments.papers.hybrid.scenarios import Categories, Plans, _four, _measure_categories, _measure_plans
+from experiments.papers.hybrid.scenarios import Categories, PlanMinutes, _four, _measure_categories, _measure_plans
 from experiments.statistics import Interval
 from experiments.study.evidence import average, difference, every, near, reaches, within
 from experiments.study.experiment import all_experiments, find_experiment, read_tables
-from experiments.study.grid import ALL, COLUMNS, MIXES, SIX
 from experiments.study.measured import Measured
 from experiments.study.rules import Outcome
+from experiments.study.simulated import ALL, COLUMNS, MIXES, SIX
 from experiments.sweeps import DELAYS, simulations, sweep
 from experiments.sweeps.delays import count_delays
 from experiments.sweeps.grid import RunConfiguration
@@ -372,7 +372,7 @@ def test_categories_agree_with_the_reference() -> None:
 
 def test_collecting_and_planning_by_hand() -> None:
     """J2: setup 2, twice 10 + 2, 3 more minutes; after its second checkpoint at 26 it needs 2 + 3."""
-    tables = _measure_plans(Plans(), 0)
+    tables = _measure_plans(PlanMinutes(), 0)
     rows = {(row["scenario"], row["job"]): row for row in tables[""]}
     assert [rows["CUA", job]["end"] for job in (1, 2, 3, 9)] == [18, 29, 65, 50]
     assert [rows["CUP", job]["end"] for job in (1, 2, 3, 9)] == [18, 55, 65, 50]

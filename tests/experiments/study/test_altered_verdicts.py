@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from experiments.study.experiment import Experiment, Tables, all_experiments, read_tables, run_experiment
-from experiments.study.grid import ALL, COLUMNS, MIXES, SIX
+from experiments.study.simulated import ALL, COLUMNS, MIXES, SIX
 from tests.experiments.papers.test_hybrid_experiments import as_printed, world
 from tests.support.alterations import never_flips, standing
 

@@ -27,7 +27,7 @@ from experiments.study.experiment import Experiment, Tables, all_experiments
 from experiments.study.parameters import data_file
 from experiments.study.publications import PUBLICATIONS
 from experiments.study.report.choices import section_of
-from experiments.study.report.document import Tally, write_report
+from experiments.study.report.content import Tally, write_report
 from experiments.study.reproduction import Done, Reproduction, reproduce
 from experiments.study.rules import Above
 from experiments.study.verdicts import Statement, Verdict, figure, text

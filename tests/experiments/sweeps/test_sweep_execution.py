@@ -23,7 +23,7 @@ from experiments import cli
 from experiments.sweeps import clusters, make_sweep, run_sweep
 from experiments.sweeps.execution import Workforce, carry_out
 from experiments.sweeps.grid import GeneratedYear, RunConfiguration, expand
-from experiments.sweeps.simulations import Outcome
+from experiments.sweeps.simulations import RunOutcome
 from tests.experiments.sweeps.test_sweeps import contents
 from tests.places import ROOT
 from tests.support.processes import alive, children_of, until
@@ -129,20 +129,20 @@ def test_twenty_sweeps_that_are_killed(tmp_path: Path, whole: Path) -> None:
 # Workers that die.
 
 
-def deadly(run: RunConfiguration) -> Outcome:
+def deadly(run: RunConfiguration) -> RunOutcome:
     """The run of seed 3 takes its worker with it."""
     assert isinstance(run.workload, GeneratedYear)
     if run.workload.seed == 3:
         os.kill(os.getpid(), signal.SIGKILL)
-    return Outcome(run.key, {"process": os.getpid()}, {})
+    return RunOutcome(run.key, {"process": os.getpid()}, {})
 
 
-def held_up(go: str, run: RunConfiguration) -> Outcome:
+def held_up(go: str, run: RunConfiguration) -> RunOutcome:
     """The first three runs end at once, the others when that file is there."""
     assert isinstance(run.workload, GeneratedYear)
     if run.workload.seed >= 3:
         until(Path(go).exists)
-    return Outcome(run.key, {"process": os.getpid()}, {})
+    return RunOutcome(run.key, {"process": os.getpid()}, {})
 
 
 def some_runs(count: int) -> list[RunConfiguration]:

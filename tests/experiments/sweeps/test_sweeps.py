@@ -68,7 +68,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[RunConfiguration]]
     """The runs that are carried out."""
     carried_out: list[RunConfiguration] = []
 
-    def counting(run: RunConfiguration) -> simulations.Outcome:
+    def counting(run: RunConfiguration) -> simulations.RunOutcome:
         carried_out.append(run)
         return simulations.simulate_run(run)
 
@@ -189,7 +189,7 @@ def test_rows_appear_while_it_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(sweep, "_SHARE", math.inf)
     seen: list[list[str]] = []
 
-    def looking(run: RunConfiguration) -> simulations.Outcome:
+    def looking(run: RunConfiguration) -> simulations.RunOutcome:
         seen.append([row["run"] for row in rows(tmp_path / "summary.csv")])
         return simulations.simulate_run(run)
 
@@ -290,7 +290,7 @@ def test_an_interrupted_sweep_shows_what_is_done_and_goes_on(
 ) -> None:
     carried_out: list[str] = []
 
-    def interrupted(run: RunConfiguration) -> simulations.Outcome:
+    def interrupted(run: RunConfiguration) -> simulations.RunOutcome:
         if len(carried_out) == 5:
             raise KeyboardInterrupt
         carried_out.append(run.key)

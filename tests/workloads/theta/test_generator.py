@@ -8,7 +8,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from experiments.traces.calibration import Baseline, average, measure
+from experiments.traces.calibration import BaselineYear, average, measure
 from workloads.ground.errors import ParameterError
 from workloads.logs.trace import Trace, TraceJob
 from workloads.theta.generator import generate
@@ -204,7 +204,7 @@ def test_an_illegal_seed_is_named() -> None:
         generate(ThetaYear(jobs=1), seed=-1)
 
 
-def near(result: Baseline) -> None:
+def near(result: BaselineYear) -> None:
     assert result.utilisation == pytest.approx(0.839, abs=0.015)
     assert result.turnaround == pytest.approx(15.6, abs=1.5)
     assert result.instant_start == pytest.approx(0.227, abs=0.04)

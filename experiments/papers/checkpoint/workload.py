@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.papers.checkpoint.plans import NAMES, laws_named
-from experiments.papers.checkpoint.printed import APPLICATIONS, Application
+from experiments.papers.checkpoint.planned import NAMES, laws_named
+from experiments.papers.checkpoint.printed import APPLICATIONS, PrintedApplication
 from experiments.study.experiment import Experiment, Tables
 from experiments.study.levels import most, reaches
 from experiments.study.verdicts import Statement, Verdict, table
@@ -127,7 +127,7 @@ def _draw_laws(tables: Tables) -> Figure:
     return figure
 
 
-def application_law(application: Application) -> Law:
+def application_law(application: PrintedApplication) -> Law:
     """The law of an application's walltimes [s], moved to its location and truncated to its support.
 
     Notes

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "FIVE",
     "NAMES",
-    "Grid",
+    "Cells",
     "Labels",
     "cells_for",
     "converged",
@@ -60,7 +60,7 @@ Labels = Mapping[str, str]
 
 
 @dataclass(frozen=True)
-class Grid:
+class Cells:
     """Where the cells of a discretised law end.
 
     Attributes
@@ -95,7 +95,7 @@ def equal_costs(overhead: float, gamma: float = 0.0) -> CostModel:
     return CostModel(alpha=1.0, beta=0.0, gamma=gamma, checkpoint=overhead, restart=overhead)
 
 
-def cells_for(law: Law, epsilon: float, overhead: float, most: int, gamma: float = 0.0) -> Grid:
+def cells_for(law: Law, epsilon: float, overhead: float, most: int, gamma: float = 0.0) -> Cells:
     """Algorithm 1's grid where it has at most so many cells, ``most`` cubic cells else (finer where it counts).
 
     Parameters
@@ -112,10 +112,10 @@ def cells_for(law: Law, epsilon: float, overhead: float, most: int, gamma: float
         Price of each reservation.
     """
     n = algorithm_1_size(law, epsilon, alpha=1.0, gamma=gamma, checkpoint=overhead, restart=overhead)
-    return Grid(n, "equal-time") if n <= most else Grid(most, "cubic")
+    return Cells(n, "equal-time") if n <= most else Cells(most, "cubic")
 
 
-def planned(strategy: str, law: Law, costs: CostModel, grid: Grid, most: int = 1000) -> ReservationPlan:
+def planned(strategy: str, law: Law, costs: CostModel, grid: Cells, most: int = 1000) -> ReservationPlan:
     """The plan of one of the five strategies; the periodic ones look for the best tau in 1..most."""
     if strategy.endswith("periodic"):
         return STRATEGIES[strategy](law, costs, most=most)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.papers.checkpoint.plans import (
+from experiments.papers.checkpoint.planned import (
     NAMES,
-    Grid,
+    Cells,
     converged,
     equal_costs,
     laws_named,
@@ -77,7 +77,7 @@ def _theorem_3(name: str, law: Law, parameters: ClaimParameters) -> list[dict[st
     rows = []
     for epsilon in parameters.epsilons:
         n = algorithm_1_size(law, epsilon, alpha=1.0, checkpoint=overhead, restart=overhead)
-        cost = planned("optimal", law, costs, Grid(n, "equal-time")).expected_cost(law)
+        cost = planned("optimal", law, costs, Cells(n, "equal-time")).expected_cost(law)
         rows.append({"law": name, "epsilon": epsilon, "cells": n, "cost": cost, "converged": best, "floor": floor})
     return rows
 
