@@ -8,31 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from experiments.stories.facts.quantities import Moment, NodeTicks, Ticks
-from experiments.stories.facts.queueing import AtHead, Happening, Occupancy, PartOfWait, Passing, Promise, Wait
-from experiments.stories.facts.service import Gain, Gathering, Helper, OnDemand, Plan
+from experiments.stories.facts.queueing import Wait
+from experiments.stories.facts.service import OnDemand
 
-__all__ = [
-    "AtHead",
-    "Cause",
-    "Facts",
-    "Gain",
-    "Gathering",
-    "Happening",
-    "Helper",
-    "Loan",
-    "Occupancy",
-    "OnDemand",
-    "Other",
-    "PartOfWait",
-    "Passing",
-    "Plan",
-    "Promise",
-    "Resize",
-    "RunFacts",
-    "Slot",
-    "Stop",
-    "Wait",
-]
+__all__ = ["Cause", "Facts", "Loan", "Other", "Resize", "RunFacts", "Slot", "Stop"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from experiments.stories.facts import lifetime as facts
+from experiments.stories.facts import service
 from experiments.stories.reading.causes import cause_of
 from experiments.stories.reading.chronicle import Chronicle
 from experiments.stories.reading.ledger import Ledger
@@ -18,7 +18,7 @@ _HOW = {"dismissed": "tenant", "planned": "planned"}
 
 def on_demand_facts(
     chronicle: Chronicle, ledger: Ledger, life: JobHistory, record: JobRecord, tolerance: int
-) -> facts.OnDemand:
+) -> service.OnDemand:
     """What became of a notice, and of the arrival; times are ticks of the simulated clock.
 
     Parameters
@@ -35,7 +35,7 @@ def on_demand_facts(
     arrived = booking is not None and booking.ending == "arrived"
     lacking, room = ledger.arrival(job.job_id)
     came = record.submit is not None and record.start is not None
-    return facts.OnDemand(
+    return service.OnDemand(
         notice=None if job.notice is None else chronicle.ticks(job.notice),
         estimated=None if job.estimated_arrival is None else chronicle.ticks(job.estimated_arrival),
         heard=booking is not None,
@@ -59,7 +59,7 @@ def _closed(booking: Booking | None, ending: str) -> int | None:
     return booking.until
 
 
-def _helpers(chronicle: Chronicle, ledger: Ledger, job_id: int) -> Iterator[facts.Helper]:
+def _helpers(chronicle: Chronicle, ledger: Ledger, job_id: int) -> Iterator[service.Helper]:
     """Jobs that gave up nodes for it, in order, with those that they lent; tenants with those that they borrowed."""
     lent = ledger.lenders.get(job_id, ())
     loans = {(item.time, item.job_id): item.nodes for item in lent}
@@ -82,10 +82,10 @@ def _helpers(chronicle: Chronicle, ledger: Ledger, job_id: int) -> Iterator[fact
         elif how == "shrunk" and nodes is None:
             nodes = entry.before - entry.after
         back = returned.pop(entry.job_id, 0) if how != "tenant" else 0
-        yield facts.Helper(entry.time, entry.job_id, how, nodes, back)
+        yield service.Helper(entry.time, entry.job_id, how, nodes, back)
 
 
-def _gatherings(chronicle: Chronicle, ledger: Ledger, life: JobHistory) -> Iterator[facts.Gathering]:
+def _gatherings(chronicle: Chronicle, ledger: Ledger, life: JobHistory) -> Iterator[service.Gathering]:
     """Its waits for nodes of jobs under warning."""
     warned = [place for place in ledger.named.get(life.job.job_id, ()) if chronicle.entries[place].event == "warn"]
     for place in life.gathered:
@@ -95,7 +95,7 @@ def _gatherings(chronicle: Chronicle, ledger: Ledger, life: JobHistory) -> Itera
         until = min((time for after, time in ends if after > place), default=since)
         owing = [item for item in warned if item < place and _vacated(chronicle, item) > since]
         jobs = {chronicle.entries[item].job_id for item in owing}
-        yield facts.Gathering(since, until, tuple(sorted(jobs)))
+        yield service.Gathering(since, until, tuple(sorted(jobs)))
 
 
 def _vacated(chronicle: Chronicle, place: int) -> int:
@@ -104,7 +104,7 @@ def _vacated(chronicle: Chronicle, place: int) -> int:
     return stint.until if stint is not None and stint.until is not None else 0
 
 
-def _plan(chronicle: Chronicle, ledger: Ledger, job_id: int) -> Iterator[facts.Plan]:
+def _plan(chronicle: Chronicle, ledger: Ledger, job_id: int) -> Iterator[service.Plan]:
     done = {
         chronicle.entries[place].job_id
         for place in ledger.named.get(job_id, ())
@@ -117,7 +117,7 @@ def _plan(chronicle: Chronicle, ledger: Ledger, job_id: int) -> Iterator[facts.P
         if item.decision == "plan":
             dropped = "dropped" if ledger.dropped(item.job_id, job_id) else "void"
             outcome = "done" if item.job_id in done else dropped
-        yield facts.Plan(
+        yield service.Plan(
             what="expect" if item.decision == "expect" else "preempt",
             job_id=item.job_id,
             nodes=item.nodes or 0,

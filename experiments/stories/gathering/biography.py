@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from experiments.stories.facts import lifetime as facts
+from experiments.stories.facts import lifetime, queueing
 from experiments.stories.facts.quantities import moved
 from experiments.stories.gathering.arrivals import on_demand_facts
 from experiments.stories.gathering.happenings import happenings
@@ -44,7 +44,7 @@ class Biographer:
         for item in recording.reservations:
             self._slots.setdefault(item.job_id, []).append(item)
 
-    def of(self, job_id: int) -> facts.Facts:
+    def of(self, job_id: int) -> lifetime.Facts:
         """All of a job's story."""
         recording, life = self.recording, self._chronicle.lives[job_id]
         job, record = life.job, recording.record[job_id]
@@ -52,7 +52,7 @@ class Biographer:
         service, origin = None, recording.origin
         if self._chronicle.served_on_demand(job_id):
             service = moved(on_demand_facts(self._chronicle, self._ledger, life, record, self._tolerance), origin)
-        return facts.Facts(
+        return lifetime.Facts(
             job_id=job_id,
             type=job.type.value,
             nodes=job.nodes,
@@ -80,14 +80,14 @@ class Biographer:
             others=moved(tuple(self._others(life)), origin),
         )
 
-    def _others(self, life: JobHistory) -> Iterator[facts.Other]:
+    def _others(self, life: JobHistory) -> Iterator[lifetime.Other]:
         for place in life.others:
             entry = self._chronicle.entries[place]
-            yield facts.Other(entry.time, entry.event, entry.before, entry.after, entry.cause)
+            yield lifetime.Other(entry.time, entry.event, entry.before, entry.after, entry.cause)
 
-    def _wait(self, spell: Spell) -> facts.Wait:
+    def _wait(self, spell: Spell) -> queueing.Wait:
         until = self._chronicle.times[-1] if spell.until is None else spell.until
-        return facts.Wait(
+        return queueing.Wait(
             since=spell.since,
             until=until,
             why=spell.why,
@@ -103,7 +103,7 @@ class Biographer:
             occupancy=self._waits.occupancy(spell),
         )
 
-    def _first(self, spell: Spell, until: int) -> Iterator[facts.AtHead]:
+    def _first(self, spell: Spell, until: int) -> Iterator[queueing.AtHead]:
         """When it stood first in the queue."""
         since: int | None = None
         for instant in self._chronicle.between(spell.since, until):
@@ -111,27 +111,27 @@ class Biographer:
                 since = instant.time if since is None else since
             elif since is not None:
                 by = instant.head.job_id if instant.head is not None else None
-                yield facts.AtHead(since, instant.time, by)
+                yield queueing.AtHead(since, instant.time, by)
                 since = None
         if since is not None:
-            yield facts.AtHead(since, until, None)
+            yield queueing.AtHead(since, until, None)
 
-    def _promises(self, spell: Spell, until: int) -> Iterator[facts.Promise]:
+    def _promises(self, spell: Spell, until: int) -> Iterator[queueing.Promise]:
         before: int | None = None
         for decision in self._ledger.promises.get(spell.job_id, ()):
             if spell.since <= decision.time < until:
-                when: tuple[facts.Happening, ...] = ()
+                when: tuple[queueing.Happening, ...] = ()
                 if before is not None:
                     earlier = decision.at < before if decision.at is not None else None
                     when = happenings(self._chronicle, decision.time, spell.job_id, earlier)
                 before = decision.at
-                yield facts.Promise(decision.time, decision.at, when)
+                yield queueing.Promise(decision.time, decision.at, when)
 
-    def _passing(self, place: int) -> facts.Passing:
+    def _passing(self, place: int) -> queueing.Passing:
         entry = self._chronicle.entries[place]
-        return facts.Passing(entry.time, entry.job_id, entry.after, cause_of(entry.cause).kind)
+        return queueing.Passing(entry.time, entry.job_id, entry.after, cause_of(entry.cause).kind)
 
-    def _run(self, stint: Stint, number: int) -> facts.RunFacts:
+    def _run(self, stint: Stint, number: int) -> lifetime.RunFacts:
         cause = self._cause(stint.place)
         returned = [
             item.nodes or 0
@@ -140,7 +140,7 @@ class Biographer:
         ]
         slots = self._slots.get(stint.job_id, ())
         slot = slots[number] if number < len(slots) else None
-        return facts.RunFacts(
+        return lifetime.RunFacts(
             start=stint.since,
             nodes=stint.nodes,
             cause=cause,
@@ -154,23 +154,23 @@ class Biographer:
             checkpoints=stint.checkpoints,
             lost=stint.lost if stint.stopped is None else 0,
             stop=self._stop(stint),
-            slot=None if slot is None else facts.Slot(slot.number, slot.length, slot.ending, slot.work, slot.saved),
+            slot=None if slot is None else lifetime.Slot(slot.number, slot.length, slot.ending, slot.work, slot.saved),
         )
 
-    def _cause(self, place: int) -> facts.Cause:
+    def _cause(self, place: int) -> lifetime.Cause:
         entry = self._chronicle.entries[place]
         return replace(cause_of(entry.cause), reason=self._ledger.reason(entry.time, entry.job_id))
 
-    def _resize(self, place: int) -> facts.Resize:
+    def _resize(self, place: int) -> lifetime.Resize:
         entry = self._chronicle.entries[place]
-        return facts.Resize(entry.time, entry.before, entry.after, self._cause(place))
+        return lifetime.Resize(entry.time, entry.before, entry.after, self._cause(place))
 
-    def _stop(self, stint: Stint) -> facts.Stop | None:
+    def _stop(self, stint: Stint) -> lifetime.Stop | None:
         if stint.stopped is None or stint.stop_place is None:
             return None
         cause = self._cause(stint.stop_place)
         chosen, spared = self._ledger.victim(stint.stopped, stint.job_id, cause)
-        return facts.Stop(
+        return lifetime.Stop(
             time=stint.stopped,
             vacated=stint.until or stint.stopped,
             cause=cause,
@@ -183,7 +183,7 @@ class Biographer:
             spared_overhead=spared.loss if spared is not None else None,
         )
 
-    def _loans(self, job_id: int) -> Iterator[facts.Loan]:
+    def _loans(self, job_id: int) -> Iterator[lifetime.Loan]:
         """Nodes that it gave up, and how many came back when the borrower had ended."""
         given = self._ledger.given.get(job_id, ())
         # A loan is void once its borrower's reservation has timed out, or the lender has run and been preempted again:
@@ -197,7 +197,7 @@ class Biographer:
                 returned.remove(item)
         for place, loan in enumerate(given):
             item = back.get(place)
-            yield facts.Loan(
+            yield lifetime.Loan(
                 loan.time,
                 loan.other or 0,
                 loan.nodes or 0,

@@ -5,7 +5,7 @@ What is told happened then, and is of a kind that moves promises in that directi
 
 from __future__ import annotations
 
-from experiments.stories.facts.lifetime import Happening
+from experiments.stories.facts.queueing import Happening
 from experiments.stories.reading.causes import cause_of
 from experiments.stories.reading.chronicle import Chronicle
 from workloads.ground.units import to_ticks

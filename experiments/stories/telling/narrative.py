@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from experiments.stories.facts.lifetime import Facts, Loan, Wait
+from experiments.stories.facts.lifetime import Facts, Loan
 from experiments.stories.facts.quantities import moments
+from experiments.stories.facts.queueing import Wait
 from experiments.stories.telling import queued, running
 from experiments.stories.telling.on_demand import on_demand_lines
 from experiments.stories.telling.phrases import Clock, amount, count, duration, jobs, listed, wrapped

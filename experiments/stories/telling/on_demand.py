@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from experiments.stories.facts.lifetime import Facts, Gain, Helper, OnDemand, Plan
+from experiments.stories.facts.lifetime import Facts
+from experiments.stories.facts.service import Gain, Helper, OnDemand, Plan
 from experiments.stories.telling.phrases import Clock, amount, count, duration, jobs, listed
 
 __all__ = ["given_back", "on_demand_lines"]

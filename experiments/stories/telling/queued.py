@@ -6,7 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 
-from experiments.stories.facts.lifetime import Facts, Happening, Occupancy, PartOfWait, Promise, Wait
+from experiments.stories.facts.lifetime import Facts
+from experiments.stories.facts.queueing import Happening, Occupancy, PartOfWait, Promise, Wait
 from experiments.stories.telling.phrases import Clock, count, duration, jobs, listed, percent, wrapped
 from workloads.ground.units import SECOND
 

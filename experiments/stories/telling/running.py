@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from experiments.stories.facts.lifetime import Cause, Facts, Resize, RunFacts, Stop, Wait
+from experiments.stories.facts.lifetime import Cause, Facts, Resize, RunFacts, Stop
+from experiments.stories.facts.queueing import Wait
 from experiments.stories.telling import queued
 from experiments.stories.telling.on_demand import given_back
 from experiments.stories.telling.phrases import amount, count, duration, listed
