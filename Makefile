@@ -3,10 +3,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 LOWEST := .venv-lowest
+RESOLUTION := lowest-direct
 LOWEST_TESTS := tests/simulator/test_scenarios.py tests/simulator/test_simulation.py tests/policies/planning tests/workloads \
 	tests/experiments/commands/test_cli.py tests/experiments/test_tables.py
 
-.PHONY: demo test lint lint-js docs slow coverage bench pages clean
+.PHONY: demo test coverage lint lint-js lowest docs slow bench pages clean
 
 demo: $(VENV)/.installed
 	$(BIN)/holdfast demo -o out/demo
@@ -64,7 +65,7 @@ $(VENV)/.installed-dev: $(BIN)/python pyproject.toml
 $(LOWEST)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(LOWEST)
 	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check uv
-	$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct -e . pytest pytest-xdist hypothesis
+	$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST)/bin/python --resolution $(RESOLUTION) -e '.[parquet]' pytest pytest-xdist hypothesis
 	touch $@
 
 $(VENV)/.installed-docs: $(BIN)/python pyproject.toml
