@@ -261,7 +261,7 @@ def _pair(a: ArrayLike, b: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
 
 @cache
 def _quantile(freedom: int, level: float) -> float:
-    """Of Student's t, so that so much lies between it and its opposite."""
+    """Quantile of Student's t with this share between it and its opposite."""
     from scipy.special import stdtrit
 
     return float(stdtrit(freedom, 0.5 + level / 2))

@@ -64,7 +64,7 @@ def source_of(path: str, nodes: int, most: int, stand_in: Trace, directory: Path
     trace = read_trace(path)
     size = trace.nodes or nodes
     if not size:
-        raise ParameterError("nodes", f"given, because {path} does not say how large its machine is", nodes)
+        raise ParameterError("nodes", f"given, because {path} does not record the size of its machine", nodes)
     trace = trace.on_machine(size)
     if most and most < len(trace.jobs):
         trace = cut(trace, most)

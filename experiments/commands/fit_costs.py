@@ -73,10 +73,10 @@ def _pairs_of(arguments: argparse.Namespace) -> WaitPairs:
     if Path(arguments.input).is_dir():
         for name in ("nodes", "format", "procs_per_node", "lenient"):
             if getattr(arguments, name):
-                raise InputError(f"--{name.replace('_', '-')} is about reading a trace, and INPUT is a directory")
+                raise InputError(f"--{name.replace('_', '-')} requires a trace, but INPUT is a directory")
         return pairs_of_results(arguments.input, arguments.mechanism, trust=arguments.trust)
     if arguments.mechanism is not None:
-        raise InputError("--mechanism chooses among the results of a directory, and INPUT is a file")
+        raise InputError("--mechanism requires a directory of results, but INPUT is a file")
     workload = read_workload(arguments.input, **read_options(arguments))
     if not isinstance(workload, Trace):
         raise InputError(

@@ -122,15 +122,13 @@ def main(arguments: argparse.Namespace) -> None:
     law, runs, origin, fits = _law(arguments, costs, strategy, grid)
     planning = Planning(law, costs, runs, grid)
     if not (arguments.compare or planning.cuts(strategy)):
-        raise InputError(f"the strategy {arguments.strategy} has no use for --{next(iter(grid))}")
+        raise InputError(f"the strategy {arguments.strategy} does not use --{next(iter(grid))}")
     plan = planning.plan(strategy, **parameters)
     told = document(plan, law)
     if not math.isfinite(told["expected_cost"]):
-        raise InputError("the expected cost of this plan is too large for a number: the costs must be smaller")
+        raise InputError("the expected cost of this plan is too large for a number; use smaller costs")
     if not told["omniscient_cost"] > 0:
-        raise InputError(
-            "the expected cost of a known runtime is too small for a number: runtimes or costs must be larger"
-        )
+        raise InputError("the expected cost of a known runtime is too small for a number; use larger runtimes or costs")
     compared = [comparison_row(other, law, runs) for other in planning.compare(plan)] if arguments.compare else []
     if arguments.plot:
         # Drawn before anything is written, so that a failure leaves nothing behind.
@@ -174,15 +172,15 @@ def _check_words(arguments: argparse.Namespace) -> None:
     else:
         strange = next((name for name in ("column", "fit") if getattr(arguments, name) is not None), None)
         if strange is not None:
-            raise InputError(f"--{strange} is about past runs: give them with --runs FILE")
+            raise InputError(f"--{strange} is for past runs; give them with --runs FILE")
     if arguments.n is not None and arguments.epsilon is not None:
         raise InputError("give either --n or --epsilon")
     if arguments.costs is not None:
         strange = next((name for name in _PRICES if getattr(arguments, name) is not None), None)
         if strange is not None:
-            raise InputError(f"--costs FILE says what --{strange} is: give either")
+            raise InputError(f"--costs FILE contains --{strange}; give only one of them")
     elif arguments.nodes is not None:
-        raise InputError("--nodes chooses the prices of a size: give their file with --costs")
+        raise InputError("--nodes chooses the costs of a size; give their file with --costs")
 
 
 def _costs_of(arguments: argparse.Namespace) -> tuple[CostModel, Prices | None]:
@@ -211,7 +209,7 @@ def _costs_of(arguments: argparse.Namespace) -> tuple[CostModel, Prices | None]:
 def _share(text: str, option: str) -> float:
     value = 0.0 if text.strip() in ("0", "0.0") else number(text, option)
     if value > 1e100:
-        raise ParameterError(option, "a number that costs can be multiplied with, at most 1e100", text)
+        raise ParameterError(option, "a number of at most 1e100", text)
     return value
 
 

@@ -37,6 +37,6 @@ def main(arguments: argparse.Namespace) -> None:
         print(f"{name}: {name}.png, {name}.pdf")
     if not chosen and not drawn:
         tables = ", ".join(table for table, _ in PICTURES.values())
-        raise TraceError(directory, None, f"holds no table that is drawn: neither of an experiment nor {tables}")
+        raise TraceError(directory, None, f"has no tables to draw, neither of an experiment nor {tables}")
     if "mechanisms" in drawn and "machine" not in drawn:
         print("no machine: it is drawn from machine.csv, which 'holdfast run --plot' writes")

@@ -166,9 +166,9 @@ def check_files(sealed: Sealed) -> None:
         elif sha256_of(path) != digest:
             problem = "was changed after it was written"
         if problem and _rewritten(sealed):
-            raise InputError(f"{sealed.directory}: was written anew while it was read: start the command again")
+            raise InputError(f"{sealed.directory}: was replaced while it was read; run the command again")
         if problem:
-            raise TraceError(path, None, f"{problem} ({sealed.manifest} names its SHA-256): make the result again")
+            raise TraceError(path, None, f"{problem} ({sealed.manifest} names its SHA-256); make the result again")
 
 
 def _rewritten(sealed: Sealed) -> bool:

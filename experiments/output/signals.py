@@ -42,7 +42,7 @@ class Interrupted(KeyboardInterrupt):
 
     @property
     def name(self) -> str:
-        """Of the signal, e.g. ``SIGTERM``."""
+        """Name of the signal, e.g. ``SIGTERM``."""
         return signal.Signals(self.number).name
 
 

@@ -213,7 +213,7 @@ def check_planned(jobs: Sequence[Job], plans: Mapping[str, ReservationPlan]) -> 
         If there is nothing that a loop could plan again.
     """
     if not any(job.type is JobType.STOCHASTIC and job.plan not in plans for job in jobs):
-        raise InputError("no job is stochastic and planned by a strategy, so there is nothing to plan again")
+        raise InputError("no stochastic job is planned by a strategy; loop has nothing to plan")
 
 
 def waits_of(result: Result, jobs: Sequence[Job]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -94,7 +94,7 @@ def pairs_of_trace(trace: Trace) -> WaitPairs:
     """
     path = trace.source
     if trace.remarks.get(NO_WALLTIME, 0) >= len(trace.jobs):
-        raise InputError(f"{path}: the trace does not say which walltimes were requested")
+        raise InputError(f"{path}: the trace does not record requested walltimes")
     rows = [(job.walltime, job.wait, job.nodes) for job in trace.jobs if job.wait is not None]
     if not rows:
         raise InputError(
@@ -158,7 +158,7 @@ def pairs_of_results(directory: str | Path, mechanism: str | None = None, *, tru
         elif not measured(row["submit"]):
             without["outside the window of the run"] += 1
         elif row["job_id"] not in walltimes:
-            raise TraceError(table, line, f"job {row['job_id']} is not among the jobs that were simulated")
+            raise TraceError(table, line, f"job {row['job_id']} is not in the simulated job table")
         else:
             pairs.append((walltimes[row["job_id"]], row["wait"], row["nodes"]))
     reservations = result.find(table_name("reservations", name))
@@ -168,7 +168,7 @@ def pairs_of_results(directory: str | Path, mechanism: str | None = None, *, tru
         again = before == (row["job_id"], PREEMPTED)
         before = (row["job_id"], row["ending"])
         if row["job_id"] not in submits:
-            raise TraceError(str(reservations), line, f"job {row['job_id']} is no stochastic job of {table.name}")
+            raise TraceError(str(reservations), line, f"job {row['job_id']} is not a stochastic job of {table.name}")
         if row["start"] is None or row["submit"] is None or row["length"] is None:
             without["reservation that never started"] += 1
         elif again:  # it stands where it stood before it was preempted, and its time in the queue is no longer a wait

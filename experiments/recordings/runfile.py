@@ -125,9 +125,9 @@ def simulated_jobs(result: Sealed, *, trust: bool = False) -> Sequence[Job]:
         path = directory / str(kept)
         # An input that lay there was left as it was.
         if not is_plain_name(kept) or not is_plain_file(path):
-            raise InputError(f"{directory}: has no {path.name}, the job table that was simulated: run it again")
+            raise InputError(f"{directory}: has no {path.name}, the simulated job table; run the simulation again")
         if result.files is not None and sha256_of(path) != told["input"]["sha256"]:
-            raise TraceError(path, None, "was changed after it was simulated: run it again")
+            raise TraceError(path, None, "was changed after the simulation; run the simulation again")
     return read_job_table(path).jobs
 
 
@@ -183,9 +183,9 @@ def _input_of(directory: Path, told: Mapping[str, Any]) -> Path:
     """The file that was simulated, if it is still the same."""
     path = Path(told["input"]["path"])
     if not path.is_file():
-        raise InputError(f"{directory}: the jobs are in the input of the run, {path}, which is not there")
+        raise InputError(f"{directory}: the input of the run, {path}, is missing")
     if sha256_of(path) != told["input"]["sha256"]:
-        raise InputError(f"{directory}: the input of the run, {path}, has changed since: run it again")
+        raise InputError(f"{directory}: the input of the run, {path}, has changed; run the simulation again")
     return path
 
 

@@ -13,7 +13,7 @@ from workloads.logs.trace import epoch_of
 
 __all__ = ["Window", "add_window", "opened", "unix_origin", "window_of"]
 
-_NEVER = "no job of this result ever ran; there is no time to draw"
+_NEVER = "no job of this result ran; there is nothing to draw"
 _LEGAL = "a time after the first submit, such as 12h or 43200, or a date, such as 2022-03-01T12:00"
 
 
@@ -96,7 +96,7 @@ def _tick(name: str, value: float | str, first: int, recording: Recording) -> in
             raise ParameterError(name, _LEGAL, value) from None
         origin = unix_origin(recording)
         if origin is None:
-            raise InputError(f"{name}: {value} is a date, and the times of this job table are none: give a duration")
+            raise InputError(f"{name}: {value} is a date, but this job table has no dates; give a duration")
         date = date if date.tzinfo else date.replace(tzinfo=UTC)
         return round(date.timestamp() * SECOND) - origin
     try:

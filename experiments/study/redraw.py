@@ -113,6 +113,6 @@ def _as_written(path: Path) -> Iterator[None]:
     except InputError:
         raise
     except KeyError as error:
-        raise TraceError(path, None, f"is not as it was written: there is no {error}") from None
+        raise TraceError(path, None, f"was changed after it was written: {error} is missing") from None
     except (ArithmeticError, AttributeError, IndexError, StopIteration, TypeError, ValueError) as error:
-        raise TraceError(path, None, f"is not as it was written: {error}") from None
+        raise TraceError(path, None, f"was changed after it was written: {error}") from None

@@ -82,7 +82,7 @@ class Reproduction:
     catalogue: Catalogue = all_experiments
 
     def parameters(self, experiment: Experiment) -> Any:
-        """Of an experiment, in this reproduction."""
+        """Parameters of an experiment in this reproduction."""
         chosen = experiment.quick if self.quick else experiment.parameters
         return chosen if self.data is None else with_data(chosen, self.data)
 

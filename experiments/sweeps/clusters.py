@@ -199,7 +199,7 @@ def dask_backend(client: Any, workers: int) -> Any:
         def retrieve_result_callback(self, out: Any) -> Any:
             if isinstance(out, CancelledError):
                 raise InputError(
-                    "the scheduler is gone; what was done is stored, and the same command goes on from there"
+                    "the scheduler is gone; finished runs are stored, and the same command continues from there"
                 )
             return super().retrieve_result_callback(out)
 

@@ -79,7 +79,7 @@ class Workload:
         others = ("jobs",) if self.traces else ("nodes", "format", "procs_per_node", "lenient")
         for name in others:
             if getattr(self, name) is not None:
-                raise InputError(f"{name} goes with {'seeds' if self.traces else 'traces'} only")
+                raise InputError(f"{name} is only for {'seeds' if self.traces else 'traces'}")
 
     @property
     def lengths(self) -> tuple[int, ...]:

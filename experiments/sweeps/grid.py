@@ -172,7 +172,7 @@ def _check_count(sweep: Sweep) -> None:
     loads = len(asked.traces) + len(asked.seeds or ()) * len(asked.lengths)
     runs = loads * len(sweep.assignment.seeds or (0,)) * points * len(sweep.mechanisms)
     if runs > _MOST_RUNS:
-        raise InputError(f"this sweep asks for {runs:,} runs, and at most {_MOST_RUNS:,} are possible: vary less")
+        raise InputError(f"this sweep has {runs:,} runs, but at most {_MOST_RUNS:,} are allowed; vary fewer values")
 
 
 def _workloads(sweep: Sweep) -> Iterator[GeneratedYear | Log]:
@@ -183,7 +183,7 @@ def _workloads(sweep: Sweep) -> Iterator[GeneratedYear | Log]:
         try:
             path = Path(trace.directory, trace.path).resolve()
         except (OSError, ValueError) as error:  # a name that is too long, a NUL in it
-            raise TraceError(trace.path, None, f"is no name of a file: {error}") from None
+            raise TraceError(trace.path, None, f"is not a file name: {error}") from None
         lenient = bool(trace.lenient)
         yield Log(trace.path, str(path), sha256_of(path), trace.nodes, trace.format, trace.procs_per_node, lenient)
 

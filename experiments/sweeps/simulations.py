@@ -94,7 +94,7 @@ def _simulated(run: RunConfiguration) -> RunOutcome:
         here = sources_of(run.mechanism, run.options, run.assignment, log.format if isinstance(log, Log) else None)
         if here != run.plugins:
             names = ", ".join(name for name, _ in run.plugins)
-            raise HoldfastError(f"the worker finds other sources of {names} than there were when the sweep began")
+            raise HoldfastError(f"the sources of {names} have changed since the sweep began")
     began = perf_counter()
     jobs, nodes, weeks = job_table(run.workload, run.assignment, run.assignment_seed)
     prepared = perf_counter()
@@ -175,13 +175,13 @@ def _trace(workload: GeneratedYear | Log) -> Trace:
     if isinstance(workload, GeneratedYear):
         return generate(ThetaYear(jobs=workload.jobs), workload.seed)
     if sha256_of(workload.path) != workload.sha256:
-        raise TraceError(workload.label, None, "is not the file that it was when the sweep began")
+        raise TraceError(workload.label, None, "has changed since the sweep began")
     trace = read_trace(
         workload.path, format=workload.format, lenient=workload.lenient, procs_per_node=workload.procs_per_node
     )
     nodes = workload.nodes if workload.nodes is not None else trace.nodes
     if nodes is None:
-        raise TraceError(workload.label, None, "does not say how large the machine is: give workload.nodes")
+        raise TraceError(workload.label, None, "does not record the size of the machine; give workload.nodes")
     trace = trace.on_machine(nodes)
     need_jobs(trace, workload.label)
     return trace

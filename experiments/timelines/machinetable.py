@@ -51,7 +51,7 @@ def machine_rows(results: Sequence[Result]) -> list[dict[str, Any]]:
 def _span(result: Result) -> tuple[int, int]:
     """First submit (or when the replay begins) and last completion, in ticks of the simulated clock."""
     if result.opened is None or result.closed is None:
-        raise InputError("no job of this result ever ran; there is no time to draw")
+        raise InputError("no job of this result ran; there is nothing to draw")
     return result.opened - result.origin, result.closed - result.origin
 
 

@@ -61,7 +61,7 @@ class Planning:
         strategy = STRATEGIES[name]
         more = _needed_beside(strategy)
         if more:
-            raise InputError(f"the strategy {name} also needs {' and '.join(more)}, which this command cannot give it")
+            raise InputError(f"the strategy {name} also needs {' and '.join(more)}, which this command does not have")
         known = inspect.signature(strategy).parameters
         # Rules of thumb look at the last k runs.
         source = self.runs if self.runs is not None and "k" in known else self.law

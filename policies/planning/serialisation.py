@@ -93,7 +93,7 @@ def _object(value: Any, name: str) -> dict[str, Any]:
 
 def _of(shown: dict[str, Any], name: str, where: str) -> Any:
     if name not in shown:
-        raise InputError(f"{where}{name} is missing: this is no reservation plan")
+        raise InputError(f"{where}{name} is missing: this is not a reservation plan")
     return shown[name]
 
 

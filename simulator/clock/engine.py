@@ -170,7 +170,7 @@ class Engine:
             struck, left = (0, self._left) if self._left != left else (struck + closure.drawn, left)
             if struck > _MOST_FAILURES:
                 raise InputError(
-                    f"no job has ended during {_MOST_FAILURES:,} failures: nodes fail too often for those left"
+                    f"no job has ended during {_MOST_FAILURES:,} failures: nodes fail too often for the remaining jobs"
                 )
             yield instants.moment(closure.start, OUTAGE, 1)
             began = instants.enter()

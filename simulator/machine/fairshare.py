@@ -20,7 +20,7 @@ __all__ = ["UsageLedger"]
 
 
 class _Usage:
-    """Of a group: node-ticks at a time, and how many nodes it has held since."""
+    """Usage of a group: node-ticks at a time, and its nodes since."""
 
     __slots__ = ("nodes", "since", "used")
 

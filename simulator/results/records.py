@@ -98,7 +98,7 @@ class StochasticRecord(NamedTuple):
             If this was read back from a directory, which does not hold it.
         """
         if self.known_plan is None:
-            raise InputError("a result that was read back does not know its plans: simulate again")
+            raise InputError("a result read from a directory has no plans; simulate again")
         return self.known_plan
 
 

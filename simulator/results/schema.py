@@ -50,7 +50,7 @@ class Field(NamedTuple):
     name
         In the head of the table.
     kind
-        Of its values.
+        Kind of its values.
     unit
         In tables; empty: none.
     source

@@ -259,6 +259,6 @@ class TestSweeps:
         (plain,) = expand(make_sweep(**{**grid, "options": {"order": "fcfs"}}))
         assert "plugins" not in plain.identity()
         failed = simulate_run(replace(run, plugins=(("my_elsewhere:order", "0" * 64),)))
-        assert "the worker finds other sources of my_elsewhere:order" in failed.error
+        assert "the sources of my_elsewhere:order have changed" in failed.error
         assert failed.trace
         assert issubclass(InputError, HoldfastError)

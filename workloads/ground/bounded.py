@@ -86,13 +86,11 @@ def _unpacked(file: IO[bytes], piece: bytes) -> Iterator[bytes]:
             data = member.decompress(piece, 16 * _PIECE)
             unpacked += len(data)
             if unpacked > max(_HARMLESS, _RATIO * packed):
-                raise TooLargeError(
-                    f"unpacks to more than {_RATIO} times its size, and what does may hold at most {_HARMLESS:,} bytes"
-                )
+                raise TooLargeError(f"unpacks to more than {_RATIO} times its size and {_HARMLESS:,} bytes")
             if data:
                 yield data
             fresh = member.eof
             piece = member.unused_data if fresh else member.unconsumed_tail
         piece = file.read(_PIECE)
     if not fresh:
-        raise EOFError("it ends in the middle")
+        raise EOFError("it is truncated")

@@ -55,8 +55,8 @@ def imported(kind: str, path: str, name: str | None = None) -> Any:
         raise InputError(f"{kind} {shown(name or path)} must be given as module:name")
     if name is None and not _ALLOWED.get():
         raise InputError(
-            f"the {kind} {shown(path)} is somebody's code, which this needs and which is not run because a file names "
-            "it: look at it, then add --trust"
+            f"the {kind} {shown(path)} is code that a file names, and is not run without trust: look at it, then add "
+            "--trust"
         )
     try:
         found: Any = _module(module_name)

@@ -144,7 +144,7 @@ def assign(trace: Trace, parameters: Assignment | None = None, *, seed: int = 0,
     """
     how = _changed(parameters or Assignment(), changes)
     if trace.nodes is None:
-        raise ParameterError("nodes", "given, because this trace does not say how large its machine is", None)
+        raise ParameterError("nodes", "given, because this trace does not record the size of its machine", None)
     if not isinstance(seed, int) or seed < 0:
         raise ParameterError("seed", "an integer >= 0", seed)
     count = len(trace.jobs)

@@ -128,7 +128,7 @@ def read_trace(
     """
     workload = read_workload(path, format=format, lenient=lenient, procs_per_node=procs_per_node)
     if not isinstance(workload, Trace):
-        raise TraceError(path, None, "is a job table, and a trace is needed here")
+        raise TraceError(path, None, "is a job table, but a trace is required")
     return workload
 
 
@@ -144,4 +144,4 @@ def _recognised(data: bytes, path: str | Path) -> str:
     for name in READERS.listing():
         if name not in READERS and READERS[name].recognises(head):
             return name
-    raise TraceError(path, None, f"is none of the formats {', '.join(READERS)}; name one if it should be read as such")
+    raise TraceError(path, None, f"format not recognised; choose one with --format {', '.join(READERS)}")

@@ -45,7 +45,7 @@ def keep_cancelled(trace: Trace) -> Trace:
         return trace
     count = sum(item.size for item in trace.withdrawn)
     if count > _MOST:
-        raise TraceError(trace.source, None, f"has {count:,} jobs that were cancelled, and at most {_MOST:,} are kept")
+        raise TraceError(trace.source, None, f"has {count:,} cancelled jobs, more than the {_MOST:,} that can be kept")
     jobs: list[TraceJob] = []
     done = 0
     for item in trace.withdrawn:

@@ -84,7 +84,7 @@ class _Part(NamedTuple):
 
     @property
     def end(self) -> float:
-        """Of the abscissa [s]: few requests are much longer than those of the last group."""
+        """End of the abscissa [s]: few requests are much longer than those of the last group."""
         return 1.1 * float(binned(self.walltimes, self.waits).walltime[-1]) if len(self.waits) else 0.0
 
 

@@ -139,7 +139,7 @@ def _judge(tables: Tables) -> list[Verdict]:
 
 
 def _probabilities(rows: Sequence[Row]) -> Verdict:
-    """Of the law as it is printed; the one that is used was chosen for its probabilities, which proves nothing."""
+    """Test the printed distribution; the one in use was chosen for its probabilities, which proves nothing."""
     statement = Statement(
         "the printed law has the printed probabilities of 0 to 20, 20 to 40 and 40 to 80",
         ", ".join(f"{row['printed']:.2f}" for row in rows), text("1"),

@@ -40,7 +40,7 @@ class Tally:
 
     @classmethod
     def of(cls, done: Sequence[Done]) -> Tally:
-        """Of all these experiments."""
+        """Tally of all these experiments."""
         counts = Counter(verdict.outcome for item in done for verdict in item.verdicts)
         broken = sum(bool(item.error) for item in done)
         held, failed, undecided = counts[Outcome.HOLDS], counts[Outcome.FAILS], counts[Outcome.UNDECIDED]

@@ -125,7 +125,7 @@ def _refuse_rows(item: Experiment, record: Mapping[str, Any], answer: str) -> No
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines() if path.is_file() else (), 1):
             cells = {cell.strip() for cell in line.split(",")} - {""}
             if len(cells) > 2 and any(cells <= words for words in shown):
-                raise InputError(f"{path}:{number}: {item.id} shows this row, and the data are not ours to publish")
+                raise InputError(f"{path}:{number}: {item.id} shows this row, but the data may not be published")
 
 
 def _line(verdict: Verdict, with_printed: bool) -> str:

@@ -205,7 +205,7 @@ def test_reservations_count_and_their_jobs_do_not(results: Path, capsys: pytest.
     stochastic(results, f"{head}7,1,9001,9002,9500,16,1000,expired\n")
     assert pairs_of_results(results, "baseline").waits.tolist()[-1] == 1.0
     for text, told in [
-        (f"{head}3,1,1500,2500,3500,16,1000,\n", "baseline.csv:2: job 3 is no stochastic job of jobs-baseline.csv"),
+        (f"{head}3,1,1500,2500,3500,16,1000,\n", "baseline.csv:2: job 3 is not a stochastic job of jobs-baseline.csv"),
         (f"{head}7,1,1500,500,3500,16,1000,\n", "baseline.csv:2: a reservation has a length, and does not start"),
         (f"{head}7,1,1500,2500,3500,16,1000\n", "baseline.csv:2: a row must have 8 cells"),
         (f"{head}7,1,1500,2500,3500,0,9,\n", "baseline.csv:2: nodes must be at least 1"),
@@ -225,8 +225,8 @@ def test_files_that_do_not_belong_together(results: Path, capsys: pytest.Capture
     table, jobs, told = Path("small.csv"), results / "jobs-baseline.csv", results / "run.json"
     whole = {path: path.read_text() for path in (table, jobs, told)}
     for path, text, sentence in [
-        (table, whole[table] + "\n", "has changed since"),
-        (jobs, whole[jobs].replace("\n10,", "\n11,"), "jobs-baseline.csv:11: job 11 is not among the jobs"),
+        (table, whole[table] + "\n", "has changed; run"),
+        (jobs, whole[jobs].replace("\n10,", "\n11,"), "jobs-baseline.csv:11: job 11 is not in the simulated job table"),
         (jobs, whole[jobs].replace(",7140.0,", ",-7140.0,"), "jobs-baseline.csv:3: wait must be at least 0"),
         (jobs, whole[jobs].replace("wait", "delay"), "must have a column wait"),
         (jobs, "", "is empty"),
@@ -249,7 +249,7 @@ def test_files_that_do_not_belong_together(results: Path, capsys: pytest.Capture
     jobs.write_text(whole[jobs])
     told.write_text(whole[told])
     table.unlink()
-    assert "small.csv, which is not there" in refused(capsys, *words)
+    assert "small.csv, is missing" in refused(capsys, *words)
 
 
 @pytest.mark.parametrize(
@@ -259,15 +259,15 @@ def test_files_that_do_not_belong_together(results: Path, capsys: pytest.Capture
         ("{tmp}", "no results of 'holdfast run'"),
         ("{table}", "a job table records no waits: simulate it"),
         ("{year}", "the trace records no waits: simulate it with 'holdfast run "),
-        ("{wishes}", "does not say which walltimes were requested"),
+        ("{wishes}", "does not record requested walltimes"),
         ("{alike}", "with two different walltimes, not to 3 with 1"),
         ("{trace} --classes 4,2", "--classes must be ascending sizes in nodes"),
         ("{trace} --classes few", "--classes must be"),
         ("{trace} --classes 0,4", "--classes must be"),
         ("{trace} --classes ,", "--classes must be"),
         ("{trace} --mechanism baseline", "INPUT is a file"),
-        ("{tmp} --format swf", "--format is about reading a trace"),
-        ("{tmp} --procs-per-node 4", "--procs-per-node is about reading a trace"),
+        ("{tmp} --format swf", "--format requires a trace"),
+        ("{tmp} --procs-per-node 4", "--procs-per-node requires a trace"),
         ("{trace} --nodes 0", "--nodes must be"),
         ("{trace} --format alcf", "log.swf"),
         ("{trace} --plot {tmp}/none/x", "is not a directory"),
@@ -350,9 +350,9 @@ def test_the_table_says_whose_prices_they_are(costs: Path, capsys: pytest.Captur
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ("--costs {costs} --alpha 1", "--costs FILE says what --alpha is"),
-        ("--costs {costs} --beta 1", "--costs FILE says what --beta is"),
-        ("--costs {costs} --gamma 0", "--costs FILE says what --gamma is"),
+        ("--costs {costs} --alpha 1", "--costs FILE contains --alpha"),
+        ("--costs {costs} --beta 1", "--costs FILE contains --beta"),
+        ("--costs {costs} --gamma 0", "--costs FILE contains --gamma"),
         ("--nodes 4", "give their file with --costs"),
         ("--costs {costs} --nodes 0", "--nodes must be a whole number of at least 1"),
         ("--costs {tmp}/none.json", "none.json: no such file"),

@@ -252,10 +252,10 @@ def test_windows() -> None:
     ):
         with pytest.raises(InputError, match=sentence):
             window.bounds(recording)
-    with pytest.raises(InputError, match="is a date, and the times of this job table are none"):
+    with pytest.raises(InputError, match="is a date, but this job table has no dates"):
         Window("2022-03-01").bounds(recorded())
     nobody = [on_demand(1, None, 2, 100, notice=0, estimated=100)]
-    with pytest.raises(InputError, match="no job of this result ever ran"):
+    with pytest.raises(InputError, match="no job of this result ran"):
         Window().bounds(simulate(nobody, 2, "CUA-PAA"))
 
 

@@ -73,7 +73,7 @@ def test_results_are_read_without_the_code_that_they_name(place: Path, capsys: p
     assert read_recording(place / "run", "N-PAA").options.order == "evil:key"
     capsys.readouterr()
     assert cli.main(["explain", "run", "1", *chosen]) == 2
-    assert "the order 'evil:key' is somebody's code" in capsys.readouterr().err
+    assert "the order 'evil:key' is code that a file names" in capsys.readouterr().err
     assert unharmed(place)
     assert cli.main(["explain", "run", "1", *chosen, "--trust"]) == 0
     assert (place / "it-ran").exists()

@@ -98,7 +98,7 @@ def test_rules_of_thumb_have_nothing_to_regret(year: list[Job]) -> None:
 
 def test_what_the_loop_refuses(year: list[Job]) -> None:
     without = [job for job in year if job.type is not JobType.STOCHASTIC]
-    with pytest.raises(InputError, match="no job is stochastic"):
+    with pytest.raises(InputError, match="no stochastic job is planned"):
         close_loop(without, 4392)
     with pytest.raises(InputError, match="rounds"):
         close_loop(year, 4392, rounds=0)
@@ -146,5 +146,5 @@ def test_a_trace_without_stochastic_jobs_leaves_nothing(tmp_path: Path, capsys: 
     trace = tmp_path / "year.swf"
     assert cli.main(["generate", "-o", str(trace), "--jobs", "50"]) == 0
     assert cli.main(["loop", str(trace), "-o", str(tmp_path / "out")]) == 2
-    assert "no job is stochastic" in capsys.readouterr().err
+    assert "no stochastic job is planned" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()

@@ -84,7 +84,7 @@ def test_stochastic_jobs_come_with_their_reservations(tmp_path: Path) -> None:
     assert len(expected.reservations) > 1
     assert told(found) == told(expected)
     assert found.reservations_of(9) == expected.stochastic[0].reservations
-    with pytest.raises(InputError, match="does not know its plans"):
+    with pytest.raises(InputError, match="has no plans"):
         list(stochastic_rows(found))
 
 
@@ -138,7 +138,7 @@ def test_what_does_not_belong_together_is_refused(tmp_path: Path) -> None:
     for name, sentence in (
         ("events-N-PAA.csv", "has no events-N-PAA.csv, which 'holdfast run --events' writes"),
         ("timeline-N-PAA.csv", "has no timeline-N-PAA.csv, which 'holdfast run --events' writes"),
-        ("jobs.csv", "has no jobs.csv, the job table that was simulated"),
+        ("jobs.csv", "has no jobs.csv, the simulated job table"),
     ):
         (place / name).unlink()
         resealed(place)

@@ -88,7 +88,7 @@ def refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
 
 def test_refusals_are_one_sentence(experiment: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "no such directory" in refused([str(tmp_path / "none")], capsys)
-    assert "holds no table that is drawn" in refused([str(tmp_path)], capsys)
+    assert "has no tables to draw" in refused([str(tmp_path)], capsys)
     assert "unknown experiment" in refused([str(experiment), "checkpoint-fig0"], capsys)
     assert "holds no tables of the experiment checkpoint-fig6" in refused([str(experiment), "checkpoint-fig6"], capsys)
     file = tmp_path / "file"

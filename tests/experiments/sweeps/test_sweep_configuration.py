@@ -40,8 +40,8 @@ WORKLOAD = "[workload]\nseeds = 0\n"
         ("", "workload is missing"),
         ("[workload]", "workload: give either seeds (of generated years) or traces"),
         ("[workload]\nseeds = 0\ntraces = ['a']", "workload: give either seeds (of generated years) or traces"),
-        ("[workload]\nseeds = 0\nnodes = 10", "workload: nodes goes with traces only"),
-        ("[workload]\ntraces = 'a'\njobs = 10", "workload: jobs goes with seeds only"),
+        ("[workload]\nseeds = 0\nnodes = 10", "workload: nodes is only for traces"),
+        ("[workload]\ntraces = 'a'\njobs = 10", "workload: jobs is only for seeds"),
         (
             "[workload]\nseeds = '3'",
             "workload.seeds must be a whole number of at least 0, a list of such, or a range such as \"0:10\", not '3'",
@@ -158,7 +158,7 @@ def test_a_wrong_key_or_value_is_refused_with_its_path_and_what_is_legal(
 
 
 def test_a_grid_that_nobody_can_carry_out_is_refused_before_it_is_made() -> None:
-    with pytest.raises(InputError, match=r"asks for 566,937 runs, and at most 100,000 are possible"):
+    with pytest.raises(InputError, match=r"has 566,937 runs, but at most 100,000 are allowed"):
         expand(make_sweep(workload={"seeds": "0:9", "jobs": list(range(1, 9000))}))
 
 

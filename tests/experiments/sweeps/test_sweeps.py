@@ -342,7 +342,7 @@ def test_a_run_that_fails_is_reported_and_the_others_go_on(traces: Path, capsys:
     assert cli.main(words) == 1
     out, err = capsys.readouterr()
     assert "6 runs: 0 were stored, 2 done now, 4 failed" in out
-    assert "failed (no-machine.swf, N-PAA): no-machine.swf: does not say how large the machine is" in err
+    assert "failed (no-machine.swf, N-PAA): no-machine.swf: does not record the size of the machine" in err
     assert "failures.json" in err
     failures = json.loads((traces / "out" / "failures.json").read_text())
     assert [failure["label"] for failure in failures] == [
@@ -381,7 +381,7 @@ def test_a_trace_that_has_changed_meanwhile_is_refused(traces: Path) -> None:
     run = expand(make_sweep(workload={"traces": str(traces / "good.swf")}, mechanisms="baseline"))[0]
     with (traces / "good.swf").open("a") as file:
         file.write("\n")
-    assert "is not the file that it was when the sweep began" in simulations.simulate_run(run).error
+    assert "has changed since the sweep began" in simulations.simulate_run(run).error
 
 
 # The command.

@@ -307,7 +307,7 @@ def test_illegal_parameters_are_named(options: dict[str, object], name: str) -> 
 def test_a_misspelt_mix_and_an_unknown_machine() -> None:
     with pytest.raises(UnknownNameError, match="did you mean W5"):
         assign(many_jobs(3), notice_mix="w5")
-    with pytest.raises(ParameterError, match="how large its machine is"):
+    with pytest.raises(ParameterError, match="the size of its machine"):
         assign(replace(many_jobs(3), nodes=None))
 
 

@@ -38,7 +38,7 @@ def test_job_tables_are_recognised_by_their_content(tmp_path, name):
     assert isinstance(table, JobTable)
     assert table.jobs == JOBS
     assert read_workload(path, format="job-table") == table
-    with pytest.raises(TraceError, match="is a job table, and a trace is needed here"):
+    with pytest.raises(TraceError, match="is a job table, but a trace is required"):
         read_trace(path)
     with pytest.raises(ParameterError, match="procs_per_node must be left out for a job table"):
         read_workload(path, procs_per_node=8)
@@ -64,9 +64,9 @@ def test_an_unknown_format_names_the_nearest(tmp_path):
         (b"", "is empty"),
         (
             b"hello, world\n",
-            "is none of the formats job-table, alcf, sacct, swf; name one if it should be read as such",
+            "format not recognised; choose one with --format job-table, alcf, sacct, swf",
         ),
-        (b"1 2 3\n", "is none of the formats"),
+        (b"1 2 3\n", "format not recognised"),
         (b"\x89PNG\r\n\x1a\n\0\0", "is a binary file, not a text"),
         (b"PK\x03\x04", "is a zip archive"),
         (b"PAR1 broken", "is a damaged Parquet file"),
