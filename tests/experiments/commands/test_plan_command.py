@@ -173,7 +173,7 @@ def test_algorithm_1_is_offered_where_it_ends(capsys: pytest.CaptureFixture[str]
         ("exponential --mean 1h --grid square", "unknown grid"),
         ("exponential --mean 1h --n 0", "--n must be"),
         ("exponential --mean 1h --n 10 --epsilon 1", "either --n or --epsilon"),
-        ("exponential --mean 1h --strategy maximum --n 10", "no use for --n"),
+        ("exponential --mean 1h --strategy maximum --n 10", "does not use --n"),
         ("exponential --mean 1h --fit usual", "--fit is for past runs"),
         ("exponential --mean 1h --runs x", "give either a distribution"),
         ("--mean 1h --runs x", "--mean describes a distribution"),
