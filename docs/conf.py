@@ -54,7 +54,7 @@ nitpicky = True
 # Annotations name types of other libraries; their documentation is elsewhere, and the build needs no network.
 nitpick_ignore_regex = [
     (r"py:.*", rf"(?!({'|'.join(TOP)})\b)\w+\..*"),
-    (r"py:.*", r".*\._\w+|policies\.registry\.T|experiments\.replay\.\w+"),  # not documented
+    (r"py:.*", r".*\._\w+|policies\.registry\.T|experiments\.recordings\.replay\.\w+"),  # not documented
     (r"py:class", r"Floats|Ints"),  # aliases
 ]
 
