@@ -22,6 +22,7 @@ from tests.policies.test_policies import Reserved, View, Waiting, starts
 from tests.reference.backfilling import Replayed, replay_reserving, replay_strict
 from tests.reference.hybrid import MECHANISMS
 from tests.shared_data import trace_file
+from tests.simulator.test_scenarios import NOTHING_TO_RELEASE
 from tests.strategies.tables import Table, job_tables
 from tests.support.jobs import malleable, on_demand, rigid
 from workloads.ground.units import SECOND
@@ -403,13 +404,5 @@ def test_an_on_demand_job_that_waits_stands_first_under_every_rule() -> None:
 @pytest.mark.parametrize("name", ["easy depth=2", "conservative"])
 def test_open_reservations_release_what_they_have_by_then(name: str) -> None:
     """Job 4's reservation gets nothing before 200: it must not release six nodes then, on which job 6 could go on."""
-    jobs = [
-        on_demand(1, 0, 6, 100),
-        rigid(2, 0, 2, 5000),
-        on_demand(3, 10, 7, 1900),
-        on_demand(4, None, 6, 50, notice=20, estimated=150),
-        rigid(5, 30, 8, 100),
-        rigid(6, 110, 1, 2500, 3000),
-    ]
-    times = seen(Table(jobs, 10), "CUA&PAA", backfilling=name)
+    times = seen(Table(NOTHING_TO_RELEASE, 10), "CUA&PAA", backfilling=name)
     assert times[4:] == [(2000 * SECOND, 2100 * SECOND, 0), (2100 * SECOND, 4600 * SECOND, 0)]

@@ -1188,6 +1188,17 @@ def test_reservations_count_with_what_they_have(play: Play) -> None:
     }
 
 
+#: On ten nodes; the reservation of job 4 gets nothing before 200.
+NOTHING_TO_RELEASE = [
+    on_demand(1, 0, 6, 100),
+    rigid(2, 0, 2, 5000),
+    on_demand(3, 10, 7, 1900),
+    on_demand(4, None, 6, 50, notice=20, estimated=150),
+    rigid(5, 30, 8, 100),
+    rigid(6, 110, 1, 2500, 3000),
+]
+
+
 def test_reservation_releases_no_more_than_it_has_by_then(play: Play) -> None:
     """Job 4's reservation gets nothing before 200, so that it has nothing to release then: job 5 starts at 2000.
 
@@ -1203,15 +1214,7 @@ def test_reservation_releases_no_more_than_it_has_by_then(play: Play) -> None:
     One node is free from 100 on. With six more at 200 there would be six extra nodes at 2000, and job 6, whose walltime
     is 3000, would start at 110.
     """
-    jobs = [
-        on_demand(1, 0, 6, 100),
-        rigid(2, 0, 2, 5000),
-        on_demand(3, 10, 7, 1900),
-        on_demand(4, None, 6, 50, notice=20, estimated=150),
-        rigid(5, 30, 8, 100),
-        rigid(6, 110, 1, 2500, 3000),
-    ]
-    assert play(jobs, 10, "CUA&PAA") == {
+    assert play(NOTHING_TO_RELEASE, 10, "CUA&PAA") == {
         1: (0, 100, 0, 0),
         2: (0, 5000, 0, 0),
         3: (100, 2000, 0, 0),
