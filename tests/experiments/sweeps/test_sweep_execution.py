@@ -259,7 +259,7 @@ def test_a_sweep_without_workers_says_so_and_how_to_go_on(tmp_path: Path) -> Non
         until(lambda: "the cluster has had no worker for 1 s: the sweep waits for one" in told.read_text())
         sweep.send_signal(signal.SIGTERM)
         assert finished(sweep, tmp_path) == 128 + signal.SIGTERM
-    assert "holdfast sweep: ended by SIGTERM: what is done is stored" in told.read_text().splitlines()[-1]
+    assert "holds the runs that are done, and their tables" in told.read_text().splitlines()[-1]
     assert "Traceback" not in told.read_text()
 
 
