@@ -1,16 +1,18 @@
 """Fingerprints of the sources: what a stored result is a result of.
 
 The version number would not do: results of yesterday's sources must not be taken for today's, and a worker on another
-machine may have other sources. A changed comment makes old results void as well, which costs time only.
+machine may have other sources. Docstrings and comments decide nothing, so a sentence that is reworded makes no result
+void.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 from functools import cache
 from pathlib import Path
 
-__all__ = ["MODEL", "experiment_fingerprint", "model_fingerprint"]
+__all__ = ["MODEL", "deciding", "experiment_fingerprint", "model_fingerprint"]
 
 _ROOT = Path(__file__).parents[2]
 #: What a simulation is made by; laws and planning too, since stochastic jobs are planned on the way.
@@ -23,9 +25,22 @@ MODEL = (
 )
 _EXPERIMENTS = (*MODEL, "experiments/**/*.py")
 #: No measurement depends on how it is asked for, shown or told.
-_OUTSIDE = tuple(
-    f"experiments/{folder}/" for folder in ("commands", "exports", "figures", "gantt", "stories", "study/report")
+_OUTSIDE = (
+    "simulator/conformance/",
+    *(f"experiments/{folder}/" for folder in ("commands", "exports", "figures", "gantt", "stories", "study/report")),
 )
+#: A text that is a statement of its own, and a line that is a comment. Reading them with ``ast`` takes a second.
+_DOCSTRING = re.compile(r'^([ ]*)r?"""(?:[^"\\]|\\.|"(?!""))*"""$', re.MULTILINE | re.DOTALL)
+_COMMENT = re.compile(r"^[ ]*#.*\n", re.MULTILINE)
+
+
+def deciding(source: str) -> str:
+    '''The source of a module without what decides nothing: docstrings and lines of comments.
+
+    >>> deciding('def f():  # one\\n    # two\\n    """Three."""\\n    return 4\\n')
+    'def f():  # one\\n    ...\\n    return 4\\n'
+    '''
+    return _COMMENT.sub("", _DOCSTRING.sub(r"\1...", source))
 
 
 @cache
@@ -46,5 +61,6 @@ def _digest(patterns: tuple[str, ...]) -> str:
     for name in sorted(found):
         if not name.startswith(_OUTSIDE):
             digest.update(f"{name}\0".encode())
-            digest.update(hashlib.sha256(found[name].read_bytes()).digest())
+            source = deciding(found[name].read_text(encoding="utf-8"))
+            digest.update(hashlib.sha256(source.encode()).digest())
     return digest.hexdigest()[:16]

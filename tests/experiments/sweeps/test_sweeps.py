@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import csv
 import json
 import math
@@ -17,11 +18,12 @@ import pytest
 
 from experiments import cli
 from experiments.sweeps import make_sweep, run_sweep, simulations, sweep, table
-from experiments.sweeps.fingerprint import model_fingerprint
+from experiments.sweeps.fingerprint import MODEL, deciding, model_fingerprint
 from experiments.sweeps.grid import RunConfiguration, expand
 from experiments.sweeps.store import Store
 from simulator import simulate
 from simulator.results.metrics import summarize, summarize_types
+from tests.places import ROOT
 from workloads.ground.errors import HoldfastError, InputError
 from workloads.hybrid.assignment import assign
 from workloads.logs.swf import write_swf
@@ -414,3 +416,20 @@ def test_the_configuration_stands_beside_the_tables(done: Path) -> None:
     assert told["runs"] == 12
     assert told["model"] == model_fingerprint()
     assert told["sweep"] == json.loads(json.dumps(asdict(make_sweep(**SMALL))))
+
+
+class _WithoutDocstrings(ast.NodeTransformer):
+    """Each text that is a statement of its own becomes an ellipsis."""
+
+    def visit_Expr(self, node: ast.Expr) -> ast.Expr:
+        text = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        return ast.Expr(ast.Constant(...)) if text else node
+
+
+def test_fingerprints_hold_all_code_and_no_sentence() -> None:
+    """What is hashed of each module means the same as the module, by Python's own parser."""
+    for path in sorted(path for pattern in MODEL for path in ROOT.glob(pattern)):
+        source = path.read_text()
+        plain = ast.dump(_WithoutDocstrings().visit(ast.parse(source)))
+        assert ast.dump(ast.parse(deciding(source))) == plain, path
+        assert deciding(source.replace('"""\n', 'A sentence more."""\n')) == deciding(source), path
