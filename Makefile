@@ -65,7 +65,8 @@ $(VENV)/.installed-dev: $(BIN)/python pyproject.toml
 $(LOWEST)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(LOWEST)
 	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check uv
-	$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST)/bin/python --resolution $(RESOLUTION) -e '.[parquet]' pytest pytest-xdist hypothesis
+	$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST)/bin/python --resolution $(RESOLUTION) -e '.[parquet]' \
+		'pytest>=8' 'pytest-xdist>=3.5' 'hypothesis>=6.100'
 	touch $@
 
 $(VENV)/.installed-docs: $(BIN)/python pyproject.toml
