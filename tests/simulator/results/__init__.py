@@ -1,1 +1,1 @@
-"""TODO tests.simulator.results"""
+"""Tests of simulator.results."""
