@@ -280,7 +280,7 @@ def simulate(
     1       2  600.0  1200.0            0
     """
     from simulator import simulate as simulated
-    from workloads.ground.errors import ParameterError
+    from workloads.ground.errors import InputError, ParameterError
     from workloads.hybrid.assignment import as_rigid
     from workloads.logs.trace import Trace
     from workloads.table.jobtable import JobTable
@@ -290,8 +290,10 @@ def simulate(
         jobs, nodes = as_rigid(workload), workload.nodes if nodes is None else nodes
     else:
         jobs = workload.jobs if isinstance(workload, JobTable) else workload
+    if not isinstance(jobs, Iterable):
+        raise ParameterError("workload", "a trace, a job table, or jobs", workload)
     if nodes is None:
-        raise ParameterError("nodes", "given, since this workload does not name the size of its machine", nodes)
+        raise InputError("give nodes: this workload does not name the size of its machine")
     return simulated(jobs, nodes, mechanism, **options)
 
 

@@ -68,8 +68,10 @@ def test_a_trace_is_simulated_as_it_is() -> None:
 
 
 def test_a_job_table_needs_a_machine() -> None:
-    with pytest.raises(InputError, match=r"nodes must be given, since this workload does not name"):
+    with pytest.raises(InputError, match=r"give nodes: this workload does not name"):
         hf.simulate(hf.prepare(hf.generate(jobs=20)))
+    with pytest.raises(InputError, match="workload must be a trace, a job table, or jobs, not 3"):
+        hf.simulate(3, 4)  # type: ignore[arg-type]
 
 
 def test_results_are_compared_by_label() -> None:
