@@ -17,7 +17,7 @@ from workloads.ground.errors import TraceError
 from workloads.ground.files import atomic_open, read_text
 from workloads.ground.quantities import Quantity
 
-__all__ = ["cell_text", "read_csv", "render", "write_csv"]
+__all__ = ["cell_text", "known", "read_csv", "render", "telling", "write_csv"]
 
 _GAP = "  "
 _UNKNOWN = "-"
@@ -62,6 +62,24 @@ def render(rows: Iterable[Mapping[str, Any]], columns: Sequence[Quantity | str])
     rule = _GAP.join("-" * width for width in widths)
     body = [_line(line, widths, left) for line in cells]
     return "\n".join([*(line for line in lines if line), rule, *body])
+
+
+def known(value: Any) -> bool:
+    """Whether :func:`render` shows a value, and not ``-``."""
+    return value is not None and value == value
+
+
+def telling(rows: Iterable[Mapping[str, Any]], columns: Iterable[Quantity]) -> list[Quantity]:
+    """The columns in which at least one row has a value; where there are no rows, all of them.
+
+    Examples
+    --------
+    >>> rows = [{"type": "rigid", "wait": 2.0, "cost": None}, {"type": "malleable", "cost": float("nan")}]
+    >>> [column.name for column in telling(rows, map(Quantity, ("type", "wait", "cost")))]
+    ['type', 'wait']
+    """
+    table = list(rows)
+    return [column for column in columns if not table or any(known(row.get(column.name)) for row in table)]
 
 
 def write_csv(
@@ -200,6 +218,6 @@ def _group_line(columns: Sequence[Quantity], widths: list[int]) -> str:
         if len(group) > span:
             widths[last] += len(group) - span
             span = len(group)
-        parts.append(f" {group} ".center(span, "-") if group and span > len(group) + 1 else group.ljust(span))
+        parts.append(f" {group} ".center(span, "-") if group and span > len(group) + 3 else group.ljust(span))
         at = last + 1
     return _GAP.join(parts).rstrip()

@@ -52,6 +52,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--events", action="store_true", help="write the event logs, which explain, export, gantt and picture need"
     )
     measuring.add_argument("--plot", action="store_true", help="draw the figures")
+    measuring.add_argument(
+        "--verbose", action="store_true", help="print wall-clock times of decisions, planning and the simulation, too"
+    )
 
 
 def main(arguments: argparse.Namespace) -> None:
@@ -168,11 +171,11 @@ def _write(
             write_csv(new / "machine.csv", machine_rows(results), MACHINE_COLUMNS)
             draw_pictures(new)
         seal(new, RUN, configuration, PICTURE_FILES)
-    print(comparison(summaries))
+    print(comparison(summaries, verbose=arguments.verbose))
     apart = untouched(asked.outages, results)
     if apart:
         print(f"holdfast run: {apart}", file=sys.stderr)
     if any(result.stochastic for result in results):
-        print(f"\n{stochastic_comparison(summaries)}")
+        print(f"\n{stochastic_comparison(summaries, verbose=arguments.verbose)}")
     if any(result.withdrawn is not None for result in results):
         print(f"\n{cancellation_comparison(summaries)}")

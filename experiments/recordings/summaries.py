@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from experiments.tables import render
+from experiments.tables import known, render, telling
 from simulator.results.catalogue import metric
 from workloads.ground.quantities import Quantity
 
@@ -25,21 +25,27 @@ def _thousands(name: str, head: str, group: str = "") -> Quantity:
     return headed(name, head, group, unit="kNh", scale=1e-3, digits=1)
 
 
+#: Columns of wall-clock times, which differ from run to run.
+_CLOCKED = (
+    headed("decision_ms_p99", "decision", unit="ms p99"),
+    headed("engine_seconds", "engine"),
+)
 _COMPARISON = (
     _MECHANISM,
+    headed("wait_h", "mean", "wait"),
+    headed("wait_p95_h", "p95", "wait"),
+    headed("bounded_slowdown", "slowdown", "bounded"),
     headed("turnaround_h", "all", "turnaround"),
     headed("turnaround_rigid_h", "rigid", "turnaround"),
-    headed("turnaround_malleable_h", "malleable", "turnaround"),
+    headed("turnaround_malleable_h", "mall.", "turnaround"),
     headed("turnaround_on_demand_h", "on-dem.", "turnaround"),
     headed("instant_start_ratio", "start", "instant"),
     headed("instant_start_ratio_strict", "strict", "instant"),
     headed("preemption_ratio_rigid", "rigid", "preempted"),
-    headed("preemption_ratio_malleable", "malleable", "preempted"),
+    headed("preemption_ratio_malleable", "mall.", "preempted"),
     headed("shrink_ratio", "shrunk"),
     headed("utilization", "util."),
     _thousands("lost_node_hours", "lost"),
-    headed("decision_ms_p99", "decision", unit="ms p99"),
-    headed("engine_seconds", "engine"),
 )
 _STOCHASTIC = (
     _MECHANISM,
@@ -53,7 +59,6 @@ _STOCHASTIC = (
     headed("paid_cost_h", "paid", "cost of a job"),
     _thousands("wasted_node_hours", "wasted"),
     headed("work_utilization", "work", unit="% of nodes"),
-    headed("planning_seconds", "planning"),
 )
 _CANCELLATIONS = (
     _MECHANISM,
@@ -63,22 +68,45 @@ _CANCELLATIONS = (
 )
 
 
-def comparison(summaries: Iterable[Mapping[str, Any]]) -> str:
-    """The mechanisms side by side.
+def comparison(summaries: Sequence[Mapping[str, Any]], *, verbose: bool = False) -> str:
+    """The mechanisms side by side; a group of times below an hour is in minutes.
 
     Parameters
     ----------
     summaries
         Rows as :func:`simulator.results.metrics.summarize` returns.
+    verbose
+        Whether to show wall-clock times, too.
     """
-    return render(summaries, _COMPARISON)
+    columns = [column for column in _COMPARISON if not _repeats(column.name, summaries)]
+    return _rendered(summaries, [*columns, *(_CLOCKED if verbose else ())])
 
 
-def stochastic_comparison(summaries: Iterable[Mapping[str, Any]]) -> str:
+def stochastic_comparison(summaries: Sequence[Mapping[str, Any]], *, verbose: bool = False) -> str:
     """The stochastic jobs under each mechanism; parameters of :func:`comparison`."""
-    return render(summaries, _STOCHASTIC)
+    return _rendered(summaries, [*_STOCHASTIC, *([headed("planning_seconds", "planning")] if verbose else [])])
 
 
-def cancellation_comparison(summaries: Iterable[Mapping[str, Any]]) -> str:
+def cancellation_comparison(summaries: Sequence[Mapping[str, Any]]) -> str:
     """The cancelled jobs under each mechanism; parameters of :func:`comparison`."""
-    return render(summaries, _CANCELLATIONS)
+    return _rendered(summaries, _CANCELLATIONS)
+
+
+def _repeats(name: str, rows: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether a column shows the turnaround of one type, and all jobs are of that type."""
+    return (
+        name.startswith("turnaround_")
+        and name != "turnaround_h"
+        and all(row[name] == row["turnaround_h"] for row in rows)
+    )
+
+
+def _rendered(rows: Sequence[Mapping[str, Any]], columns: Iterable[Quantity]) -> str:
+    shown = telling(rows, columns)
+    for group in {column.group for column in shown if column.unit == "h"}:
+        places = [place for place, column in enumerate(shown) if column.group == group and column.unit == "h"]
+        values = [abs(row[shown[place].name]) for row in rows for place in places if known(row[shown[place].name])]
+        if max(values) < 1:
+            for place in places:
+                shown[place] = replace(shown[place], unit="min", scale=60.0 * shown[place].scale)
+    return render(rows, shown)

@@ -19,6 +19,15 @@ from workloads.ground.quantities import Quantity
 from workloads.logs.trace import Trace, TraceJob
 from workloads.table.job import JobType
 
+COMPARISON = """\
+           -- wait -  bounded   --------- turnaround ---------  -- instant --  preempted
+mechanism  mean  p95  slowdown      all  rigid  mall.  on-dem.  start  strict  rigid  mall.  shrunk  util.   lost
+            min  min                  h      h      h        h      %       %      %      %       %      %    kNh
+---------  ----  ---  --------  -------  -----  -----  -------  -----  ------  -----  -----  ------  -----  -----
+baseline    7.5  7.5      0.12     15.6    0.1      -      0.1   12.5    12.5   12.5   12.5    12.5   12.5  123.5
+CUA-SPAA    7.5  7.5      0.12  1,022.0    0.1    0.1      0.1   12.5    12.5   12.5   12.5    12.5   12.5  123.5
+"""
+
 
 def summary(mechanism: str, **changes: float) -> dict[str, Any]:
     """A row of a summary table with recognisable numbers."""
@@ -27,21 +36,21 @@ def summary(mechanism: str, **changes: float) -> dict[str, Any]:
 
 
 def test_comparison_is_aligned_and_fits_a_terminal() -> None:
-    text = comparison([summary("baseline", turnaround_malleable_h=math.nan), summary("CUA-SPAA", turnaround_h=1022.04)])
-    assert text.splitlines() == [
-        "           ----------- turnaround -----------  -- instant --  -- preempted ---",
-        "mechanism      all  rigid  malleable  on-dem.  start  strict  rigid  malleable"
-        "  shrunk  util.   lost  decision  engine",
-        "                 h      h          h        h      %       %      %          %"
-        "       %      %    kNh    ms p99       s",
-        "---------  -------  -----  ---------  -------  -----  ------  -----  ---------"
-        "  ------  -----  -----  --------  ------",
-        "baseline      15.6    0.1          -      0.1   12.5    12.5   12.5       12.5"
-        "    12.5   12.5  123.5      0.12     0.1",
-        "CUA-SPAA   1,022.0    0.1        0.1      0.1   12.5    12.5   12.5       12.5"
-        "    12.5   12.5  123.5      0.12     0.1",
-    ]
+    rows = [summary("baseline", turnaround_malleable_h=math.nan), summary("CUA-SPAA", turnaround_h=1022.04)]
+    text = comparison(rows)
+    assert f"{text}\n" == COMPARISON
     assert max(map(len, text.splitlines())) <= 120
+    assert comparison(rows, verbose=True).splitlines()[1].endswith("lost  decision  engine")
+
+
+def test_comparison_leaves_out_columns_without_values_and_types_that_are_all_jobs() -> None:
+    alone = summary("baseline", turnaround_rigid_h=15.64, turnaround_on_demand_h=math.nan, shrink_ratio=math.nan)
+    head = comparison([alone]).splitlines()[1].split()
+    assert head[:6] == ["mechanism", "mean", "p95", "slowdown", "all", "mall."]
+    assert "on-dem." not in head
+    assert "shrunk" not in head
+    several = comparison([alone, summary("N-PAA")]).splitlines()[1].split()
+    assert several[5:8] == ["rigid", "mall.", "on-dem."]
 
 
 def test_numbers_have_sensible_digits() -> None:
