@@ -26,6 +26,7 @@ def lay_out(figure: Figure) -> None:
 
     Without this, matplotlib refuses a file whose name holds an unfinished formula, such as ``$\\frac{$``.
     """
+    import matplotlib as mpl
     from matplotlib.text import Text
 
     texts = figure.findobj(Text)
@@ -33,15 +34,24 @@ def lay_out(figure: Figure) -> None:
         text.set_parse_math(False)
         if len(text.get_text()) > _LONGEST:
             text.set_text("\n".join(_cut(line) for line in text.get_text().split("\n")))
-    figure.draw_without_rendering()
+    _find_layout(figure)
     # Those of ticks are known only now.
     formulas = [text for text in texts if "$" in text.get_text() and "$" not in _FORMULA.sub("", text.get_text())]
     for text in formulas:
         text.set_parse_math(True)
     if formulas:
-        figure.draw_without_rendering()
-    # The layout is found once and kept: a second look at it would move things by a fraction of a pixel.
-    figure.set_layout_engine("none")
+        _find_layout(figure)
+    # The layout is found once and kept: a second look at it would move things by a fraction of a pixel. None, not
+    # "none": that would leave a placeholder, for which matplotlib draws the figure once more for each file.
+    with mpl.rc_context({"figure.autolayout": False, "figure.constrained_layout.use": False}):
+        figure.set_layout_engine(None)
+
+
+def _find_layout(figure: Figure) -> None:
+    """Lay a figure out as if it were drawn, without drawing it; one that is laid out stays as it is."""
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        engine.execute(figure)
 
 
 def _cut(line: str) -> str:

@@ -11,18 +11,19 @@ from typing import IO, Any
 
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 __all__ = ["KINDS", "sketches"]
 
 #: Of the files that a picture becomes.
 KINDS = ("png", "pdf")
 
-_render, _draw = Figure.savefig, Figure.draw_without_rendering
+_render = Figure.savefig
 
 
-def _drawn(figure: Figure) -> None:
+def _drawn(_: ConstrainedLayoutEngine, figure: Figure) -> None:
     figure.set_layout_engine("none")
-    _draw(figure)
+    figure.draw_without_rendering()
 
 
 @contextmanager
@@ -40,5 +41,5 @@ def sketches(kinds: tuple[str, ...] = KINDS) -> Iterator[None]:
         if kinds:
             patch.setattr(Figure, "savefig", sketch)
         if kinds == KINDS:
-            patch.setattr(Figure, "draw_without_rendering", _drawn)
+            patch.setattr(ConstrainedLayoutEngine, "execute", _drawn)
         yield

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.patches import Rectangle, StepPatch
@@ -194,8 +195,10 @@ def test_nothing_to_draw_is_said() -> None:
 def test_a_second_save_makes_the_same_bytes(results: list[Result], trace: Trace, tmp_path: Path) -> None:
     def written(number: int) -> list[bytes]:
         figures = [plot_gantt(results[2]), plot_trace(trace, results[0])]
-        # The first is saved twice: a figure is laid out only once.
-        paths = [save(figure, tmp_path / f"{number}-{row}") for row, figure in enumerate([figures[0], *figures])]
+        # The first is saved twice: a figure is laid out only once. Coarse pixels cost less.
+        paths = [
+            save(figure, tmp_path / f"{number}-{row}", dpi=50) for row, figure in enumerate([figures[0], *figures])
+        ]
         return [path.read_bytes() for pair in paths for path in pair]
 
     # Two at a time, so that nothing shared can go unnoticed.
@@ -207,6 +210,25 @@ def test_a_second_save_makes_the_same_bytes(results: list[Result], trace: Trace,
         assert b"CreationDate" not in content
         assert b"atplotlib" not in content
     assert first[:2] == first[2:4]
+
+
+def test_a_figure_is_drawn_once_for_each_file(results: list[Result], tmp_path: Path) -> None:
+    figure = plot_accounting(results)
+    seen: list[None] = []
+    figure.axes[0].add_artist(_Counted(seen))
+    save(figure, tmp_path / "counted")
+    assert len(seen) == 2
+
+
+class _Counted(Artist):
+    """Counts how often it is drawn."""
+
+    def __init__(self, seen: list[None]) -> None:
+        super().__init__()
+        self.seen = seen
+
+    def draw(self, renderer: object) -> None:
+        self.seen.append(None)
 
 
 def test_matplotlib_is_imported_only_to_draw() -> None:
