@@ -379,7 +379,7 @@ def plan(
     distribution: Distribution | ArrayLike,
     strategy: str = "optimal",
     *,
-    checkpoint: float = 0.0,
+    checkpoint: float | None = None,
     restart: float = 0.0,
     alpha: float = 1.0,
     beta: float = 0.0,
@@ -395,7 +395,8 @@ def plan(
     strategy
         A name of :data:`STRATEGIES`.
     checkpoint, restart
-        Time to write a checkpoint and to read it, in the same unit.
+        Time to write a checkpoint and to read it, in the same unit. Without ``checkpoint`` there are no checkpoints:
+        ``optimal`` is then ``no-ckpt``.
     alpha, beta, gamma
         Cost of a unit of time asked for, of a unit used, and of each reservation.
     **parameters
@@ -409,7 +410,7 @@ def plan(
     Raises
     ------
     InputError
-        If a value is not legal.
+        If a value is not legal, or the strategy writes checkpoints and their time is not given.
 
     Notes
     -----
@@ -422,14 +423,20 @@ def plan(
     array([1.1, 8.1])
     """
     from policies.planning.costs import CostModel
+    from policies.planning.making import check_unsaved, unsaved
     from policies.planning.strategies import STRATEGIES
 
-    costs = CostModel(alpha=alpha, beta=beta, gamma=gamma, checkpoint=checkpoint, restart=restart)
-    made: ReservationPlan = STRATEGIES[strategy](distribution, costs, **parameters)
+    costs = CostModel(alpha=alpha, beta=beta, gamma=gamma, checkpoint=checkpoint or 0.0, restart=restart)
+    name = unsaved(strategy) if checkpoint is None else strategy
+    made: ReservationPlan = STRATEGIES[name](distribution, costs, **parameters)
+    if checkpoint is None:
+        check_unsaved(made, "checkpoint")
     return made
 
 
-def fit(runs: ArrayLike, method: str = "auto", *, checkpoint: float = 0.0, restart: float = 0.0) -> Distribution:
+def fit(
+    runs: ArrayLike, method: str = "auto", *, checkpoint: float | None = None, restart: float = 0.0
+) -> Distribution:
     """Fit a distribution to the runtimes of past runs.
 
     Parameters
@@ -440,7 +447,8 @@ def fit(runs: ArrayLike, method: str = "auto", *, checkpoint: float = 0.0, resta
         ``discrete``, ``usual``, ``usual-least-squares``, ``polynomial``, ``interpolated``, ``kernel``, or ``auto``: the
         one whose plans cost least on runs that the fit has not seen.
     checkpoint, restart
-        Time to write a checkpoint and to read it, which ``auto`` plans with.
+        Time to write a checkpoint and to read it, which ``auto`` plans with; without ``checkpoint`` its plans have no
+        checkpoints.
 
     Returns
     -------
@@ -459,10 +467,11 @@ def fit(runs: ArrayLike, method: str = "auto", *, checkpoint: float = 0.0, resta
     import numpy as np
 
     from policies.planning.costs import CostModel
-    from policies.planning.making import fit_of
+    from policies.planning.making import fit_of, unsaved
 
-    costs = CostModel(checkpoint=checkpoint, restart=restart)
-    return fit_of(np.asarray(runs, float), method, costs, "optimal", {}).chosen.good()
+    costs = CostModel(checkpoint=checkpoint or 0.0, restart=restart)
+    strategy = "optimal" if checkpoint is not None else unsaved("optimal")
+    return fit_of(np.asarray(runs, float), method, costs, strategy, {}).chosen.good()
 
 
 def main() -> int:

@@ -101,6 +101,11 @@ def test_a_plan_of_fitted_runs() -> None:
     plan = hf.plan(law, checkpoint=0.1, restart=0.1)
     assert plan.length.tolist() == hf.plan(runs, checkpoint=0.1, restart=0.1).length.tolist()
     assert hf.plan(runs, "maximum").length.tolist() == [8.0]
+    # Without the time of a checkpoint there are none.
+    assert hf.plan(runs) == hf.plan(runs, "no-ckpt", checkpoint=0.0)
+    assert hf.plan(runs, checkpoint=0.0).checkpointed.sum() == 3
+    with pytest.raises(InputError, match="the strategy all-ckpt writes checkpoints: give the time"):
+        hf.plan(runs, "all-ckpt")
 
 
 @pytest.mark.parametrize("name", ["simulator", "policies"])

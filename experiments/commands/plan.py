@@ -63,8 +63,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--unit", metavar="UNIT", default="s", help="unit of exp(mu), and of bare numbers in FILE (default s)"
     )
     group = parser.add_argument_group("the costs")
-    group.add_argument("--checkpoint", metavar="TIME", default="0", help="time to write a checkpoint [s] (default 0)")
-    group.add_argument("--restart", metavar="TIME", default="0", help="time to read a checkpoint [s] (default 0)")
+    group.add_argument("--checkpoint", metavar="TIME", help="time to write a checkpoint [s] (default: no checkpoints)")
+    group.add_argument("--restart", metavar="TIME", help="time to read a checkpoint [s] (default 0)")
     for name, default in _PRICES.items():
         group.add_argument(f"--{name}", metavar=default.metavar, help=f"{default.purpose} (default {default.text})")
     group.add_argument(
@@ -76,7 +76,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="size of the job [nodes], to choose its costs from FILE (default: costs of all sizes)",
     )
     group = parser.add_argument_group("the plan")
-    group.add_argument("--strategy", metavar="NAME", default="optimal", help="planning strategy (default optimal)")
+    group.add_argument(
+        "--strategy",
+        metavar="NAME",
+        default="optimal",
+        help="planning strategy (default optimal, which is no-ckpt without --checkpoint)",
+    )
     group.add_argument(
         "--grid",
         metavar="NAME",
@@ -107,7 +112,7 @@ def main(arguments: argparse.Namespace) -> None:
         plan_table,
         write_json,
     )
-    from policies.planning.making import Planning, parse_strategy
+    from policies.planning.making import Planning, check_unsaved, parse_strategy, unsaved
     from policies.planning.strategies import STRATEGIES
     from workloads.ground.errors import InputError
 
@@ -118,24 +123,30 @@ def main(arguments: argparse.Namespace) -> None:
     name, *words = arguments.strategy.split() or [""]
     STRATEGIES[name]
     strategy, parameters = parse_strategy(arguments.strategy) if words else (name, {})
+    saving = arguments.checkpoint is not None
+    strategy = strategy if saving else unsaved(strategy)
+    title = " ".join([name if saving else unsaved(name), *words])
     grid = _grid_of(arguments)
     law, runs, origin, fits = _law(arguments, costs, strategy, grid)
     planning = Planning(law, costs, runs, grid)
     if not (arguments.compare or planning.cuts(strategy)):
         raise InputError(f"the strategy {arguments.strategy} does not use --{next(iter(grid))}")
     plan = planning.plan(strategy, **parameters)
+    if not saving:
+        check_unsaved(plan, "--checkpoint TIME")
     told = document(plan, law)
     if not math.isfinite(told["expected_cost"]):
         raise InputError("the expected cost of this plan is too large for a number; use smaller costs")
     if not told["omniscient_cost"] > 0:
         raise InputError("the expected cost of a known runtime is too small for a number; use larger runtimes or costs")
-    compared = [comparison_row(other, law, runs) for other in planning.compare(plan)] if arguments.compare else []
+    others = planning.compare(plan, checkpoints=saving) if arguments.compare else []
+    compared = [comparison_row(other, law, runs) for other in others]
     if arguments.plot:
         # Drawn before anything is written, so that a failure leaves nothing behind.
         from experiments.figures.planning.plans import plot_plan
         from experiments.figures.style import save
 
-        figure = plot_plan(told, law, f"{arguments.strategy} plan for {origin}", runs)
+        figure = plot_plan(told, law, f"{title} plan for {origin}", runs)
     if arguments.json:
         write_json(arguments.json, told)
     drawn = save(figure, arguments.plot) if arguments.plot else ()
@@ -175,6 +186,8 @@ def _check_words(arguments: argparse.Namespace) -> None:
             raise InputError(f"--{strange} is for past runs; give them with --runs FILE")
     if arguments.n is not None and arguments.epsilon is not None:
         raise InputError("give either --n or --epsilon")
+    if arguments.restart is not None and arguments.checkpoint is None:
+        raise InputError("--restart reads a checkpoint; give the time to write one with --checkpoint TIME")
     if arguments.costs is not None:
         strange = next((name for name in _PRICES if getattr(arguments, name) is not None), None)
         if strange is not None:
@@ -188,7 +201,8 @@ def _costs_of(arguments: argparse.Namespace) -> tuple[CostModel, Prices | None]:
     from policies.planning.costs import CostModel
 
     costs = CostModel(
-        checkpoint=duration(arguments.checkpoint, "--checkpoint"), restart=duration(arguments.restart, "--restart")
+        checkpoint=duration(arguments.checkpoint or "0", "--checkpoint"),
+        restart=duration(arguments.restart or "0", "--restart"),
     )
     if arguments.costs is not None:
         from experiments.planning.costfile import Prices, read_costs

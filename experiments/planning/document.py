@@ -81,6 +81,8 @@ _RESERVATIONS = (
     Quantity("milestone", "work done", "HH:MM:SS"),
     Quantity("probability", "needed", "%", scale=100),
 )
+#: Columns that say nothing of a plan without checkpoints.
+_OF_CHECKPOINTS = ("restart", "work", "checkpoint", "milestone")
 
 
 def plan_table(told: Mapping[str, Any], most: int | None = 40) -> str:
@@ -104,11 +106,14 @@ def plan_table(told: Mapping[str, Any], most: int | None = 40) -> str:
         }
         for number, row in enumerate(told["reservations"], 1)
     ]
+    # Without checkpoints every reservation is work from the begin.
+    saves = any(row["checkpointed"] for row in told["reservations"])
+    columns = [column for column in _RESERVATIONS if saves or column.name not in _OF_CHECKPOINTS]
     if most is None or len(rows) <= most:
-        return render(rows, _RESERVATIONS)
+        return render(rows, columns)
     shown = [*rows[: most - 2], {"number": "...", "clock": "..."}, rows[-1]]
     left_out = len(rows) - most + 1
-    return f"{render(shown, _RESERVATIONS)}\n{left_out} before the last one are left out here; --json writes them all"
+    return f"{render(shown, columns)}\n{left_out} before the last one are left out here; --json writes them all"
 
 
 def outcome(told: Mapping[str, Any], needed: float) -> str:

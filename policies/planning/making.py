@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from workloads.fits import FitReport
     from workloads.laws.law import Law
 
-__all__ = ["Planning", "fit_of", "is_rule", "parse_strategy"]
+__all__ = ["Planning", "check_unsaved", "fit_of", "is_rule", "parse_strategy", "unsaved"]
 
 
 #: Parameters of strategies that say how many cells or milestones there are.
@@ -74,13 +74,50 @@ class Planning:
 
         return set(self.grid) <= set(inspect.signature(STRATEGIES[name]).parameters)
 
-    def compare(self, chosen: ReservationPlan) -> list[ReservationPlan]:
-        """The plans of all strategies that need no more than this, the chosen one among them, cheapest first."""
+    def compare(self, chosen: ReservationPlan, *, checkpoints: bool = True) -> list[ReservationPlan]:
+        """The plans of all strategies that need no more than this, the chosen one among them, cheapest first.
+
+        Parameters
+        ----------
+        chosen
+            A plan made from this.
+        checkpoints
+            Whether plans with checkpoints are among them.
+        """
         from policies.planning.strategies import STRATEGIES
 
         names = [name for name in STRATEGIES if name != chosen.strategy and _is_served(STRATEGIES[name])]
-        plans = [chosen, *(self.plan(name) for name in names)]
-        return sorted(plans, key=lambda plan: plan.expected_cost(self.law))
+        plans = [self.plan(name) for name in names if checkpoints or unsaved(name) == name]
+        shown = [chosen, *(plan for plan in plans if checkpoints or not _saves(plan))]
+        return sorted(shown, key=lambda plan: plan.expected_cost(self.law))
+
+
+def unsaved(strategy: str) -> str:
+    """The strategy to use where no time of a checkpoint is given: the cheapest plan is then one without checkpoints."""
+    return "no-ckpt" if strategy == "optimal" else strategy
+
+
+def check_unsaved(plan: ReservationPlan, option: str) -> None:
+    """Refuse a plan with checkpoints where no time of a checkpoint was given.
+
+    Parameters
+    ----------
+    plan
+        Made with checkpoints that take no time, unless its strategy knows better.
+    option
+        Name of the time that is missing.
+
+    Raises
+    ------
+    InputError
+        If the plan writes checkpoints, and nothing says how long they take.
+    """
+    if _saves(plan) and plan.costs.checkpoint == 0:
+        raise InputError(f"the strategy {plan.strategy} writes checkpoints: give the time that one takes as {option}")
+
+
+def _saves(plan: ReservationPlan) -> bool:
+    return bool(plan.checkpointed.any() or plan.extension_checkpointed)
 
 
 def parse_strategy(text: str) -> tuple[str, dict[str, Any]]:

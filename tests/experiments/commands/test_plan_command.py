@@ -102,6 +102,23 @@ def test_golden(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == (GOLDEN / "plan.txt").read_text()
 
 
+def test_without_the_time_of_a_checkpoint_there_are_none(capsys: pytest.CaptureFixture[str]) -> None:
+    words = "lognormal --mean 1h --std 1h --max 9h --n 60"
+    assert plan(capsys, words) == plan(capsys, f"{words} --strategy no-ckpt")
+    free = plan(capsys, f"{words} --checkpoint 0")
+    assert free["strategy"] == "optimal"
+    assert all(row["checkpointed"] for row in free["reservations"][:-1]), "where they cost nothing they always pay"
+    assert cli.main(["plan", *words.split(), "--compare"]) == 0
+    table, compared = capsys.readouterr().out.split("\n\n")[1:]
+    assert table.split()[:6] == ["#", "ask", "for", "needed", "s", "HH:MM:SS"]
+    compared_names = {line.split()[0] for line in compared.splitlines()[3:]}
+    assert compared_names == {"no-ckpt", "no-ckpt-periodic", "masi", "maximum"}
+    for strategy in ("all-ckpt", "all-ckpt-periodic", "neuro"):
+        told = refused(capsys, *words.split()[:-2], "--strategy", strategy)
+        assert f"the strategy {strategy} writes checkpoints: give the time that one takes as --checkpoint" in told
+    assert "--restart reads a checkpoint" in refused(capsys, *words.split(), "--restart", "1m")
+
+
 def test_files_and_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = "exponential --mean 1h --checkpoint 6m --restart 6m --gamma 1m --beta 0.5 --n 100 --strategy no-ckpt"
     files = ["--json", str(tmp_path / "plan.json"), "--plot", str(tmp_path / "plan")]
@@ -159,11 +176,11 @@ def test_algorithm_1_is_offered_where_it_ends(capsys: pytest.CaptureFixture[str]
         ("exponential --mean 1e300", "bound it with --max"),
         ("lognormal --mu 1 --sigma 100", "infinite mean"),
         ("exponential --mean 1h --checkpoint -1m", "--checkpoint must be"),
-        ("exponential --mean 1h --restart soon", "--restart must be"),
+        ("exponential --mean 1h --checkpoint 1m --restart soon", "--restart must be"),
         ("exponential --mean 1h --alpha 0", "--alpha must be"),
         ("exponential --mean 1h --alpha 1e308", "--alpha must be"),
         ("uniform --min 0 --max 1e-200 --alpha 1e-200", "too small for a number"),
-        ("exponential --mean 1h --n 100000000", "n must be a whole number of cells from 1 to 20,000"),
+        ("exponential --mean 1h --checkpoint 1m --n 100000000", "n must be a whole number of cells from 1 to 20,000"),
         ("uniform --min 1h --max 9h --gamma 1m --epsilon 1e-9", "epsilon must be at least"),
         ("exponential --mean 1h --beta -1", "--beta must be"),
         ("exponential --mean 1h --gamma inf", "--gamma must be"),
@@ -234,7 +251,7 @@ def test_reservations_are_rounded_up_to_seconds() -> None:
 
 
 def test_long_plans_are_cut_in_the_table(capsys: pytest.CaptureFixture[str]) -> None:
-    told = plan(capsys, "weibull --scale 1h --shape 0.5 --gamma 1m --n 300")
+    told = plan(capsys, "weibull --scale 1h --shape 0.5 --gamma 1m --n 300 --checkpoint 0")
     number = len(told["reservations"])
     assert number > 50
     lines = plan_table(told, most=10).splitlines()
