@@ -42,7 +42,7 @@ class Case:
 _MECHANISMS = ("baseline", "N&PAA", "N&SPAA", "CUA&PAA", "CUA&SPAA", "CUP&PAA", "CUP&SPAA")
 
 
-def _trace(name: str, data: Callable[[], bytes], nodes: str) -> Callable[[Random], Case]:
+def _trace(name: str, data: Callable[[Random], bytes], nodes: str) -> Callable[[Random], Case]:
     def make(rng: Random) -> Case:
         reading = (
             name,
@@ -70,9 +70,19 @@ def _trace(name: str, data: Callable[[], bytes], nodes: str) -> Callable[[Random
             words = ("fit-costs", *reading, "-o", "out.json")
         else:
             words = ("run", *reading, "-o", "out", "--mechanism", rng.choice(_MECHANISMS))
-        return Case(words, {name: mutated(rng, data())})
+        return Case(words, {name: data(rng)})
 
     return make
+
+
+def _sacct(rng: Random) -> bytes:
+    kind = rng.random()
+    if kind < 0.3:
+        return _json(rng, seeds.json_sacct())
+    data = seeds.sacct() if kind < 0.6 else seeds.aligned_sacct()
+    if kind < 0.4:
+        data = data.replace(b"|", rng.choice((b",", b";", b"\t", b"::", b" | ")))
+    return mutated(rng, data)
 
 
 def _job_table(rng: Random) -> Case:
@@ -415,9 +425,9 @@ def _files_for(command: str, words: list[str]) -> dict[str, bytes]:
 
 #: The readers, each with its share of a long search; what takes long has a small one.
 READERS: Mapping[str, tuple[float, Callable[[Random], Case]]] = {
-    "swf": (18, _trace("a.swf", lambda: seeds.files_of("trace")["a.swf"], "4392")),
-    "alcf": (12, _trace("a.csv", seeds.alcf, "4392")),
-    "sacct": (14, _trace("a.txt", seeds.sacct, "16")),
+    "swf": (18, _trace("a.swf", lambda rng: mutated(rng, seeds.files_of("trace")["a.swf"]), "4392")),
+    "alcf": (12, _trace("a.csv", lambda rng: mutated(rng, seeds.alcf()), "4392")),
+    "sacct": (14, _trace("a.txt", _sacct, "16")),
     "job-table": (12, _job_table),
     "parquet": (3, _parquet),
     "outages": (6, _outages),

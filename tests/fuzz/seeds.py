@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import os
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -17,7 +18,19 @@ from workloads.outages.outage import Outage, OutageKind
 from workloads.table.job import Job
 from workloads.table.jobtable import write_job_table
 
-__all__ = ["NODES", "RUNS", "SWEEPS", "TASKS", "alcf", "files_of", "results", "sacct", "table"]
+__all__ = [
+    "NODES",
+    "RUNS",
+    "SWEEPS",
+    "TASKS",
+    "alcf",
+    "aligned_sacct",
+    "files_of",
+    "json_sacct",
+    "results",
+    "sacct",
+    "table",
+]
 
 #: Size of the machine of the job table.
 NODES = 16
@@ -91,6 +104,48 @@ def sacct() -> bytes:
             f"{120 if n else 'UNLIMITED'}|{1 + n}|{64 * (1 + n)}"
         )
     return "\n".join(rows).encode() + b"\n"
+
+
+def aligned_sacct() -> bytes:
+    """The same, as ``sacct`` aligns it under dashes: a cell that is too long ends in a plus."""
+    rows = [line.split("|") for line in sacct().decode().splitlines()]
+    cut = [[cell if len(cell) <= 12 else f"{cell[:11]}+" for cell in row] for row in rows[1:]]
+    lines = [rows[0], ["-" * 12] * len(rows[0]), *cut]
+    return "".join(" ".join(f"{cell:>12}" for cell in line) + " \n" for line in lines).encode()
+
+
+def json_sacct() -> bytes:
+    """The same, as ``sacct --json`` prints it; every second job as newer versions of Slurm do."""
+    jobs = []
+    names, *rows = (line.split("|") for line in sacct().decode().splitlines())
+    for place, row in enumerate(rows):
+        told = dict(zip(names, row, strict=True))
+        new = place % 2 == 1
+        minutes = int(told["TimelimitRaw"]) if told["TimelimitRaw"].isdecimal() else None
+        state = told["State"].split()[0]
+        whole, _, task = told["JobID"].partition("_")
+        jobs.append(
+            {
+                "job_id": int(told["JobIDRaw"]),
+                "array": {"job_id": int(whole) if task else 0, "task_id": int(task) if task else None, "task": None},
+                "het": {"job_id": 0, "job_offset": None},
+                **{key: told[name] for key, name in (("user", "User"), ("account", "Account"))},
+                "partition": told["Partition"],
+                "state": {"current": [state] if new else state},
+                "time": {
+                    **{
+                        key: int(told[name]) if told[name].isdecimal() else 0
+                        for key, name in (("submission", "Submit"), ("start", "Start"), ("end", "End"))
+                    },
+                    "elapsed": int(told["ElapsedRaw"]),
+                    "limit": {"set": True, "infinite": False, "number": minutes} if new else minutes,
+                },
+                "allocation_nodes": int(told["NNodes"]),
+                "tres": {"allocated": [{"type": "cpu", "count": int(told["NCPUS"])}]},
+                "nodes": "n[1-8]",
+            }
+        )
+    return json.dumps({"jobs": jobs, "meta": {}}, indent=1).encode()
 
 
 def _main(line: str) -> None:

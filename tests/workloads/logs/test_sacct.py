@@ -82,6 +82,7 @@ def test_without_a_limit_the_runtime_is_the_walltime(limit):
         ({"Start": "0"}, "never started"),
         ({"State": "CANCELLED by 7", "Start": "1700000500", "End": "1700000500", "ElapsedRaw": "0"}, "never started"),
         ({"State": "RUNNING", "End": "Unknown"}, "not ended"),
+        ({"State": "RESIZING", "End": "Unknown"}, "not ended"),
         ({"End": "Unknown"}, "not ended"),
         ({"JobIDRaw": "1000.batch"}, "job step"),
         ({"JobIDRaw": "1000.0"}, "job step"),
@@ -215,7 +216,8 @@ def test_a_broken_line_is_one_sentence_with_its_place(changes, sentence):
 def test_missing_columns(missing, sentence):
     with pytest.raises(TraceError) as caught:
         parse({}, names=without(*missing))
-    assert str(caught.value) == f"a.txt:1: {sentence}"
+    how = "docs/guides/sacct.md has a command that exports all columns"
+    assert str(caught.value) == f"a.txt:1: {sentence} ({how})"
 
 
 def test_file_and_recognition(tmp_path):
@@ -223,6 +225,6 @@ def test_file_and_recognition(tmp_path):
     path.write_bytes(gzip.compress(b"\n" + export({}).encode()))
     assert read_sacct(path).jobs == parse({}).jobs
     assert looks_like_sacct(export({}))
-    assert not looks_like_sacct("JobID,Submit")
+    assert not looks_like_sacct("job_id,submit")
     with pytest.raises(TraceError, match=r"^a\.txt: holds no job$"):
         parse()
