@@ -32,12 +32,7 @@ class Mechanism:
 
     @property
     def name(self) -> str:
-        """The paper's spelling, e.g. ``CUA&SPAA``."""
-        return f"{self.notice}&{self.arrival}"
-
-    @property
-    def slug(self) -> str:
-        """The spelling for shells and file names, e.g. ``CUA-SPAA``."""
+        """The one spelling in tables, pictures, options and file names, e.g. ``CUA-SPAA``; the paper's is CUA&SPAA."""
         return f"{self.notice}-{self.arrival}"
 
     @property
@@ -62,8 +57,8 @@ def parse_mechanism(name: str) -> Mechanism | None:
     Parameters
     ----------
     name
-        ``baseline``, or notice and arrival strategy joined by ``&`` or ``-``, in any case; either may be an import
-        path.
+        ``baseline``, or notice and arrival strategy joined by ``-`` (or ``&``, as in the paper), in any case; either
+        may be an import path.
 
     Returns
     -------
@@ -77,8 +72,8 @@ def parse_mechanism(name: str) -> Mechanism | None:
 
     Examples
     --------
-    >>> parse_mechanism("cua-spaa").name
-    'CUA&SPAA'
+    >>> parse_mechanism("cua-spaa").name, parse_mechanism("CUA&SPAA").name
+    ('CUA-SPAA', 'CUA-SPAA')
     """
     if name.lower() == BASELINE:
         return None

@@ -62,7 +62,7 @@ def simulate(
         Size of the machine, from 1 to 1,000,000,000.
     mechanism
         ``baseline`` (FCFS with EASY backfilling, every job rigid), or a notice and an arrival strategy, e.g.
-        ``CUA&SPAA`` or ``CUA-SPAA``.
+        ``CUA-SPAA``.
     events
         Whether the event log is kept.
     decisions
@@ -97,7 +97,7 @@ def simulate(
     >>> from workloads.table.job import Job, JobType
     >>> rigid = Job(1, JobType.RIGID, submit=0, nodes=4, runtime=3600, walltime=7200)
     >>> urgent = Job(2, JobType.ON_DEMAND, submit=600, nodes=2, runtime=600, walltime=600)
-    >>> result = simulate([rigid, urgent], nodes=4, mechanism="N&PAA")
+    >>> result = simulate([rigid, urgent], nodes=4, mechanism="N-PAA")
     >>> print(result.jobs[["job_id", "start", "end", "preemptions"]])
        job_id  start     end  preemptions
     0       1    0.0  4800.0            1
@@ -143,7 +143,7 @@ def _simulated(setup: Setup) -> Result:
         )
     accounting = _account(engine, states)
     return Result(
-        mechanism=setup.mechanism.slug if setup.mechanism is not None else BASELINE,
+        mechanism=setup.mechanism.name if setup.mechanism is not None else BASELINE,
         nodes=setup.nodes,
         options=setup.options,
         records=[_record(state, origin) for state in states],

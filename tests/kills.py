@@ -54,7 +54,7 @@ COMMANDS = {
 }
 #: Columns that are measured by the clock.
 _CLOCK = ("decision_ms", "engine_seconds", "planning_seconds", "prepare_seconds", "run_seconds", "worker_peak_mib")
-_GRID = "mechanisms = ['baseline', 'CUA&SPAA', 'CUP-PAA']\n[workload]\nseeds = '0:3'\njobs = 150\n"
+_GRID = "mechanisms = ['baseline', 'CUA-SPAA', 'CUP-PAA']\n[workload]\nseeds = '0:3'\njobs = 150\n"
 
 
 def kills(command: str, times: int, seed: int, place: Path) -> Counter[str]:

@@ -194,8 +194,7 @@ def front_rows(parts: Any) -> list[Row]:
 
 
 def _name(mechanism: str, option: str) -> str:
-    words = mechanism.replace("-", "&")
-    return words if option == DEFAULT else f"{words} {option}"
+    return mechanism if option == DEFAULT else f"{mechanism} {option}"
 
 
 # Verdicts.

@@ -239,7 +239,7 @@ def _compared(claim: str, better: Any, worse: Any) -> Verdict:
 def _draw(tables: Tables) -> Figure:
     from matplotlib.ticker import LogLocator, NullFormatter
 
-    from experiments.figures.style import PAGE, dress, legend_above, mechanism_name, new_figure
+    from experiments.figures.style import PAGE, dress, legend_above, new_figure
 
     rows = tables[""]
     mechanisms = list(dict.fromkeys(row["mechanism"] for row in rows))
@@ -275,7 +275,7 @@ def _draw(tables: Tables) -> Figure:
                 axes.set_ylim(bottom=0)
             dress(axes, x="stochastic [%]" if last else "", y="", title="")
             axes.set_title(metric.label if mechanism == mechanisms[0] else "", fontsize=6.5, loc="left")
-        line[0].set_ylabel(mechanism_name(mechanism), fontsize=8)
+        line[0].set_ylabel(mechanism, fontsize=8)
     legend_above(figure, list(handles.values()), list(handles), columns=4)
     return figure
 

@@ -29,7 +29,7 @@ __all__ = [
     "legend_above",
     "mechanism_color",
     "mechanism_label",
-    "mechanism_name",
+    "mechanism_marker",
     "name_mechanisms",
     "new_figure",
     "panel_letters",
@@ -46,67 +46,64 @@ FONT = {"title": 8.5, "label": 8.0, "tick": 7.0, "legend": 7.0, "note": 6.5}
 INK = "#333333"
 _GRID = "#DDDDDD"
 
-#: Okabe and Ito, "Color Universal Design" (2008): distinguishable with any common colour vision.
-_BLUE, _SKY, _GREEN, _ORANGE = "#0072B2", "#56B4E9", "#009E73", "#E69F00"
-_VERMILLION, _PURPLE, _YELLOW = "#D55E00", "#CC79A7", "#F0E442"
-
+# Hues after Okabe and Ito, "Color Universal Design" (2008), distinguishable with any common colour vision; members of
+# a group that stand side by side also differ in lightness, so that a greyscale print tells them apart.
 TYPE_COLORS = {
-    JobType.RIGID: _BLUE,
-    JobType.MALLEABLE: _GREEN,
-    JobType.ON_DEMAND: _VERMILLION,
-    JobType.STOCHASTIC: _PURPLE,
+    JobType.RIGID: "#0A62A0",
+    JobType.MALLEABLE: "#56C2A0",
+    JobType.ON_DEMAND: "#D55E00",
+    JobType.STOCHASTIC: "#E8B4D0",
 }
 
 #: Where node-hours go, in the order of :class:`simulator.results.result.Accounting`.
 STATE_COLORS = {
-    "compute": _BLUE,
-    "setup": _SKY,
-    "checkpoint": _GREEN,
-    "lost": _VERMILLION,
-    "warning": _ORANGE,
-    "held": _PURPLE,
+    "compute": "#0A62A0",
+    "setup": "#7FC4EE",
+    "checkpoint": "#009E73",
+    "lost": "#A83C00",
+    "warning": "#F0B429",
+    "held": "#B0609A",
     "idle": "#E4E4E4",
     "down": "#7F7F7F",
 }
 
-# The hue is the notice strategy, the shade the arrival strategy: PAA light, SPAA dark.
+# The hue and the marker are the notice strategy, the shade the arrival strategy: PAA light, SPAA dark.
 _MECHANISM_COLORS = {
-    BASELINE: "#7F7F7F",
-    "N-PAA": "#F2BE62",
-    "N-SPAA": "#B36B00",
-    "CUA-PAA": "#8CC4E8",
-    "CUA-SPAA": "#0072B2",
-    "CUP-PAA": "#7FCFB6",
-    "CUP-SPAA": "#00735A",
+    BASELINE: "#1F1F1F",
+    "N-PAA": "#F6CB72",
+    "N-SPAA": "#BC7311",
+    "CUA-PAA": "#7DBCE8",
+    "CUA-SPAA": "#0A62A0",
+    "CUP-PAA": "#3FAF8C",
+    "CUP-SPAA": "#004D3B",
 }
-#: For mechanisms of other people's plug-ins.
-_SPARE_COLORS = (_PURPLE, "#882255", "#332288", "#AA4499", "#999933")
+_NOTICE_MARKERS = {BASELINE: "D", "N": "o", "CUA": "s", "CUP": "^"}
+#: For other labels: mechanisms of plug-ins, orders, options; each with a marker.
+_SPARE_COLORS = ("#CC79A7", "#6B1F52", "#56B4E9", "#8A6B00", "#332288", "#F0C14B")
+_SPARE_MARKERS = ("v", "P", "X", "<", ">", "h")
 
 # PDF files read a global setting when they are written.
 _writing = threading.Lock()
 
 
 def mechanism_color(name: str, spare: int = 0) -> str:
-    """The colour of a mechanism; of one that is not the paper's the ``spare``-th of some others."""
-    return _MECHANISM_COLORS.get(name.replace("&", "-"), _SPARE_COLORS[spare % len(_SPARE_COLORS)])
+    """The colour of a mechanism; of any other label the ``spare``-th of some others."""
+    return _MECHANISM_COLORS.get(name, _SPARE_COLORS[spare % len(_SPARE_COLORS)])
 
 
-def mechanism_name(slug: str) -> str:
-    """A mechanism as the paper spells it.
-
-    >>> mechanism_name("CUA-SPAA"), mechanism_name("baseline")
-    ('CUA&SPAA', 'baseline')
-    """
-    return slug.replace("-", "&") if slug in _MECHANISM_COLORS else slug
+def mechanism_marker(name: str, spare: int = 0) -> str:
+    """The marker of a mechanism's notice strategy; of any other label the ``spare``-th of some others."""
+    if name in _MECHANISM_COLORS:
+        return _NOTICE_MARKERS[name.partition("-")[0]]
+    return _SPARE_MARKERS[spare % len(_SPARE_MARKERS)]
 
 
-def mechanism_label(slug: str, most: int = 20) -> str:
-    """The same for beside an axis: a longer name, as that of a plug-in, is broken into lines.
+def mechanism_label(name: str, most: int = 20) -> str:
+    """A label beside an axis: a long one, as that of a plug-in, is broken into lines.
 
     >>> mechanism_label("CUA-SPAA"), mechanism_label("CUA-my.long_module:Mine weight=2")
-    ('CUA&SPAA', 'CUA-my.long_module:\\nMine weight=2')
+    ('CUA-SPAA', 'CUA-my.long_module:\\nMine weight=2')
     """
-    name = mechanism_name(slug)
     if len(name) <= most:
         return name
     lines = [""]
@@ -117,9 +114,9 @@ def mechanism_label(slug: str, most: int = 20) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-def name_mechanisms(axes: Axes, slugs: Sequence[str]) -> None:
+def name_mechanisms(axes: Axes, names: Sequence[str]) -> None:
     """Label the rows of a panel with mechanisms; where one needs two lines, they are close and small."""
-    labels = [mechanism_label(slug) for slug in slugs]
+    labels = [mechanism_label(name) for name in names]
     axes.set_yticks(range(len(labels)), labels)
     axes.tick_params(axis="y", length=0)
     for text in axes.get_yticklabels():

@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from experiments.figures.style import STATE_COLORS, TYPE_COLORS, mechanism_name
+from experiments.figures.style import STATE_COLORS, TYPE_COLORS
 from experiments.gantt.columns import columns_of
 from experiments.output.pagepolicy import with_policy
 from experiments.recordings.windows import Window
@@ -71,7 +71,7 @@ def _render(columns: Mapping[str, Any], words: str) -> str:
         lstrip_blocks=True,
     )
     html = environment.get_template("gantt.html").render(
-        title=f"Jobs on nodes under {mechanism_name(columns['mechanism'])}",
+        title=f"Jobs on nodes under {columns['mechanism']}",
         about=_about(columns),
         example=_example(columns["jobs"]),
         data=Markup(_json(columns)),

@@ -65,15 +65,15 @@ def parse_mechanisms(text: str) -> list[str]:
 
     Examples
     --------
-    >>> parse_mechanisms("baseline,CUA&SPAA")
+    >>> parse_mechanisms("baseline,CUA-SPAA")
     ['baseline', 'CUA-SPAA']
     """
     names: list[str] = []
     for word in text.split(","):
-        known = [BASELINE, *(mechanism.slug for mechanism in MECHANISMS)]
+        known = [BASELINE, *(mechanism.name for mechanism in MECHANISMS)]
         if word.strip().lower() != "all":
             mechanism = parse_mechanism(word.strip())
-            known = [BASELINE if mechanism is None else mechanism.slug]
+            known = [BASELINE if mechanism is None else mechanism.name]
         names += [name for name in known if name not in names]
     check_distinct(names)
     return names

@@ -89,7 +89,7 @@ def chosen_mechanism(directory: Path, told: Mapping[str, Any], mechanism: str | 
         return str(there[0])
     if mechanism not in there:
         parsed = parse_mechanism(mechanism)
-        mechanism = BASELINE if parsed is None else parsed.slug
+        mechanism = BASELINE if parsed is None else parsed.name
     if mechanism not in there:
         raise InputError(f"{directory}: holds results of {', '.join(there)}, not of {mechanism}")
     return mechanism

@@ -21,7 +21,7 @@ from workloads.theta.year import ThetaYear
 __all__ = ["ALL", "COLUMNS", "MIXES", "SIX", "Traces", "labels", "metric_rows", "simulated"]
 
 #: The mechanisms of the paper, and these with the baseline.
-SIX = tuple(mechanism.slug for mechanism in MECHANISMS)
+SIX = tuple(mechanism.name for mechanism in MECHANISMS)
 ALL = (BASELINE, *SIX)
 MIXES = tuple(NOTICE_MIXES)
 

@@ -404,5 +404,5 @@ def test_an_on_demand_job_that_waits_stands_first_under_every_rule() -> None:
 @pytest.mark.parametrize("name", ["easy depth=2", "conservative"])
 def test_open_reservations_release_what_they_have_by_then(name: str) -> None:
     """Job 4's reservation gets nothing before 200: it must not release six nodes then, on which job 6 could go on."""
-    times = seen(Table(NOTHING_TO_RELEASE, 10), "CUA&PAA", backfilling=name)
+    times = seen(Table(NOTHING_TO_RELEASE, 10), "CUA-PAA", backfilling=name)
     assert times[4:] == [(2000 * SECOND, 2100 * SECOND, 0), (2100 * SECOND, 4600 * SECOND, 0)]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,6 +24,12 @@ from policies.tenancy import TENANCIES
 from workloads.ground.errors import UnknownNameError
 from workloads.ground.units import SECOND
 from workloads.table.job import JobType
+
+ROOT = Path(__file__).resolve().parents[2]
+#: What people read: sources (their messages, claims and pictures), templates and pages.
+PRODUCT, READ = ("workloads", "policies", "simulator", "experiments", "docs"), {".py", ".js", ".html", ".md", ".ipynb"}
+#: The paper's spelling of a mechanism.
+THEIRS = re.compile(r"\b(?:N|CUA|CUP)(?:&|&amp;|\\&)S?PAA\b")
 
 
 @dataclass
@@ -334,12 +342,19 @@ class TestTenancy:
 class TestNames:
     def test_six_mechanisms(self) -> None:
         assert [mechanism.name for mechanism in MECHANISMS] == [
-            *("N&PAA", "N&SPAA", "CUA&PAA", "CUA&SPAA", "CUP&PAA", "CUP&SPAA"),
+            *("N-PAA", "N-SPAA", "CUA-PAA", "CUA-SPAA", "CUP-PAA", "CUP-SPAA"),
         ]
 
     @pytest.mark.parametrize("name", ["CUA&SPAA", "CUA-SPAA", "cua-spaa", "Cua&sPaA"])
     def test_spellings(self, name: str) -> None:
         assert parse_mechanism(name) == Mechanism("CUA", "SPAA")
+
+    def test_people_read_one_spelling(self) -> None:
+        """The paper's is told where options are read, and in the glossary."""
+        told = {"policies/mechanism.py", "docs/reference/glossary.md"}
+        paths = [path for part in PRODUCT for path in (ROOT / part).rglob("*") if path.suffix in READ]
+        found = {path.relative_to(ROOT).as_posix() for path in paths if THEIRS.search(path.read_text(encoding="utf-8"))}
+        assert found == told
 
     @pytest.mark.parametrize("name", ["CUA", "CUA-SPA", "SPAA-CUA", "", "CUA-SPAA-X"])
     def test_an_unknown_mechanism_is_answered_with_the_known_ones(self, name: str) -> None:

@@ -190,4 +190,4 @@ def test_by_name() -> None:
     assert NOTICES["WEIGH price=1.5"] == Weigh(price=1.5)
     mechanism = parse_mechanism("weigh-knapsack")
     assert mechanism is not None
-    assert mechanism.slug == "WEIGH-KNAPSACK"
+    assert mechanism.name == "WEIGH-KNAPSACK"

@@ -21,7 +21,7 @@ from workloads.table.job import Job, JobType
 
 __all__ = ["LEAST_LOSS", "MECHANISMS", "Outcome", "Replay", "Totals", "replay"]
 
-MECHANISMS = ("N&PAA", "N&SPAA", "CUA&PAA", "CUA&SPAA", "CUP&PAA", "CUP&SPAA")
+MECHANISMS = ("N-PAA", "N-SPAA", "CUA-PAA", "CUA-SPAA", "CUP-PAA", "CUP-SPAA")
 
 #: Beyond the page: docs/model.md, "The six mechanisms".
 LEAST_LOSS = ("KNAPSACK", "SKNAPSACK")
@@ -286,7 +286,7 @@ class Model:
         self.warning = to_ticks(warning)
         # "the reservation times out 10 min after the estimated arrival"
         self.timeout = to_ticks(timeout)
-        self.notice_strategy, _, self.arrival_strategy = mechanism.partition("&")
+        self.notice_strategy, _, self.arrival_strategy = mechanism.partition("-")
         self.tenants = tenants
         self.backfill_length = length
         self.pass_per_event = passes == "event"

@@ -155,7 +155,7 @@ def test_random_tables_use_every_rule() -> None:
     happened: Counter[str] = Counter()
     for seed in range(300):
         table = random_job_table(seed)
-        for mechanism in ("CUP&PAA", "CUA&SPAA"):
+        for mechanism in ("CUP-PAA", "CUA-SPAA"):
             happened.update({what for _, what, _, _ in replay(table.jobs, table.nodes, mechanism).log})
     rare = {what: happened[what] for what in RULES if happened[what] < 5}
     assert not rare

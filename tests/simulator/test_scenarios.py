@@ -55,8 +55,8 @@ def dumper(runtime: float = 1000, walltime: float | None = None) -> Job:
 
 def test_undisturbed_rigid_run_takes_its_runtime(play: Play, lose: Lose) -> None:
     """Overheads are inside the runtime: 100 + 750 + 3 x 50 = 1000."""
-    assert play([dumper()], 10, "N&PAA") == {1: (0, 1000, 0, 0)}
-    assert lose([dumper()], 10, "N&PAA") == {1: 0}
+    assert play([dumper()], 10, "N-PAA") == {1: (0, 1000, 0, 0)}
+    assert lose([dumper()], 10, "N-PAA") == {1: 0}
 
 
 @pytest.mark.parametrize(
@@ -86,8 +86,8 @@ def test_preempted_rigid_run_secures_complete_cycles(play: Play, lose: Lose, at:
     100 + (750 - 200 c) + (3 - c) 50 = 1000 - 250 c, and (at - 250 c) x 10 node-seconds are lost.
     """
     jobs = [dumper(), on_demand(2, at, 10, 100)]
-    assert play(jobs, 10, "N&PAA") == {1: (0, end, 1, 0), 2: (at, at + 100, 0, 0)}
-    assert lose(jobs, 10, "N&PAA") == {1: lost, 2: 0}
+    assert play(jobs, 10, "N-PAA") == {1: (0, end, 1, 0), 2: (at, at + 100, 0, 0)}
+    assert lose(jobs, 10, "N-PAA") == {1: lost, 2: 0}
 
 
 def test_rigid_run_preempted_twice(play: Play, lose: Lose) -> None:
@@ -102,8 +102,8 @@ def test_rigid_run_preempted_twice(play: Play, lose: Lose) -> None:
     Third run: 100 + 350 + 50. Lost: (400 - 250) x 10 twice.
     """
     jobs = [dumper(), on_demand(2, 400, 10, 100), on_demand(3, 900, 10, 100)]
-    assert play(jobs, 10, "N&PAA") == {1: (0, 1500, 2, 0), 2: (400, 500, 0, 0), 3: (900, 1000, 0, 0)}
-    assert lose(jobs, 10, "N&PAA")[1] == 3000
+    assert play(jobs, 10, "N-PAA") == {1: (0, 1500, 2, 0), 2: (400, 500, 0, 0), 3: (900, 1000, 0, 0)}
+    assert lose(jobs, 10, "N-PAA")[1] == 3000
 
 
 @pytest.mark.parametrize(
@@ -127,20 +127,20 @@ def test_walltime_falls_by_the_compute_secured(
         4 two nodes, submitted 500: backfills if it ends by 1500
     """
     jobs = [dumper(1000, 1200), on_demand(2, 400, 10, 100), rigid(3, 450, 12, 100), rigid(4, 500, 2, runtime, walltime)]
-    seen = play(jobs, 12, "N&PAA")
+    seen = play(jobs, 12, "N-PAA")
     assert [seen[1], seen[3], seen[4]] == [(0, 1250, 1, 0), head, candidate]
 
 
 def test_malleable_job_starts_small_and_stays_small(play: Play) -> None:
     """Ten nodes wanted, four free: 20 + (200 - 20) x 10 / 4 = 470 s; nodes freed at 100 are no use to it."""
     jobs = [rigid(1, 0, 6, 100), malleable(2, 0, 10, 200, min_nodes=2, setup=20)]
-    assert play(jobs, 10, "CUA&SPAA") == {1: (0, 100, 0, 0), 2: (0, 470, 0, 0)}
+    assert play(jobs, 10, "CUA-SPAA") == {1: (0, 100, 0, 0), 2: (0, 470, 0, 0)}
 
 
 def test_malleable_end_is_rounded_to_a_microsecond(play: Play) -> None:
     """100 node-seconds on three nodes: 33.333333 s."""
     jobs = [rigid(1, 0, 1, 50), malleable(2, 0, 4, 25, min_nodes=1)]
-    assert play(jobs, 4, "N&PAA")[2] == (0, 33.333333, 0, 0)
+    assert play(jobs, 4, "N-PAA")[2] == (0, 33.333333, 0, 0)
 
 
 def test_malleable_job_shrinks_and_expands(play: Play, lose: Lose) -> None:
@@ -152,14 +152,14 @@ def test_malleable_job_shrinks_and_expands(play: Play, lose: Lose) -> None:
         0                                  50            150                          260
     """
     jobs = [malleable(1, 0, 10, 200, min_nodes=2, setup=20), on_demand(2, 50, 6, 100)]
-    assert play(jobs, 10, "N&SPAA") == {1: (0, 260, 0, 1), 2: (50, 150, 0, 0)}
-    assert lose(jobs, 10, "N&SPAA")[1] == 0
+    assert play(jobs, 10, "N-SPAA") == {1: (0, 260, 0, 1), 2: (50, 150, 0, 0)}
+    assert lose(jobs, 10, "N-SPAA")[1] == 0
 
 
 def test_setup_is_as_long_at_any_size(play: Play) -> None:
     """Shrunk in the setup: 20..110 on four nodes: 360; 1440 left on ten from 110: 144 s."""
     jobs = [malleable(1, 0, 10, 200, min_nodes=2, setup=20), on_demand(2, 10, 6, 100)]
-    assert play(jobs, 10, "N&SPAA") == {1: (0, 254, 0, 1), 2: (10, 110, 0, 0)}
+    assert play(jobs, 10, "N-SPAA") == {1: (0, 254, 0, 1), 2: (10, 110, 0, 0)}
 
 
 def test_warned_malleable_job_keeps_its_work(play: Play, lose: Lose) -> None:
@@ -174,15 +174,15 @@ def test_warned_malleable_job_keeps_its_work(play: Play, lose: Lose) -> None:
     Lost: setup 20 x 10 and the warning 120 x 10. Job 2 returns nothing: job 1 has run since.
     """
     jobs = [malleable(1, 0, 10, 200, min_nodes=2, setup=20), on_demand(2, 50, 6, 100)]
-    assert play(jobs, 10, "N&PAA") == {1: (0, 565, 1, 0), 2: (170, 270, 0, 0)}
-    assert lose(jobs, 10, "N&PAA") == {1: 1400, 2: 0}
+    assert play(jobs, 10, "N-PAA") == {1: (0, 565, 1, 0), 2: (170, 270, 0, 0)}
+    assert lose(jobs, 10, "N-PAA") == {1: 1400, 2: 0}
 
 
 def test_warned_in_the_setup(play: Play, lose: Lose) -> None:
     """Ten seconds of setup were spent: 100 + 1200 lost; 130 + 20 + 1800 / 4 = 600."""
     jobs = [malleable(1, 0, 10, 200, min_nodes=2, setup=20), on_demand(2, 10, 6, 100)]
-    assert play(jobs, 10, "N&PAA") == {1: (0, 600, 1, 0), 2: (130, 230, 0, 0)}
-    assert lose(jobs, 10, "N&PAA")[1] == 1300
+    assert play(jobs, 10, "N-PAA") == {1: (0, 600, 1, 0), 2: (130, 230, 0, 0)}
+    assert lose(jobs, 10, "N-PAA")[1] == 1300
 
 
 @pytest.mark.parametrize(
@@ -201,8 +201,8 @@ def test_plans_know_the_warning(play: Play, lose: Lose, warning: int, expected: 
         2 10 nodes notice 1000         2000..2500
     """
     jobs = [malleable(1, 0, 10, 10000, min_nodes=2), on_demand(2, 2000, 10, 500, notice=1000)]
-    assert play(jobs, 10, "CUP&PAA", warning=warning) == expected
-    assert lose(jobs, 10, "CUP&PAA", warning=warning)[1] == 10 * warning
+    assert play(jobs, 10, "CUP-PAA", warning=warning) == expected
+    assert lose(jobs, 10, "CUP-PAA", warning=warning)[1] == 10 * warning
 
 
 @pytest.mark.parametrize(
@@ -224,13 +224,13 @@ def test_least_loss_knows_the_warning(play: Play, warning: int, expected: dict[i
     Job 2 has done 5 x 240 of 5 x 940 node-seconds: 60 + 700 from 520 on.
     """
     jobs = [rigid(1, 0, 5, 1000), malleable(2, 0, 5, 1000, min_nodes=1, setup=60), on_demand(3, 300, 5, 100)]
-    assert play(jobs, 10, "N&KNAPSACK", warning=warning) == expected
+    assert play(jobs, 10, "N-KNAPSACK", warning=warning) == expected
 
 
 # --- Section 3: scheduler ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mechanism", ["baseline", "N&PAA", "CUP&SPAA"])
+@pytest.mark.parametrize("mechanism", ["baseline", "N-PAA", "CUP-SPAA"])
 def test_easy_shadow_and_extra(play: Play, mechanism: str) -> None:
     """Head 2 has shadow time 100 and extra 10 - 8 = 2.
 
@@ -255,13 +255,13 @@ def test_easy_shadow_and_extra(play: Play, mechanism: str) -> None:
 def test_early_end_pulls_the_head_in(play: Play) -> None:
     """Job 1 has asked for 100 s and takes 60."""
     jobs = [rigid(1, 0, 6, 60, 100), rigid(2, 0, 8, 50)]
-    assert play(jobs, 10, "N&PAA") == {1: (0, 60, 0, 0), 2: (60, 110, 0, 0)}
+    assert play(jobs, 10, "N-PAA") == {1: (0, 60, 0, 0), 2: (60, 110, 0, 0)}
 
 
 def test_submit_time_orders_the_queue_and_rows_break_ties(play: Play) -> None:
     """Rows are not sorted by submit time; 5 stands before 4 in the table, both are submitted at 10."""
     jobs = [rigid(1, 20, 10, 10), rigid(2, 0, 10, 100), rigid(5, 10, 10, 10), rigid(4, 10, 10, 10)]
-    assert play(jobs, 10, "N&PAA") == {
+    assert play(jobs, 10, "N-PAA") == {
         2: (0, 100, 0, 0),
         5: (100, 110, 0, 0),
         4: (110, 120, 0, 0),
@@ -279,7 +279,7 @@ def test_malleable_head_needs_its_minimum(play: Play) -> None:
         3 2 nodes 0...............200  in the extra nodes
     """
     jobs = [rigid(1, 0, 8, 100), malleable(2, 0, 10, 50, min_nodes=4), rigid(3, 0, 2, 200)]
-    assert play(jobs, 10, "N&PAA") == {1: (0, 100, 0, 0), 2: (100, 162.5, 0, 0), 3: (0, 200, 0, 0)}
+    assert play(jobs, 10, "N-PAA") == {1: (0, 100, 0, 0), 2: (100, 162.5, 0, 0), 3: (0, 200, 0, 0)}
 
 
 @pytest.mark.parametrize(
@@ -300,13 +300,13 @@ def test_malleable_candidate(play: Play, runtime: int, min_nodes: int, expected:
         3 6 x 60 / 4 = 90, or 6 x 100 / 4 = 150: too long, so 6 x 100 / 2 = 300
     """
     jobs = [rigid(1, 0, 6, 100), rigid(2, 0, 8, 50), malleable(3, 0, 6, runtime, min_nodes=min_nodes)]
-    assert play(jobs, 10, "N&PAA") == {1: (0, 100, 0, 0), 2: (100, 150, 0, 0), 3: expected}
+    assert play(jobs, 10, "N-PAA") == {1: (0, 100, 0, 0), 2: (100, 150, 0, 0), 3: expected}
 
 
 def test_completion_wins_over_preemption(play: Play) -> None:
     """At 100 job 1 ends and job 2 arrives: nothing is preempted."""
     jobs = [rigid(1, 0, 10, 100, 200), on_demand(2, 100, 10, 50)]
-    assert play(jobs, 10, "N&PAA") == {1: (0, 100, 0, 0), 2: (100, 150, 0, 0)}
+    assert play(jobs, 10, "N-PAA") == {1: (0, 100, 0, 0), 2: (100, 150, 0, 0)}
 
 
 def test_baseline_knows_rigid_jobs_only(play: Play) -> None:
@@ -323,7 +323,7 @@ def test_baseline_knows_rigid_jobs_only(play: Play) -> None:
 def test_backfill_length(play: Play, backfill_length: str, expected: Seen) -> None:
     """Candidate 3 asks for 200 s and takes 80; the shadow time of 2 is 100, extra 2."""
     jobs = [rigid(1, 0, 6, 100), rigid(2, 0, 8, 50), rigid(3, 0, 4, 80, 200)]
-    assert play(jobs, 10, "N&PAA", backfill_length=backfill_length)[3] == expected
+    assert play(jobs, 10, "N-PAA", backfill_length=backfill_length)[3] == expected
 
 
 @pytest.mark.parametrize(
@@ -337,7 +337,7 @@ def test_passes(play: Play, passes: str, head: Seen, candidate: Seen) -> None:
     starts the head.
     """
     jobs = [rigid(1, 0, 5, 100), rigid(2, 0, 5, 100, 200), rigid(3, 0, 10, 50), rigid(4, 0, 5, 50)]
-    seen = play(jobs, 10, "N&PAA", passes=passes)
+    seen = play(jobs, 10, "N-PAA", passes=passes)
     assert (seen[3], seen[4]) == (head, candidate)
 
 
@@ -351,7 +351,7 @@ def test_victim_is_queued_before_the_pass_of_its_event(play: Play) -> None:
         3 6 nodes 50 ........................................1150..1650
     """
     jobs = [rigid(1, 0, 10, 1000), on_demand(2, 100, 4, 50), rigid(3, 50, 6, 500)]
-    assert play(jobs, 10, "N&PAA", passes="event") == {
+    assert play(jobs, 10, "N-PAA", passes="event") == {
         1: (0, 1150, 1, 0),
         2: (100, 150, 0, 0),
         3: (1150, 1650, 0, 0),
@@ -376,7 +376,7 @@ def test_n_ignores_the_notice(play: Play) -> None:
         4      100..200x       300..500
         3             200..300
     """
-    assert play(collecting(), 10, "N&PAA") == {
+    assert play(collecting(), 10, "N-PAA") == {
         1: (0, 100, 0, 0),
         2: (0, 300, 0, 0),
         3: (200, 300, 0, 0),
@@ -394,7 +394,7 @@ def test_cua_collects_released_nodes(play: Play) -> None:
         3      100 held 200..300
         4 .................... 300..500
     """
-    assert play(collecting(), 10, "CUA&PAA", tenants="none") == {
+    assert play(collecting(), 10, "CUA-PAA", tenants="none") == {
         1: (0, 100, 0, 0),
         2: (0, 300, 0, 0),
         3: (200, 300, 0, 0),
@@ -404,9 +404,9 @@ def test_cua_collects_released_nodes(play: Play) -> None:
 
 def test_tenant_is_preempted_on_arrival(play: Play, lose: Lose) -> None:
     """Job 4 runs as a tenant from 100 to 200, in vain: 600 node-s lost; it starts anew at 300, by the pass."""
-    assert play(collecting(), 10, "CUA&PAA", tenants="any")[4] == (100, 500, 1, 0)
-    assert play(collecting(), 10, "CUA&PAA", tenants="any")[3] == (200, 300, 0, 0)
-    assert lose(collecting(), 10, "CUA&PAA", tenants="any")[4] == 600
+    assert play(collecting(), 10, "CUA-PAA", tenants="any")[4] == (100, 500, 1, 0)
+    assert play(collecting(), 10, "CUA-PAA", tenants="any")[3] == (200, 300, 0, 0)
+    assert lose(collecting(), 10, "CUA-PAA", tenants="any")[4] == 600
 
 
 @pytest.mark.parametrize(
@@ -420,7 +420,7 @@ def test_tenants_that_fit(play: Play, walltime: int, expected: Seen) -> None:
     """A tenant under `fits` must be gone by 200, by its walltime."""
     first, second, third, _ = collecting()
     jobs = [first, second, third, rigid(4, 60, 6, 100, walltime)]
-    seen = play(jobs, 10, "CUA&PAA", tenants="fits")
+    seen = play(jobs, 10, "CUA-PAA", tenants="fits")
     assert [seen[3], seen[4]] == [(200, 300, 0, 0), expected]
 
 
@@ -428,8 +428,8 @@ def test_reservation_reserves_free_nodes_at_the_notice(play: Play) -> None:
     """Job 1 is submitted after the notice and finds four of ten nodes free, not enough for five."""
     jobs = [on_demand(1, 100, 6, 50, notice=0), rigid(2, 10, 5, 50)]
     expected = {1: (100, 150, 0, 0), 2: (150, 200, 0, 0)}
-    assert play(jobs, 10, "CUA&PAA", tenants="none") == expected
-    assert play(jobs, 10, "N&PAA") == {1: (100, 150, 0, 0), 2: (10, 60, 0, 0)}
+    assert play(jobs, 10, "CUA-PAA", tenants="none") == expected
+    assert play(jobs, 10, "N-PAA") == {1: (100, 150, 0, 0), 2: (10, 60, 0, 0)}
 
 
 def test_earliest_notice_collects_first(play: Play) -> None:
@@ -448,7 +448,7 @@ def test_earliest_notice_collects_first(play: Play) -> None:
         on_demand(3, 300, 4, 50, notice=50),
         on_demand(4, 200, 4, 50, notice=40),
     ]
-    assert play(jobs, 10, "CUA&PAA") == {
+    assert play(jobs, 10, "CUA-PAA") == {
         1: (0, 100, 0, 0),
         2: (0, 400, 0, 0),
         3: (300, 350, 0, 0),
@@ -459,20 +459,20 @@ def test_earliest_notice_collects_first(play: Play) -> None:
 def test_no_show_times_out(play: Play) -> None:
     """Job 1 does not come by 100 + 600; until then six nodes are held, too few for job 2, which starts at 700."""
     jobs = [on_demand(1, None, 6, 50, notice=60, estimated=100), rigid(2, 70, 10, 100)]
-    assert play(jobs, 10, "CUA&PAA") == {1: (None, None, 0, 0), 2: (700, 800, 0, 0)}
-    assert play(jobs, 10, "N&PAA") == {1: (None, None, 0, 0), 2: (70, 170, 0, 0)}
+    assert play(jobs, 10, "CUA-PAA") == {1: (None, None, 0, 0), 2: (700, 800, 0, 0)}
+    assert play(jobs, 10, "N-PAA") == {1: (None, None, 0, 0), 2: (70, 170, 0, 0)}
 
 
 def test_arrival_after_the_time_out_is_one_without_notice(play: Play) -> None:
     """Job 2 starts at the time-out and is preempted at 800; with six lent and four free nodes it resumes at 900."""
     jobs = [on_demand(1, 800, 6, 100, notice=60, estimated=100), rigid(2, 70, 10, 200)]
-    assert play(jobs, 10, "CUA&PAA") == {1: (800, 900, 0, 0), 2: (700, 1100, 1, 0)}
+    assert play(jobs, 10, "CUA-PAA") == {1: (800, 900, 0, 0), 2: (700, 1100, 1, 0)}
 
 
 def test_time_out_comes_before_an_arrival_of_the_same_instant(play: Play) -> None:
     """At 700 the reservation goes, then job 1 arrives and finds ten free nodes."""
     jobs = [on_demand(1, 700, 6, 100, notice=60, estimated=100), rigid(2, 70, 10, 200)]
-    assert play(jobs, 10, "CUA&PAA") == {1: (700, 800, 0, 0), 2: (800, 1000, 0, 0)}
+    assert play(jobs, 10, "CUA-PAA") == {1: (700, 800, 0, 0), 2: (800, 1000, 0, 0)}
 
 
 def test_tenant_becomes_ordinary_at_the_time_out(play: Play) -> None:
@@ -484,13 +484,13 @@ def test_tenant_becomes_ordinary_at_the_time_out(play: Play) -> None:
         3 10 nodes                     800......850
     """
     jobs = [on_demand(1, None, 6, 50, notice=0, estimated=100), rigid(2, 10, 6, 1000), on_demand(3, 800, 10, 50)]
-    assert play(jobs, 10, "CUA&PAA") == {1: (None, None, 0, 0), 2: (10, 1850, 1, 0), 3: (800, 850, 0, 0)}
+    assert play(jobs, 10, "CUA-PAA") == {1: (None, None, 0, 0), 2: (10, 1850, 1, 0), 3: (800, 850, 0, 0)}
 
 
 def test_tenant_of_another_cannot_be_taken(play: Play) -> None:
     """The same at 650: job 2's nodes are the reservation's, the four free ones too few, so job 3 waits for its end."""
     jobs = [on_demand(1, None, 6, 50, notice=0, estimated=100), rigid(2, 10, 6, 1000), on_demand(3, 650, 10, 50)]
-    assert play(jobs, 10, "CUA&PAA") == {1: (None, None, 0, 0), 2: (10, 1010, 0, 0), 3: (1010, 1060, 0, 0)}
+    assert play(jobs, 10, "CUA-PAA") == {1: (None, None, 0, 0), 2: (10, 1010, 0, 0), 3: (1010, 1060, 0, 0)}
 
 
 def test_waiting_on_demand_job_stops_collecting(play: Play) -> None:
@@ -511,7 +511,7 @@ def test_waiting_on_demand_job_stops_collecting(play: Play) -> None:
         on_demand(4, 300, 5, 50, notice=20),
         rigid(5, 30, 5, 50),
     ]
-    assert play(jobs, 10, "CUA&PAA", tenants="none") == {
+    assert play(jobs, 10, "CUA-PAA", tenants="none") == {
         1: (0, 400, 0, 0),
         2: (0, 100, 0, 0),
         3: (400, 450, 0, 0),
@@ -529,7 +529,7 @@ def test_notice_reserves_nothing_while_an_on_demand_job_waits(play: Play) -> Non
         on_demand(4, 300, 5, 50, notice=150),
         rigid(5, 160, 5, 50),
     ]
-    assert play(jobs, 10, "CUA&PAA", tenants="none")[5] == (160, 210, 0, 0)
+    assert play(jobs, 10, "CUA-PAA", tenants="none")[5] == (160, 210, 0, 0)
 
 
 # --- Section 4: plans (CUP) -------------------------------------------------------------------------------------------
@@ -545,7 +545,7 @@ def test_expected_releases_cover_the_gap(play: Play) -> None:
         3 6 nodes notice 50  150 held  300..400
     """
     jobs = [rigid(1, 0, 6, 150, 200), rigid(2, 0, 4, 1000, setup=10), on_demand(3, 300, 6, 100, notice=50)]
-    assert play(jobs, 10, "CUP&PAA") == {1: (0, 150, 0, 0), 2: (0, 1000, 0, 0), 3: (300, 400, 0, 0)}
+    assert play(jobs, 10, "CUP-PAA") == {1: (0, 150, 0, 0), 2: (0, 1000, 0, 0), 3: (300, 400, 0, 0)}
 
 
 def test_plans_know_walltimes_only(play: Play) -> None:
@@ -554,7 +554,7 @@ def test_plans_know_walltimes_only(play: Play) -> None:
     Planned overheads: 6 x 300 and 4 x 300, so job 2 first, then job 1. At 300 the reservation has six nodes: dropped.
     """
     jobs = [rigid(1, 0, 6, 150, 400), rigid(2, 0, 4, 1000), on_demand(3, 300, 6, 100, notice=50)]
-    assert play(jobs, 10, "CUP&PAA") == {1: (0, 150, 0, 0), 2: (0, 1000, 0, 0), 3: (300, 400, 0, 0)}
+    assert play(jobs, 10, "CUP-PAA") == {1: (0, 150, 0, 0), 2: (0, 1000, 0, 0), 3: (300, 400, 0, 0)}
 
 
 def test_planned_right_after_the_last_checkpoint(play: Play, lose: Lose) -> None:
@@ -568,8 +568,8 @@ def test_planned_right_after_the_last_checkpoint(play: Play, lose: Lose) -> None
     c = 2: the next run takes 100 + 350 + 50; only the setup is lost.
     """
     jobs = [dumper(), on_demand(2, 700, 6, 100, notice=50)]
-    assert play(jobs, 10, "CUP&PAA") == {1: (0, 1300, 1, 0), 2: (700, 800, 0, 0)}
-    assert lose(jobs, 10, "CUP&PAA")[1] == 1000
+    assert play(jobs, 10, "CUP-PAA") == {1: (0, 1300, 1, 0), 2: (700, 800, 0, 0)}
+    assert lose(jobs, 10, "CUP-PAA")[1] == 1000
 
 
 @pytest.mark.parametrize(
@@ -582,8 +582,8 @@ def test_planned_right_after_the_last_checkpoint(play: Play, lose: Lose) -> None
 def test_checkpoint_at_the_estimated_arrival(play: Play, lose: Lose, estimated: int, end: int, lost: int) -> None:
     """[now, estimated arrival] includes its end; job 1 is preempted then in both cases, but loses more in one."""
     jobs = [dumper(), on_demand(2, estimated, 6, 50, notice=50)]
-    assert play(jobs, 10, "CUP&PAA") == {1: (0, end, 1, 0), 2: (estimated, estimated + 50, 0, 0)}
-    assert lose(jobs, 10, "CUP&PAA")[1] == lost
+    assert play(jobs, 10, "CUP-PAA") == {1: (0, end, 1, 0), 2: (estimated, estimated + 50, 0, 0)}
+    assert lose(jobs, 10, "CUP-PAA")[1] == lost
 
 
 @pytest.mark.parametrize(
@@ -599,8 +599,8 @@ def test_checkpoint_at_the_notice(play: Play, lose: Lose, notice: int, at: int, 
     Without tenants job 2 stands by until 400, and job 1 goes on at 450: 100 + 3 x 200 + 2 x 50 are left either way.
     """
     jobs = [dumper(), on_demand(2, 400, 6, 50, notice=notice, estimated=400)]
-    assert play(jobs, 10, "CUP&PAA", tenants="none") == {1: (0, 450 + 750, 1, 0), 2: (400, 450, 0, 0)}
-    assert lose(jobs, 10, "CUP&PAA", tenants="none")[1] == lost
+    assert play(jobs, 10, "CUP-PAA", tenants="none") == {1: (0, 450 + 750, 1, 0), 2: (400, 450, 0, 0)}
+    assert lose(jobs, 10, "CUP-PAA", tenants="none")[1] == lost
 
 
 def test_planned_at_the_estimated_arrival(play: Play) -> None:
@@ -612,13 +612,13 @@ def test_planned_at_the_estimated_arrival(play: Play) -> None:
         2 notice 50    300 held 400..450
     """
     jobs = [rigid(1, 0, 10, 1000), on_demand(2, 400, 10, 50, notice=50, estimated=300)]
-    assert play(jobs, 10, "CUP&PAA", tenants="none") == {1: (0, 1450, 1, 0), 2: (400, 450, 0, 0)}
+    assert play(jobs, 10, "CUP-PAA", tenants="none") == {1: (0, 1450, 1, 0), 2: (400, 450, 0, 0)}
 
 
 def test_planned_victim_may_come_back_as_tenant(play: Play) -> None:
     """The same with tenants: job 1 runs on the nodes it left, and is preempted again at 400."""
     jobs = [rigid(1, 0, 10, 1000), on_demand(2, 400, 10, 50, notice=50, estimated=300)]
-    assert play(jobs, 10, "CUP&PAA", tenants="any") == {1: (0, 1450, 2, 0), 2: (400, 450, 0, 0)}
+    assert play(jobs, 10, "CUP-PAA", tenants="any") == {1: (0, 1450, 2, 0), 2: (400, 450, 0, 0)}
 
 
 def test_planned_overhead_orders_the_victims(play: Play) -> None:
@@ -637,7 +637,7 @@ def test_planned_overhead_orders_the_victims(play: Play) -> None:
         rigid(2, 0, 5, 1000),
         on_demand(3, 200, 5, 50, notice=50),
     ]
-    assert play(jobs, 10, "CUP&PAA", tenants="none") == {1: (0, 1150, 1, 0), 2: (0, 1000, 0, 0), 3: (200, 250, 0, 0)}
+    assert play(jobs, 10, "CUP-PAA", tenants="none") == {1: (0, 1150, 1, 0), 2: (0, 1000, 0, 0), 3: (200, 250, 0, 0)}
 
 
 def test_planned_malleable_job_is_warned_in_time(play: Play, lose: Lose) -> None:
@@ -649,8 +649,8 @@ def test_planned_malleable_job_is_warned_in_time(play: Play, lose: Lose) -> None
         2 6 nodes notice 50    300..400
     """
     jobs = [malleable(1, 0, 10, 1000, min_nodes=2), on_demand(2, 300, 6, 100, notice=50)]
-    assert play(jobs, 10, "CUP&PAA") == {1: (0, 2350, 1, 0), 2: (300, 400, 0, 0)}
-    assert lose(jobs, 10, "CUP&PAA")[1] == 1200
+    assert play(jobs, 10, "CUP-PAA") == {1: (0, 2350, 1, 0), 2: (300, 400, 0, 0)}
+    assert lose(jobs, 10, "CUP-PAA")[1] == 1200
 
 
 def test_planned_malleable_job_is_warned_at_the_notice(play: Play) -> None:
@@ -659,7 +659,7 @@ def test_planned_malleable_job_is_warned_at_the_notice(play: Play) -> None:
     Job 1 has 9500 node-s left on four nodes: 170 + 2375.
     """
     jobs = [malleable(1, 0, 10, 1000, min_nodes=2), on_demand(2, 100, 6, 100, notice=50)]
-    assert play(jobs, 10, "CUP&PAA") == {1: (0, 2545, 1, 0), 2: (170, 270, 0, 0)}
+    assert play(jobs, 10, "CUP-PAA") == {1: (0, 2545, 1, 0), 2: (170, 270, 0, 0)}
 
 
 def test_victim_that_has_ended_is_void_and_the_other_lends_what_is_missing(play: Play) -> None:
@@ -674,7 +674,7 @@ def test_victim_that_has_ended_is_void_and_the_other_lends_what_is_missing(play:
     Of job 2's five nodes one is missing, the other four become free.
     """
     jobs = [malleable(1, 0, 5, 170, 1000, min_nodes=5), rigid(2, 0, 5, 1000), on_demand(3, 300, 6, 100, notice=50)]
-    assert play(jobs, 10, "CUP&PAA") == {1: (0, 170, 0, 0), 2: (0, 1400, 1, 0), 3: (300, 400, 0, 0)}
+    assert play(jobs, 10, "CUP-PAA") == {1: (0, 170, 0, 0), 2: (0, 1400, 1, 0), 3: (300, 400, 0, 0)}
 
 
 def test_victim_whose_nodes_are_not_taken_lends_nothing(play: Play) -> None:
@@ -697,7 +697,7 @@ def test_victim_whose_nodes_are_not_taken_lends_nothing(play: Play) -> None:
         rigid(3, 1, 9, 500),
         on_demand(4, 2000, 2, 1000, notice=1000),
     ]
-    assert play(jobs, 10, "CUP&PAA") == {
+    assert play(jobs, 10, "CUP-PAA") == {
         1: (5, 7625, 1, 0),
         2: (0, 1950, 0, 0),
         3: (3000, 3500, 0, 0),
@@ -724,7 +724,7 @@ def test_drop_counts_nodes_under_warning(play: Play) -> None:
         rigid(3, 0, 1, 100, 1000, setup=100),
         on_demand(4, 300, 6, 100, notice=50),
     ]
-    assert play(jobs, 10, "CUP&PAA") == {
+    assert play(jobs, 10, "CUP-PAA") == {
         1: (0, 1220, 1, 0),
         2: (0, 1000, 0, 0),
         3: (0, 100, 0, 0),
@@ -741,7 +741,7 @@ def test_early_arrival_ends_the_plan(play: Play) -> None:
         2          300..400
     """
     jobs = [dumper(), on_demand(2, 300, 6, 100, notice=50, estimated=700)]
-    assert play(jobs, 10, "CUP&PAA") == {1: (0, 1400, 1, 0), 2: (300, 400, 0, 0)}
+    assert play(jobs, 10, "CUP-PAA") == {1: (0, 1400, 1, 0), 2: (300, 400, 0, 0)}
 
 
 def test_plan_entry_names_a_run(play: Play) -> None:
@@ -756,7 +756,7 @@ def test_plan_entry_names_a_run(play: Play) -> None:
     At 700 that run has one complete cycle (100 + 250): left are 100 + 550 + 2 x 50.
     """
     jobs = [dumper(), on_demand(2, 700, 6, 100, notice=50), on_demand(3, 200, 10, 100)]
-    assert play(jobs, 10, "CUP&PAA") == {1: (0, 1550, 2, 0), 2: (700, 800, 0, 0), 3: (200, 300, 0, 0)}
+    assert play(jobs, 10, "CUP-PAA") == {1: (0, 1550, 2, 0), 2: (700, 800, 0, 0), 3: (200, 300, 0, 0)}
 
 
 def test_planned_victim_serves_its_own_reservation_first(play: Play) -> None:
@@ -775,7 +775,7 @@ def test_planned_victim_serves_its_own_reservation_first(play: Play) -> None:
         on_demand(3, 1000, 5, 50, notice=10),
         on_demand(4, 300, 5, 50, notice=20),
     ]
-    assert play(jobs, 10, "CUP&PAA", tenants="none") == {
+    assert play(jobs, 10, "CUP-PAA", tenants="none") == {
         1: (0, 3050, 1, 0),
         2: (0, 2350, 1, 0),
         3: (1000, 1050, 0, 0),
@@ -794,7 +794,7 @@ def test_time_out_makes_the_plan_vain(play: Play) -> None:
     At 1050 it resumes as the lender of the second preemption.
     """
     jobs = [rigid(1, 0, 10, 1000), on_demand(2, 1000, 10, 50, notice=50, estimated=300)]
-    assert play(jobs, 10, "CUP&PAA", tenants="none") == {1: (0, 2050, 2, 0), 2: (1000, 1050, 0, 0)}
+    assert play(jobs, 10, "CUP-PAA", tenants="none") == {1: (0, 2050, 2, 0), 2: (1000, 1050, 0, 0)}
 
 
 def test_checkpoints_are_counted_by_their_period(play: Play) -> None:
@@ -806,7 +806,7 @@ def test_checkpoints_are_counted_by_their_period(play: Play) -> None:
         2 notice 50                   held 1100..1200
     """
     jobs = [dumper(1000, 2000), on_demand(2, 1100, 6, 100, notice=50)]
-    assert play(jobs, 10, "CUP&PAA") == {1: (0, 1000, 0, 0), 2: (1100, 1200, 0, 0)}
+    assert play(jobs, 10, "CUP-PAA") == {1: (0, 1000, 0, 0), 2: (1100, 1200, 0, 0)}
 
 
 def test_expected_release_is_in_a_plan(play: Play) -> None:
@@ -825,7 +825,7 @@ def test_expected_release_is_in_a_plan(play: Play) -> None:
         on_demand(3, 300, 5, 50, notice=10),
         on_demand(4, 350, 5, 50, notice=20, estimated=300),
     ]
-    assert play(jobs, 10, "CUP&PAA", tenants="none") == {
+    assert play(jobs, 10, "CUP-PAA", tenants="none") == {
         1: (0, 250, 0, 0),
         2: (0, 670, 1, 0),
         3: (300, 350, 0, 0),
@@ -840,7 +840,7 @@ def test_running_on_demand_jobs_are_expected_releases(play: Play) -> None:
         rigid(2, 0, 4, 1000, setup=10, interval=90, cost=10),
         on_demand(3, 300, 6, 100, notice=50),
     ]
-    assert play(jobs, 10, "CUP&PAA") == {1: (0, 250, 0, 0), 2: (0, 1000, 0, 0), 3: (300, 400, 0, 0)}
+    assert play(jobs, 10, "CUP-PAA") == {1: (0, 250, 0, 0), 2: (0, 1000, 0, 0), 3: (300, 400, 0, 0)}
 
 
 def test_planned_overhead_at_the_estimated_arrival_leaves_cycles_out(play: Play, lose: Lose) -> None:
@@ -853,8 +853,8 @@ def test_planned_overhead_at_the_estimated_arrival_leaves_cycles_out(play: Play,
         rigid(2, 90, 5, 1000),
         on_demand(3, 200, 5, 50, notice=150),
     ]
-    assert play(jobs, 10, "CUP&PAA") == {1: (0, 1150, 1, 0), 2: (90, 1090, 0, 0), 3: (200, 250, 0, 0)}
-    assert lose(jobs, 10, "CUP&PAA")[1] == 500
+    assert play(jobs, 10, "CUP-PAA") == {1: (0, 1150, 1, 0), 2: (90, 1090, 0, 0), 3: (200, 250, 0, 0)}
+    assert lose(jobs, 10, "CUP-PAA")[1] == 500
 
 
 # --- Section 4: tenants -----------------------------------------------------------------------------------------------
@@ -863,20 +863,20 @@ def test_planned_overhead_at_the_estimated_arrival_leaves_cycles_out(play: Play,
 def test_no_tenants(play: Play) -> None:
     """With `none`, job 2 waits although six nodes stand by."""
     jobs = [on_demand(1, 500, 6, 50, notice=0), rigid(2, 10, 5, 100)]
-    assert play(jobs, 10, "CUA&PAA", tenants="none")[2] == (550, 650, 0, 0)
-    assert play(jobs, 10, "CUA&PAA", tenants="any")[2] == (10, 110, 0, 0)
+    assert play(jobs, 10, "CUA-PAA", tenants="none")[2] == (550, 650, 0, 0)
+    assert play(jobs, 10, "CUA-PAA", tenants="any")[2] == (10, 110, 0, 0)
 
 
 def test_tenant_must_fit_on_reserved_nodes_entirely(play: Play) -> None:
     """Six reserved and four free nodes do not make seven; job 3 behind it fits on the six, so the misfit is skipped."""
     jobs = [on_demand(1, 500, 6, 50, notice=0), rigid(2, 10, 7, 100), rigid(3, 20, 6, 100)]
-    assert play(jobs, 10, "CUA&PAA") == {1: (500, 550, 0, 0), 2: (550, 650, 0, 0), 3: (20, 120, 0, 0)}
+    assert play(jobs, 10, "CUA-PAA") == {1: (500, 550, 0, 0), 2: (550, 650, 0, 0), 3: (20, 120, 0, 0)}
 
 
 def test_malleable_tenant_takes_the_idle_reserved_nodes(play: Play) -> None:
     """Job 3 holds the four free nodes; job 2 wants eight and becomes a tenant on six: 800 / 6 s."""
     jobs = [on_demand(1, 500, 6, 50, notice=0), malleable(2, 10, 8, 100, min_nodes=5), rigid(3, 5, 4, 300)]
-    assert play(jobs, 10, "CUA&PAA")[2] == (10, 143.333333, 0, 0)
+    assert play(jobs, 10, "CUA-PAA")[2] == (10, 143.333333, 0, 0)
 
 
 def test_tenant_of_two_reservations(play: Play) -> None:
@@ -887,9 +887,9 @@ def test_tenant_of_two_reservations(play: Play) -> None:
         rigid(3, 30, 6, 100),
         rigid(4, 140, 8, 900),
     ]
-    assert play(jobs, 10, "CUA&PAA", tenants="none")[3] == (550, 650, 0, 0)
+    assert play(jobs, 10, "CUA-PAA", tenants="none")[3] == (550, 650, 0, 0)
     # Job 4 becomes a tenant of both at 140 and is preempted at 500; it starts anew when both have gone.
-    assert play(jobs, 10, "CUA&PAA") == {
+    assert play(jobs, 10, "CUA-PAA") == {
         1: (500, 550, 0, 0),
         2: (600, 650, 0, 0),
         3: (30, 130, 0, 0),
@@ -911,7 +911,7 @@ def test_tenant_draws_from_the_latest_notice(play: Play) -> None:
         on_demand(2, 600, 4, 50, notice=20),
         rigid(3, 30, 4, 1000),
     ]
-    assert play(jobs, 10, "CUA&PAA") == {1: (100, 150, 0, 0), 2: (600, 650, 0, 0), 3: (30, 1600, 1, 0)}
+    assert play(jobs, 10, "CUA-PAA") == {1: (100, 150, 0, 0), 2: (600, 650, 0, 0), 3: (30, 1600, 1, 0)}
 
 
 def test_tenant_gives_back_even_while_an_on_demand_job_waits(play: Play) -> None:
@@ -934,7 +934,7 @@ def test_tenant_gives_back_even_while_an_on_demand_job_waits(play: Play) -> None
         on_demand(4, 50, 8, 50),
         rigid(5, 60, 6, 600),
     ]
-    assert play(jobs, 10, "CUA&PAA") == {
+    assert play(jobs, 10, "CUA-PAA") == {
         1: (0, 1000, 0, 0),
         2: (500, 550, 0, 0),
         3: (20, 120, 0, 0),
@@ -955,7 +955,7 @@ def test_malleable_tenant_is_warned_on_arrival(play: Play) -> None:
     Job 3: 6000 - 280 x 6 = 4320 left on six nodes: 720 s. It is no lender, but finds the six free nodes in the pass.
     """
     jobs = [rigid(1, 0, 4, 5000), on_demand(2, 300, 6, 100, notice=10), malleable(3, 20, 6, 1000, min_nodes=2)]
-    assert play(jobs, 10, "CUA&PAA") == {1: (0, 5000, 0, 0), 2: (420, 520, 0, 0), 3: (20, 1240, 1, 0)}
+    assert play(jobs, 10, "CUA-PAA") == {1: (0, 5000, 0, 0), 2: (420, 520, 0, 0), 3: (20, 1240, 1, 0)}
 
 
 def test_tenants_start_while_an_on_demand_job_waits(play: Play) -> None:
@@ -966,7 +966,7 @@ def test_tenants_start_while_an_on_demand_job_waits(play: Play) -> None:
         on_demand(3, 50, 8, 50),
         rigid(4, 60, 5, 100),
     ]
-    assert play(jobs, 10, "CUA&PAA")[4] == (60, 160, 0, 0)
+    assert play(jobs, 10, "CUA-PAA")[4] == (60, 160, 0, 0)
 
 
 def test_nodes_under_warning_are_taken_before_free_ones(play: Play) -> None:
@@ -979,7 +979,7 @@ def test_nodes_under_warning_are_taken_before_free_ones(play: Play) -> None:
         3 4 nodes              300..350
     """
     jobs = [on_demand(1, 300, 6, 100, notice=10), malleable(2, 20, 6, 1000, min_nodes=5), rigid(3, 300, 4, 50)]
-    assert play(jobs, 10, "CUA&PAA") == {1: (420, 520, 0, 0), 2: (20, 1240, 1, 0), 3: (300, 350, 0, 0)}
+    assert play(jobs, 10, "CUA-PAA") == {1: (420, 520, 0, 0), 2: (20, 1240, 1, 0), 3: (300, 350, 0, 0)}
 
 
 def half_tenant(third: Job) -> list[Job]:
@@ -1001,7 +1001,7 @@ def test_tenant_counts_in_paa_with_its_ordinary_nodes(play: Play) -> None:
         2 3 nodes                1000..1050
         4 6 nodes 20..800x                 1050......6050
     """
-    assert play(half_tenant(on_demand(3, 800, 3, 50)), 6, "CUA&PAA") == {
+    assert play(half_tenant(on_demand(3, 800, 3, 50)), 6, "CUA-PAA") == {
         1: (None, None, 0, 0),
         2: (1000, 1050, 0, 0),
         3: (800, 850, 0, 0),
@@ -1011,7 +1011,7 @@ def test_tenant_counts_in_paa_with_its_ordinary_nodes(play: Play) -> None:
 
 def test_tenant_counts_in_paa_with_no_more(play: Play) -> None:
     """Four nodes are too many: job 3 waits. Job 2 preempts its tenant at 1000; three nodes become free, six at 1050."""
-    assert play(half_tenant(on_demand(3, 800, 4, 50)), 6, "CUA&PAA") == {
+    assert play(half_tenant(on_demand(3, 800, 4, 50)), 6, "CUA-PAA") == {
         1: (None, None, 0, 0),
         2: (1000, 1050, 0, 0),
         3: (1050, 1100, 0, 0),
@@ -1037,7 +1037,7 @@ def test_tenant_does_not_shrink(play: Play) -> None:
         on_demand(3, 100, 4, 50),
         malleable(4, 20, 6, 1000, min_nodes=1),
     ]
-    assert play(jobs, 10, "CUA&SPAA") == {
+    assert play(jobs, 10, "CUA-SPAA") == {
         1: (0, 5150, 1, 0),
         2: (720, 820, 0, 0),
         3: (100, 150, 0, 0),
@@ -1071,7 +1071,7 @@ def test_reservation_releases_in_the_shadow_time(play: Play, walltime: int, runt
         rigid(3, 20, 10, 100),
         rigid(4, 30, 2, runtime, walltime),
     ]
-    assert play(jobs, 10, "CUA&PAA", tenants="none") == {
+    assert play(jobs, 10, "CUA-PAA", tenants="none") == {
         1: (0, 100, 0, 0),
         2: (300, 500, 0, 0),
         3: (500, 600, 0, 0),
@@ -1100,7 +1100,7 @@ def test_late_reservation_in_the_shadow_time(play: Play, walltime: int, runtime:
         rigid(2, 20, 10, 100),
         rigid(3, 350, 2, runtime, walltime),
     ]
-    assert play(jobs, 10, "CUA&PAA", tenants="none") == {1: (700, 900, 0, 0), 2: (900, 1000, 0, 0), 3: expected}
+    assert play(jobs, 10, "CUA-PAA", tenants="none") == {1: (700, 900, 0, 0), 2: (900, 1000, 0, 0), 3: expected}
 
 
 def test_missing_nodes_are_taken_from_earlier_releases(play: Play) -> None:
@@ -1121,7 +1121,7 @@ def test_missing_nodes_are_taken_from_earlier_releases(play: Play) -> None:
         on_demand(4, 300, 6, 100, notice=10),
         rigid(5, 30, 2, 50),
     ]
-    assert play(jobs, 10, "CUA&PAA", tenants="none") == {
+    assert play(jobs, 10, "CUA-PAA", tenants="none") == {
         1: (0, 100, 0, 0),
         2: (0, 150, 0, 0),
         3: (150, 650, 0, 0),
@@ -1153,7 +1153,7 @@ def test_shadow_time_of_a_waiting_on_demand_job(play: Play, walltime: int, runti
         on_demand(3, 50, 6, 50),
         rigid(4, 60, 1, runtime, walltime),
     ]
-    assert play(jobs, 10, "CUA&PAA", tenants="none") == {
+    assert play(jobs, 10, "CUA-PAA", tenants="none") == {
         1: (0, 1000, 0, 0),
         2: (500, 550, 0, 0),
         3: (550, 600, 0, 0),
@@ -1179,7 +1179,7 @@ def test_reservations_count_with_what_they_have(play: Play) -> None:
         rigid(4, 0, 1, 55, 2000),
         rigid(5, 60, 1, 100, 600),
     ]
-    assert play(jobs, 10, "CUA&PAA", tenants="none") == {
+    assert play(jobs, 10, "CUA-PAA", tenants="none") == {
         1: (0, 1000, 0, 0),
         2: (500, 550, 0, 0),
         3: (1000, 1050, 0, 0),
@@ -1214,7 +1214,7 @@ def test_reservation_releases_no_more_than_it_has_by_then(play: Play) -> None:
     One node is free from 100 on. With six more at 200 there would be six extra nodes at 2000, and job 6, whose walltime
     is 3000, would start at 110.
     """
-    assert play(NOTHING_TO_RELEASE, 10, "CUA&PAA") == {
+    assert play(NOTHING_TO_RELEASE, 10, "CUA-PAA") == {
         1: (0, 100, 0, 0),
         2: (0, 5000, 0, 0),
         3: (100, 2000, 0, 0),
@@ -1238,7 +1238,7 @@ def test_waits_at_the_front_when_the_sum_is_too_small(play: Play) -> None:
         4 8 nodes 10 ..................300..350
     """
     jobs = [on_demand(1, 0, 6, 100), rigid(2, 0, 4, 300), rigid(3, 5, 6, 100), on_demand(4, 10, 8, 50)]
-    assert play(jobs, 10, "N&PAA") == {
+    assert play(jobs, 10, "N-PAA") == {
         1: (0, 100, 0, 0),
         2: (0, 300, 0, 0),
         3: (100, 200, 0, 0),
@@ -1257,7 +1257,7 @@ def test_waiting_job_is_overtaken_by_one_that_gets_its_nodes(play: Play) -> None
         4 4 nodes    20..70
     """
     jobs = [on_demand(1, 0, 6, 100), rigid(2, 0, 4, 300), on_demand(3, 10, 8, 50), on_demand(4, 20, 4, 50)]
-    assert play(jobs, 10, "N&PAA") == {
+    assert play(jobs, 10, "N-PAA") == {
         1: (0, 100, 0, 0),
         2: (0, 370, 1, 0),
         3: (370, 420, 0, 0),
@@ -1275,7 +1275,7 @@ def test_reservation_closes_when_the_sum_is_too_small(play: Play) -> None:
         3 2 nodes 20 ............100..200
     """
     jobs = [on_demand(1, 0, 8, 300), on_demand(2, 100, 10, 50, notice=10), rigid(3, 20, 2, 100)]
-    assert play(jobs, 10, "CUA&PAA", tenants="none") == {
+    assert play(jobs, 10, "CUA-PAA", tenants="none") == {
         1: (0, 300, 0, 0),
         2: (300, 350, 0, 0),
         3: (100, 200, 0, 0),
@@ -1298,7 +1298,7 @@ def test_nodes_of_a_closed_reservation_are_not_collected(play: Play) -> None:
         on_demand(3, 200, 2, 20, notice=20),
         rigid(4, 30, 2, 50),
     ]
-    assert play(jobs, 10, "CUA&PAA", tenants="none") == {
+    assert play(jobs, 10, "CUA-PAA", tenants="none") == {
         1: (0, 300, 0, 0),
         2: (300, 350, 0, 0),
         3: (200, 220, 0, 0),
@@ -1324,7 +1324,7 @@ def test_job_that_waits_for_a_warning_does_not_wait_in_the_queue(play: Play) -> 
         on_demand(4, 300, 5, 50, notice=120),
         rigid(5, 130, 5, 40),
     ]
-    assert play(jobs, 10, "CUA&PAA", tenants="none") == {
+    assert play(jobs, 10, "CUA-PAA", tenants="none") == {
         1: (0, 1140, 1, 0),
         2: (0, 150, 0, 0),
         3: (220, 240, 0, 0),
@@ -1349,7 +1349,7 @@ def test_own_reserved_and_free_nodes_are_enough(play: Play) -> None:
         on_demand(3, 20, 10, 50),
         on_demand(4, 200, 6, 50, notice=10),
     ]
-    assert play(jobs, 10, "CUA&PAA") == {
+    assert play(jobs, 10, "CUA-PAA") == {
         1: (0, 400, 0, 0),
         2: (0, 100, 0, 0),
         3: (400, 450, 0, 0),
@@ -1371,7 +1371,7 @@ def test_nodes_under_warning_are_taken_before_others_are_preempted(play: Play) -
         malleable(2, 0, 6, 1000, min_nodes=2),
         on_demand(3, 150, 8, 50, notice=50, estimated=200),
     ]
-    assert play(jobs, 10, "CUP&PAA") == {1: (0, 100, 0, 0), 2: (0, 2960, 1, 0), 3: (200, 250, 0, 0)}
+    assert play(jobs, 10, "CUP-PAA") == {1: (0, 100, 0, 0), 2: (0, 2960, 1, 0), 3: (200, 250, 0, 0)}
 
 
 @pytest.mark.parametrize("other", [rigid, on_demand])
@@ -1409,13 +1409,13 @@ def test_what_tenants_give_up_is_the_jobs_own_first(
         on_demand(13, None, 2, 50, notice=700, estimated=1500),
     ]
     nobody = (None, None, 0, 0)
-    assert play(jobs, 10, "CUA&PAA") == {1: (0, 5000, 0, 0), 11: nobody, 13: nobody, **expected}
+    assert play(jobs, 10, "CUA-PAA") == {1: (0, 5000, 0, 0), 11: nobody, 13: nobody, **expected}
 
 
 def test_reserved_nodes_of_others_are_not_available(play: Play) -> None:
     """Six nodes are idle in the reservation of job 1; job 2 needs five, finds four free and waits."""
     jobs = [on_demand(1, 500, 6, 50, notice=0), on_demand(2, 10, 5, 50)]
-    assert play(jobs, 10, "CUA&PAA") == {1: (500, 550, 0, 0), 2: (550, 600, 0, 0)}
+    assert play(jobs, 10, "CUA-PAA") == {1: (500, 550, 0, 0), 2: (550, 600, 0, 0)}
 
 
 def test_paa_takes_the_least_overhead(play: Play) -> None:
@@ -1428,7 +1428,7 @@ def test_paa_takes_the_least_overhead(play: Play) -> None:
         3 5 nodes       100..150
     """
     jobs = [rigid(1, 0, 5, 1000), rigid(2, 50, 5, 500), on_demand(3, 100, 5, 50)]
-    assert play(jobs, 10, "N&PAA") == {1: (0, 1000, 0, 0), 2: (50, 650, 1, 0), 3: (100, 150, 0, 0)}
+    assert play(jobs, 10, "N-PAA") == {1: (0, 1000, 0, 0), 2: (50, 650, 1, 0), 3: (100, 150, 0, 0)}
 
 
 def test_paa_overhead_leaves_complete_cycles_out_and_ties_go_by_id(play: Play, lose: Lose) -> None:
@@ -1437,8 +1437,8 @@ def test_paa_overhead_leaves_complete_cycles_out_and_ties_go_by_id(play: Play, l
     Job 1: ceil(990 / 50) - 1 = 19 dumps, 800 s of compute; at 150: 10 + 760 + 18 x 10 = 950.
     """
     jobs = [rigid(1, 0, 5, 1000, setup=10, interval=40, cost=10), rigid(2, 50, 5, 500), on_demand(3, 100, 5, 50)]
-    assert play(jobs, 10, "N&PAA") == {1: (0, 1100, 1, 0), 2: (50, 550, 0, 0), 3: (100, 150, 0, 0)}
-    assert lose(jobs, 10, "N&PAA") == {1: 250, 2: 0, 3: 0}
+    assert play(jobs, 10, "N-PAA") == {1: (0, 1100, 1, 0), 2: (50, 550, 0, 0), 3: (100, 150, 0, 0)}
+    assert lose(jobs, 10, "N-PAA") == {1: 250, 2: 0, 3: 0}
 
 
 def test_paa_overhead_of_malleable_jobs_is_their_setup(play: Play) -> None:
@@ -1451,19 +1451,19 @@ def test_paa_overhead_of_malleable_jobs_is_their_setup(play: Play) -> None:
         3 5 nodes     100      220..270
     """
     jobs = [malleable(1, 0, 5, 1000, min_nodes=5), rigid(2, 0, 5, 1000), on_demand(3, 100, 5, 50)]
-    assert play(jobs, 10, "N&PAA") == {1: (0, 1170, 1, 0), 2: (0, 1000, 0, 0), 3: (220, 270, 0, 0)}
+    assert play(jobs, 10, "N-PAA") == {1: (0, 1170, 1, 0), 2: (0, 1000, 0, 0), 3: (220, 270, 0, 0)}
 
 
 def test_paa_overhead_of_a_malleable_job_in_its_setup(play: Play) -> None:
     """Job 2 has spent 10 s of its setup, but costs 5 x 100; job 1, begun at 40, costs 5 x 60 and goes."""
     jobs = [rigid(1, 40, 5, 500), malleable(2, 90, 5, 500, min_nodes=5, setup=100), on_demand(3, 100, 5, 50)]
-    assert play(jobs, 10, "N&PAA") == {1: (40, 650, 1, 0), 2: (90, 590, 0, 0), 3: (100, 150, 0, 0)}
+    assert play(jobs, 10, "N-PAA") == {1: (40, 650, 1, 0), 2: (90, 590, 0, 0), 3: (100, 150, 0, 0)}
 
 
 def test_paa_does_not_touch_on_demand_jobs(play: Play) -> None:
     """Job 1 is on demand: job 2 waits for it."""
     jobs = [on_demand(1, 0, 6, 100), on_demand(2, 50, 6, 100)]
-    assert play(jobs, 10, "N&PAA") == {1: (0, 100, 0, 0), 2: (100, 200, 0, 0)}
+    assert play(jobs, 10, "N-PAA") == {1: (0, 100, 0, 0), 2: (100, 200, 0, 0)}
 
 
 def test_surplus_of_the_last_victim_goes_to_open_reservations(play: Play) -> None:
@@ -1478,7 +1478,7 @@ def test_surplus_of_the_last_victim_goes_to_open_reservations(play: Play) -> Non
     At 200 four nodes were lent and none is free, too few for job 1; at 350 all ten are free.
     """
     jobs = [rigid(1, 0, 10, 1000), on_demand(2, 300, 6, 50, notice=50), on_demand(3, 100, 4, 100)]
-    assert play(jobs, 10, "CUA&PAA") == {1: (0, 1350, 1, 0), 2: (300, 350, 0, 0), 3: (100, 200, 0, 0)}
+    assert play(jobs, 10, "CUA-PAA") == {1: (0, 1350, 1, 0), 2: (300, 350, 0, 0), 3: (100, 200, 0, 0)}
 
 
 def three_malleable(nodes: int) -> list[Job]:
@@ -1501,7 +1501,7 @@ def test_spaa_shrinks_evenly(play: Play) -> None:
         3 4 nodes | 2: 200 | 4: 1000 / 4 = 250
         0        100      200
     """
-    assert play(three_malleable(6), 12, "N&SPAA") == {
+    assert play(three_malleable(6), 12, "N-SPAA") == {
         1: (0, 425, 0, 1),
         2: (0, 475, 0, 1),
         3: (0, 450, 0, 1),
@@ -1511,7 +1511,7 @@ def test_spaa_shrinks_evenly(play: Play) -> None:
 
 def test_spaa_leaves_alone_who_gives_nothing(play: Play) -> None:
     """Two nodes: one each from jobs 1 and 2, by id; job 3 is not shrunk."""
-    assert play(three_malleable(2), 12, "N&SPAA") == {
+    assert play(three_malleable(2), 12, "N-SPAA") == {
         1: (0, 425, 0, 1),
         2: (0, 425, 0, 1),
         3: (0, 400, 0, 0),
@@ -1524,7 +1524,7 @@ def test_spaa_falls_back_to_paa(play: Play) -> None:
 
     At 320 both resume with the four nodes that each lent: 1200 / 4 = 300 s.
     """
-    assert play(three_malleable(8), 12, "N&SPAA") == {
+    assert play(three_malleable(8), 12, "N-SPAA") == {
         1: (0, 620, 1, 0),
         2: (0, 620, 1, 0),
         3: (0, 400, 0, 0),
@@ -1534,7 +1534,7 @@ def test_spaa_falls_back_to_paa(play: Play) -> None:
 
 def test_spaa_uses_free_nodes_first(play: Play) -> None:
     """Two free nodes leave four missing: 1 + 2 + 1."""
-    seen = play(three_malleable(6), 14, "N&SPAA")
+    seen = play(three_malleable(6), 14, "N-SPAA")
     # Job 1 as before; job 2 on 2 nodes: 200, 1000 / 4 = 250; job 3 on 3 nodes: 300, 900 / 4 = 225.
     assert seen == {1: (0, 425, 0, 1), 2: (0, 450, 0, 1), 3: (0, 425, 0, 1), 4: (100, 200, 0, 0)}
 
@@ -1562,7 +1562,7 @@ def test_lender_that_cannot_resume_gets_nothing_and_keeps_its_place(play: Play) 
         rigid(4, 60, 6, 100),
         on_demand(5, 50, 6, 100, 300),
     ]
-    assert play(jobs, 10, "N&PAA") == {
+    assert play(jobs, 10, "N-PAA") == {
         1: (0, 650, 1, 0),
         2: (50, 350, 0, 0),
         3: (650, 700, 0, 0),
@@ -1582,7 +1582,7 @@ def test_preempted_lender_resumes_before_the_queue(play: Play) -> None:
         4 8 nodes      50...150
     """
     jobs = [on_demand(3, 0, 2, 1000), rigid(2, 5, 9, 50), rigid(1, 10, 8, 200), on_demand(4, 50, 8, 100)]
-    assert play(jobs, 10, "N&PAA") == {
+    assert play(jobs, 10, "N-PAA") == {
         3: (0, 1000, 0, 0),
         2: (1000, 1050, 0, 0),
         1: (10, 350, 1, 0),
@@ -1599,19 +1599,19 @@ def test_malleable_lender_resumes_with_lent_and_free_nodes(play: Play) -> None:
         2 6 nodes      100     220..320
     """
     jobs = [malleable(1, 0, 10, 1000, min_nodes=5), on_demand(2, 100, 6, 100)]
-    assert play(jobs, 10, "N&PAA") == {1: (0, 1220, 1, 0), 2: (220, 320, 0, 0)}
+    assert play(jobs, 10, "N-PAA") == {1: (0, 1220, 1, 0), 2: (220, 320, 0, 0)}
 
 
 def test_malleable_lender_resumes_smaller(play: Play) -> None:
     """Job 3 holds two of the four free nodes from 220 on: six lent and two free make eight, 9000 / 8 = 1125 s."""
     jobs = [malleable(1, 0, 10, 1000, min_nodes=5), on_demand(2, 100, 6, 100), rigid(3, 150, 2, 500)]
-    assert play(jobs, 10, "N&PAA") == {1: (0, 1445, 1, 0), 2: (220, 320, 0, 0), 3: (220, 720, 0, 0)}
+    assert play(jobs, 10, "N-PAA") == {1: (0, 1445, 1, 0), 2: (220, 320, 0, 0), 3: (220, 720, 0, 0)}
 
 
 def test_lender_that_has_run_since_gets_nothing(play: Play) -> None:
     """Job 1 runs on four nodes from 220 on and does not grow when job 2 ends at 320: 9000 / 4 = 2250 s."""
     jobs = [malleable(1, 0, 10, 1000, min_nodes=4), on_demand(2, 100, 6, 100)]
-    assert play(jobs, 10, "N&PAA") == {1: (0, 2470, 1, 0), 2: (220, 320, 0, 0)}
+    assert play(jobs, 10, "N-PAA") == {1: (0, 2470, 1, 0), 2: (220, 320, 0, 0)}
 
 
 def test_shrunk_lender_whose_run_has_ended_gets_nothing(play: Play) -> None:
@@ -1624,7 +1624,7 @@ def test_shrunk_lender_whose_run_has_ended_gets_nothing(play: Play) -> None:
         3 6 nodes                     200      320.........420
     """
     jobs = [malleable(1, 0, 10, 1000, min_nodes=2), on_demand(2, 100, 4, 300), on_demand(3, 200, 6, 100)]
-    assert play(jobs, 10, "N&SPAA") == {1: (0, 2500, 1, 1), 2: (100, 400, 0, 0), 3: (320, 420, 0, 0)}
+    assert play(jobs, 10, "N-SPAA") == {1: (0, 2500, 1, 1), 2: (100, 400, 0, 0), 3: (320, 420, 0, 0)}
 
 
 def test_shrunk_by_two_expands_twice(play: Play) -> None:
@@ -1636,7 +1636,7 @@ def test_shrunk_by_two_expands_twice(play: Play) -> None:
         0        50                100                200                300                    1105
     """
     jobs = [malleable(1, 0, 10, 1000, min_nodes=4), on_demand(2, 50, 3, 250), on_demand(3, 100, 3, 100)]
-    assert play(jobs, 10, "N&SPAA") == {1: (0, 1105, 0, 2), 2: (50, 300, 0, 0), 3: (100, 200, 0, 0)}
+    assert play(jobs, 10, "N-SPAA") == {1: (0, 1105, 0, 2), 2: (50, 300, 0, 0), 3: (100, 200, 0, 0)}
 
 
 def test_what_remains_goes_to_open_reservations_then_free(play: Play) -> None:
@@ -1649,7 +1649,7 @@ def test_what_remains_goes_to_open_reservations_then_free(play: Play) -> None:
         3 6 nodes 60 ........................350..650
     """
     jobs = [on_demand(1, 0, 6, 100), on_demand(2, 300, 6, 50, notice=50), rigid(3, 60, 6, 300)]
-    assert play(jobs, 10, "CUA&PAA", tenants="none") == {
+    assert play(jobs, 10, "CUA-PAA", tenants="none") == {
         1: (0, 100, 0, 0),
         2: (300, 350, 0, 0),
         3: (350, 650, 0, 0),
@@ -1674,7 +1674,7 @@ def test_lenders_come_before_open_reservations(play: Play) -> None:
         on_demand(3, 400, 5, 50, notice=120),
         on_demand(4, 0, 5, 1000),
     ]
-    assert play(jobs, 10, "CUA&PAA") == {
+    assert play(jobs, 10, "CUA-PAA") == {
         1: (0, 950, 2, 0),
         2: (100, 150, 0, 0),
         3: (400, 450, 0, 0),

@@ -202,7 +202,7 @@ def test_exact_walltimes_start_each_blocked_head_at_its_first_shadow_time(table:
 def test_an_instant_start_is_one_within_the_warning() -> None:
     """Job 2 comes at 100 and starts when job 1 has left its nodes, ten minutes later."""
     jobs = [malleable(1, 0, 10, 10000, min_nodes=2), on_demand(2, 100, 10, 500)]
-    result = simulate(jobs, 10, "N&PAA", warning=600)
+    result = simulate(jobs, 10, "N-PAA", warning=600)
     assert result.summary()["instant_start_ratio"] == 1
     assert result.summary(instant_tolerance=120)["instant_start_ratio"] == 0
     assert [row["instant"] for row in JOBS.rows(result)] == [None, 1]

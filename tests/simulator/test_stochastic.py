@@ -310,7 +310,7 @@ def test_a_preempted_reservation_by_hand() -> None:
         rigid(3, 60, 4, 1000),
     ]
     plans = {"p": ReservationPlan([20, 140], [True, False], CostModel(1, 2, 3, checkpoint=10, restart=5))}
-    result = simulate(jobs, 4, "N&PAA", plans=plans)
+    result = simulate(jobs, 4, "N-PAA", plans=plans)
     seen = [
         (item.submit, item.start, item.end, item.length, item.restart, item.work, item.checkpoint, item.ending)
         for item in courses(result)[1]
@@ -516,7 +516,7 @@ def test_the_true_runtime_is_no_part_of_the_overhead_of_a_preemption() -> None:
     plans = {"p": ReservationPlan([20, 200], [True, False], CostModel(checkpoint=100, restart=5))}
     for truth in (25.0, 150.0):
         jobs = [stochastic(1, 0, 4, truth, "p"), rigid(2, 30, 4, 500), on_demand(3, 60, 4, 10)]
-        result = simulate(jobs, 8, "N&PAA", plans=plans)
+        result = simulate(jobs, 8, "N-PAA", plans=plans)
         assert [record.preemptions for record in result.records] == [0, 1, 0]
 
 
@@ -661,7 +661,7 @@ def test_strict_variation_loses_what_does_not_fit(mix: Mix, share: float, seed: 
 @given(mix=mixes(), chosen=operated, seed=st.integers(0, 9))
 def test_without_variation_modes_and_seeds_are_one(mix: Mix, chosen: dict[str, Any], seed: int) -> None:
     results = [
-        simulate(mix.jobs, mix.nodes, "CUP&PAA", plans=mix.plans, checkpoint_mode=mode, seed=which, **chosen)
+        simulate(mix.jobs, mix.nodes, "CUP-PAA", plans=mix.plans, checkpoint_mode=mode, seed=which, **chosen)
         for mode, which in (("absorbed", 0), ("strict", 0), ("strict", seed))
     ]
     assert courses(results[0]) == courses(results[1]) == courses(results[2])
@@ -810,7 +810,7 @@ def test_the_baseline_keeps_stochastic_jobs() -> None:
 def test_the_same_simulation_gives_the_same_records() -> None:
     mix = random_mix(5, max_jobs=20)
     one, other = (
-        simulate(mix.jobs, mix.nodes, "CUA&PAA", plans=mix.plans, checkpoint_variation=0.3, seed=4) for _ in range(2)
+        simulate(mix.jobs, mix.nodes, "CUA-PAA", plans=mix.plans, checkpoint_variation=0.3, seed=4) for _ in range(2)
     )
     assert one.entries == other.entries
     assert courses(one) == courses(other)

@@ -15,7 +15,6 @@ from experiments.figures.style import (
     TYPE_COLORS,
     dress,
     legend_above,
-    mechanism_name,
     new_figure,
 )
 from experiments.placement.rectangles import Rectangle, rectangles_of
@@ -87,7 +86,7 @@ def plot_gantt(result: Recording, window: Window | None = None, *, labels: Mappi
     _name(axes, shown, names, axis, result.nodes)
     marked = _mark_calls(axes, result, types, names, axis)
     axes.text(
-        0, 1.17 if marked else 1.03, mechanism_name(result.mechanism), transform=axes.transAxes,
+        0, 1.17 if marked else 1.03, result.mechanism, transform=axes.transAxes,
         fontsize=FONT["title"], color=INK,
     )  # fmt: skip
     legend_above(figure, handles, texts)

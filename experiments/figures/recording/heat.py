@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.figures.style import FONT, INK, PAGE, dress, mechanism_name, new_figure, panel_letters
+from experiments.figures.style import FONT, INK, PAGE, dress, new_figure, panel_letters
 from experiments.recordings.windows import Window
 from simulator.results.recording import Recording
 from workloads.ground.errors import InputError, ParameterError
@@ -123,7 +123,7 @@ def plot_wait_map(recording: Recording, window: Window | None = None, *, quantil
 
     figure = new_figure(PAGE, 1.4 + 0.3 * len(lengths))
     panels = figure.subplots(1, 2, sharey=True)
-    name = mechanism_name(recording.mechanism)
+    name = recording.mechanism
     titles = (f"Median wait under {name}", f"{100 * quantile:g} % waited no longer than")
     for axes, level, title in zip(panels, values, titles, strict=True):
         picture = axes.pcolormesh(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from experiments.figures.recording.timeaxis import TimeAxis
-from experiments.figures.style import INK, PAGE, TYPE_COLORS, dress, mechanism_name, new_figure, panel_letters
+from experiments.figures.style import INK, PAGE, TYPE_COLORS, dress, new_figure, panel_letters
 from experiments.recordings.windows import Window
 from experiments.timelines.waiting import Stay, heads, levels, stays
 from simulator.results.recording import Recording
@@ -64,7 +64,7 @@ def plot_queue(recording: Recording, window: Window | None = None) -> Figure:
         _draw(axes, *axis.steps(times, factor * course.astype(np.float64), edges))
     _draw_head(panels[3], found, axis, edges)
     first = "head of the queue" if recording.options.order == "fcfs" else "first submitted"
-    name = mechanism_name(recording.mechanism)
+    name = recording.mechanism
     dress(panels[0], y="Jobs", title=f"Waiting jobs under {name}")
     dress(panels[1], y="Nodes (%)", title="Nodes that they ask for, of the machine")
     dress(panels[2], y=f"Work ({unit})", title="Nodes times what is left of the walltimes")

@@ -13,7 +13,6 @@ from experiments.figures.style import (
     dress,
     legend_above,
     mechanism_color,
-    mechanism_name,
     new_figure,
     panel_letters,
 )
@@ -65,7 +64,7 @@ def plot_bearing(rows: Rows, bearable: Rows) -> Figure:
 
 def _draw_bearable(starts: Axes, shares: Axes, bearable: Rows) -> None:
     """The level in the first panel, and a line with its interval for each mechanism in the second."""
-    names = [mechanism_name(row["mechanism"]) for row in bearable]
+    names = [row["mechanism"] for row in bearable]
     title = "Bearable share"
     for place, row in enumerate(bearable):
         color = mechanism_color(row["mechanism"], place)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from experiments.figures.style import FONT, INK, PAGE, dress, legend_above, mechanism_color, mechanism_name, new_figure
+from experiments.figures.style import FONT, INK, PAGE, dress, legend_above, mechanism_color, new_figure
 from experiments.statistics import interval
 from workloads.ground.errors import InputError
 from workloads.ground.quantities import Metric
@@ -110,7 +110,7 @@ def draw_course(axes: Axes, rows: Rows, metric: Metric, ruler: Ruler, *, within:
         )
         color = mechanism_color(name, number)
         axes.vlines(x, down, up, color=color, linewidth=0.7, alpha=0.55)
-        (handles[mechanism_name(name)],) = axes.plot(
+        (handles[name],) = axes.plot(
             x, means, color=color, linewidth=1.1, linestyle="-" if name.endswith("-SPAA") else (0, (4, 1.5)),
             marker="o", markersize=2.4,
         )  # fmt: skip

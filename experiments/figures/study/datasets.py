@@ -14,7 +14,6 @@ from experiments.figures.style import (
     PAGE,
     dress,
     mechanism_color,
-    mechanism_name,
     new_figure,
     panel_letters,
 )
@@ -86,7 +85,7 @@ def _levels(figure: SubFigure, rows: Rows, datasets: Mapping[str, str], stand_in
                 middle = shown.scaled(float(np.mean(values)))
                 # One above the other, so that no mark hides another.
                 at = place + 0.1 * (number - (len(names) - 1) / 2)
-                (handles[mechanism_name(name)],) = axes.plot(
+                (handles[name],) = axes.plot(
                     [middle], [at], "D" if name == "baseline" else "o", color=mechanism_color(name, number),
                     markersize=3.2, linestyle="none",
                 )  # fmt: skip

@@ -16,7 +16,6 @@ from experiments.figures.style import (
     dress,
     legend_above,
     mechanism_color,
-    mechanism_name,
     new_figure,
     panel_letters,
 )
@@ -34,7 +33,7 @@ __all__ = ["plot_courses", "plot_groups", "plot_times"]
 Rows = Sequence[Mapping[str, Any]]
 Floats = NDArray[np.float64]
 
-_SIX = tuple(mechanism.slug for mechanism in MECHANISMS)
+_SIX = tuple(mechanism.name for mechanism in MECHANISMS)
 _WIDTH = 0.86
 _WHISKER = {"color": INK, "linewidth": 0.6, "linestyle": "none"}
 
@@ -105,7 +104,7 @@ def plot_groups(rows: Rows, group: str, names: Sequence[Any], axis: str) -> Figu
             means = [float(np.mean([*cells[name, names[spot]].values()])) for spot in at]
             spread = [margins[name, names[spot]] for spot in at]
             x = [spot + (place - (len(_SIX) - 1) / 2) * step for spot in at]
-            handles[mechanism_name(name)] = axes.bar(x, means, width=step * 0.92, color=mechanism_color(name))
+            handles[name] = axes.bar(x, means, width=step * 0.92, color=mechanism_color(name))
             down, up = _lengths(means, spread, metric)
             axes.errorbar(x, means, yerr=(down, up), **_WHISKER)
             drawn += [(mean - low, mean + high) for mean, low, high in zip(means, down, up, strict=True)]
@@ -200,7 +199,7 @@ def _courses(axes: Axes, cells: Mapping[tuple[str, Any], Mapping[Any, float]], m
         lengths = _lengths(means, [margins[name, at] for at in x], metric)
         # Side by side, so that no whisker hides another.
         shifted = [at * 2 ** (0.05 * (place - 2.5)) for at in x]
-        handles[mechanism_name(name)] = axes.errorbar(
+        handles[name] = axes.errorbar(
             shifted, means, yerr=lengths, color=mechanism_color(name), linewidth=1.0, elinewidth=0.6, marker="o",
             markersize=2.2,
         )  # fmt: skip
@@ -235,7 +234,7 @@ def plot_times(rows: Rows, limit: float) -> Figure:
     )  # fmt: skip
     axes.set_yscale("log")
     axes.set_xlim(-0.5, len(names) - 0.5)
-    axes.set_xticks(range(len(names)), [mechanism_name(name) for name in names])
+    axes.set_xticks(range(len(names)), names)
     dress(axes, y="Time of a decision (ms)", grid="y")
     axes.tick_params(axis="x", length=0)
     legend_above(figure, _grey(handles), list(handles))

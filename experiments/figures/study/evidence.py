@@ -14,7 +14,6 @@ from experiments.figures.style import (
     dress,
     legend_above,
     mechanism_color,
-    mechanism_name,
     new_figure,
 )
 from policies.mechanism import MECHANISMS
@@ -162,9 +161,9 @@ def _draw_differences(figure: SubFigure, rows: Rows, others: Sequence[str], mean
     for number, (axes, metric) in enumerate(zip(panels.flat, METRICS, strict=True)):
         for place, reading in enumerate(others):
             own = {row["mechanism"]: row for row in rows if row["reading"] == reading and row["metric"] == metric.name}
-            for name in (mechanism.slug for mechanism in MECHANISMS):
+            for name in (mechanism.name for mechanism in MECHANISMS):
                 if name in own:
-                    (handles[mechanism_name(name)],) = axes.plot(
+                    (handles[name],) = axes.plot(
                         [own[name]["difference"]], [place], "o", color=mechanism_color(name), markersize=3.0,
                         linestyle="none",
                     )  # fmt: skip

@@ -12,7 +12,6 @@ from experiments.figures.style import (
     dress,
     legend_above,
     mechanism_color,
-    mechanism_name,
     new_figure,
     panel_letters,
 )
@@ -79,7 +78,7 @@ def _legend(rows: Rows, marker: Mapping[str, str]) -> tuple[list[Any], list[str]
                markerfacecolor="none" if option in oracles else INK)
         for option, sign in marker.items()
     ]  # fmt: skip
-    return handles, [*map(mechanism_name, names), *marker]
+    return handles, [*names, *marker]
 
 
 def _draw_panel(axes: Axes, rows: Rows, marker: Mapping[str, str], default: str) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.figures.style import FONT, INK, PAGE, dress, legend_above, mechanism_name, new_figure, panel_letters
+from experiments.figures.style import FONT, INK, PAGE, dress, legend_above, new_figure, panel_letters
 from experiments.statistics import interval
 from workloads.ground.errors import InputError
 
@@ -56,7 +56,7 @@ def plot_honesty(rows: Rows) -> Figure:
             handles[words] = _mean(axes, place + offset, own, color, marker, column == "longer_share")
         axes.axhline(level, color=INK, linewidth=0.7)
         dress(axes, y=label, title=title, grid="y")
-        axes.set_xticks(range(len(mechanisms)), [mechanism_name(name) for name in mechanisms], rotation=35, ha="right",
+        axes.set_xticks(range(len(mechanisms)), mechanisms, rotation=35, ha="right",
                         rotation_mode="anchor")  # fmt: skip
         axes.set_xlim(-0.5, len(mechanisms) - 0.5)
     panel_letters(panels)
@@ -116,6 +116,6 @@ def _projects(axes: Axes, rows: Rows, mechanisms: Sequence[str]) -> None:
     axes.minorticks_off()
     dress(axes, y="Own turnaround lost (h a job)", grid="y",
           title="A project that declares rigid: each point a project, above 0 it loses")  # fmt: skip
-    axes.set_xticks(range(len(mechanisms)), [mechanism_name(name) for name in mechanisms], fontsize=FONT["label"])
+    axes.set_xticks(range(len(mechanisms)), mechanisms, fontsize=FONT["label"])
     axes.tick_params(axis="x", length=0)
     axes.set_xlim(-0.5, len(mechanisms) - 0.5)

@@ -14,7 +14,6 @@ from experiments.figures.style import (
     STATE_COLORS,
     dress,
     legend_above,
-    mechanism_name,
     name_mechanisms,
     new_figure,
     panel_letters,
@@ -96,7 +95,7 @@ def draw_machine(rows: Sequence[Mapping[str, Any]]) -> Figure:
     texts = ["busy", "held (reserved, or waiting for nodes under warning)"]
     if len(courses) > 1:
         handles.append(Line2D([], [], color=_COMPARED, linewidth=1.0))
-        texts.append(f"waiting under {mechanism_name(courses[0].name)}")
+        texts.append(f"waiting under {courses[0].name}")
     legend_above(figure, handles, texts)
     return figure
 
@@ -107,7 +106,7 @@ def _one(course: _Course, time: str) -> Figure:
     _draw_nodes(panels[0], course)
     _draw_queue(panels[1], course.times, course.jobs, max(course.jobs))
     _draw_queue(panels[2], course.times, course.nodes, max(course.nodes))
-    dress(panels[0], y="Nodes (%)", title=f"Machine under {mechanism_name(course.name)}")
+    dress(panels[0], y="Nodes (%)", title=f"Machine under {course.name}")
     dress(panels[1], y="Jobs", title="Waiting jobs")
     dress(panels[2], y="Nodes (%)", title="Nodes that waiting jobs ask for", x=time)
     panels[0].set_xlim(0, course.times[-1])
@@ -124,7 +123,7 @@ def _many(courses: Sequence[_Course], time: str) -> Figure:
     for (left, right), course in zip(panels, courses, strict=True):
         _draw_nodes(left, course)
         _draw_queue(right, course.times, course.jobs, longest_queue, outlined=course is first)
-        dress(left, y="Nodes (%)", title=mechanism_name(course.name))
+        dress(left, y="Nodes (%)", title=course.name)
         dress(right, y="Waiting jobs")
         if course is not first:
             # The first is the baseline as a rule: what the others are compared with.

@@ -144,7 +144,7 @@ def _cua_cup(metric: str, sign: int) -> _Test:
     def test(data: Measured) -> Finding:
         return average(
             {
-                f"&{arrival} {mix}": (data(metric, f"CUA-{arrival}", mix), data(metric, f"CUP-{arrival}", mix))
+                f"{arrival} {mix}": (data(metric, f"CUA-{arrival}", mix), data(metric, f"CUP-{arrival}", mix))
                 for arrival in ("PAA", "SPAA")
                 for mix in data.values("mix")
             },
@@ -202,7 +202,7 @@ def _highest(metric: str, printed: float, unit: str) -> _Test:
     def test(data: Measured) -> Finding:
         cells = {f"{name} on {mix}": data(metric, name, mix) for name in SIX for mix in data.values("mix")}
         top = max(cells, key=lambda cell: mean_of(cells[cell]))
-        return level({f"highest: {top.replace('-', '&')}": cells[top]}, printed, unit)
+        return level({f"highest: {top}": cells[top]}, printed, unit)
 
     return test
 
@@ -217,7 +217,7 @@ def _gap_beyond_baseline(data: Measured) -> Finding:
 def _methods_alike(data: Measured) -> Finding:
     """Each two mechanisms."""
     own = {name: data(_INSTANT, name) for name in SIX}
-    pairs = {f"{a} {b}".replace("-", "&"): (own[a], own[b]) for a, b in combinations(SIX, 2)}
+    pairs = {f"{a} {b}": (own[a], own[b]) for a, b in combinations(SIX, 2)}
     finding = within(pairs, 1.0, "points")
     means = {name: mean_of(values) for name, values in own.items()}
     top, bottom = (pick(means, key=lambda name: means[name]) for pick in (max, min))
@@ -250,11 +250,11 @@ CLAIMS: tuple[Claim, ...] = (
           _against_baseline(_ALL_H, 1, average)),
     Claim(1, "e", "The worst mechanism on its worst mix has an average turnaround of 22 h", "22 h", "h",
           _highest(_ALL_H, 22.0, "h")),
-    Claim(2, "a", "N&PAA has a higher average turnaround than each other mechanism", "worst", "h",
+    Claim(2, "a", "N-PAA has a higher average turnaround than each other mechanism", "worst", "h",
           _extreme(_ALL_H, "N-PAA", 1)),
-    Claim(2, "b", "N&PAA has a lower utilisation than each other mechanism", "worst", "points",
+    Claim(2, "b", "N-PAA has a lower utilisation than each other mechanism", "worst", "points",
           _extreme(_USE, "N-PAA", -1)),
-    Claim(2, "c", "N&PAA preempts a larger share of the malleable jobs than each other mechanism",
+    Claim(2, "c", "N-PAA preempts a larger share of the malleable jobs than each other mechanism",
           "noticeably higher", "points", _extreme(_MALLEABLE_P, "N-PAA", 1)),
     Claim(3, "a", "SPAA has a higher utilisation than PAA, mean over the notice strategies", "higher", "points",
           _arrivals(_USE, 1, average)),
@@ -268,7 +268,7 @@ CLAIMS: tuple[Claim, ...] = (
           _arrivals(_ALL_H, 1, average, but="N")),
     Claim(4, "b", "With notices, PAA preempts a smaller share of the rigid jobs than SPAA", "slightly lower", "points",
           _arrivals(_RIGID_P, 1, average, but="N")),
-    Claim(4, "c", "The exception: N&PAA has a higher average turnaround than N&SPAA", "higher", "h",
+    Claim(4, "c", "The exception: N-PAA has a higher average turnaround than N-SPAA", "higher", "h",
           lambda data: difference(data(_ALL_H, "N-PAA"), data(_ALL_H, "N-SPAA"), 1)),
     Claim(4, "d", "SPAA prolongs the average turnaround of the malleable jobs, mean over the notice strategies",
           "prolonged", "h", _arrivals(_MALLEABLE_H, 1, average)),
@@ -285,15 +285,15 @@ CLAIMS: tuple[Claim, ...] = (
           _kinds(_MALLEABLE_H, _RIGID_H, [*with_notice("CUA"), *with_notice("CUP")], -1)),
     Claim(6, "b", "It is lower by more than under the baseline, where malleable jobs are rigid, too",
           "not asked in the paper", "h", _gap_beyond_baseline, True),
-    Claim(7, "a", "N&SPAA has a lower average turnaround of the rigid jobs than each other mechanism", "lowest", "h",
+    Claim(7, "a", "N-SPAA has a lower average turnaround of the rigid jobs than each other mechanism", "lowest", "h",
           _extreme(_RIGID_H, "N-SPAA", -1)),
-    Claim(7, "b", "Under N&SPAA the rigid and the malleable jobs have an average turnaround of 24 h each",
+    Claim(7, "b", "Under N-SPAA the rigid and the malleable jobs have an average turnaround of 24 h each",
           "both around 24 h", "h",
           lambda data: level({"rigid": data(_RIGID_H, "N-SPAA"),
                               "malleable": data(_MALLEABLE_H, "N-SPAA")}, 24.0, "h")),
-    Claim(7, "c", "Under N&SPAA the malleable jobs' average turnaround is higher than under the other SPAA mechanisms",
+    Claim(7, "c", "Under N-SPAA the malleable jobs' average turnaround is higher than under the other SPAA mechanisms",
           "more noticeable", "h", _extreme(_MALLEABLE_H, "N-SPAA", 1, with_arrival("SPAA"))),
-    Claim(7, "d", "Under N&SPAA the two differ by less than 2 h", "both around 24 h", "h",
+    Claim(7, "d", "Under N-SPAA the two differ by less than 2 h", "both around 24 h", "h",
           lambda data: within({"": (data(_RIGID_H, "N-SPAA"), data(_MALLEABLE_H, "N-SPAA"))}, 2.0, "h")),
     Claim(8, "a", "A larger share of the malleable than of the rigid jobs is preempted, under each mechanism",
           "noticeably higher", "points", _kinds(_MALLEABLE_P, _RIGID_P, SIX, 1)),

@@ -68,7 +68,7 @@ def decision_verdict(rows: Sequence[Row]) -> Verdict:
     return Statement("Observation 10: 99 of 100 decisions take less than 10 ms", "< 10 ms", _SOURCE).computed(
         slowest < _LIMIT,
         "holds if the 99th percentile of the slowest simulation is below 10 ms",
-        f"{slowest:.2f} ms in the slowest simulation ({worst['mechanism'].replace('-', '&')})",
+        f"{slowest:.2f} ms in the slowest simulation ({worst['mechanism']})",
         _CLOCK,
     )
 

@@ -220,7 +220,7 @@ def test_a_trade_off_needs_two_ends_that_are_decided() -> None:
     assert [verdict.outcome for verdict in told[:2]] == [Outcome.HOLDS, Outcome.HOLDS]
     # 2 h and 38 points, each times the mean of 1, 1.001, 1.002, 1.003.
     assert told[0].measured.startswith("+2.00 [") and "for +38.06 [" in told[0].measured
-    assert "front: N&PAA (10.01 h, 52.08 %), CUP&SPAA tenants=none (12.02 h, 90.13 %)" in told[0].remark
+    assert "front: N-PAA (10.01 h, 52.08 %), CUP-SPAA tenants=none (12.02 h, 90.13 %)" in told[0].remark
     alone = choices({fast: 0.9}, {fast: 10.0})
     told = front._judge({"": alone})
     assert told[0].outcome is Outcome.FAILS and told[0].measured == "one point is best at both"

@@ -61,7 +61,7 @@ def test_prepare_writes_the_job_table(year: Path, tmp_path: Path, capsys: pytest
 
 def test_run_writes_its_files(year: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     directory = tmp_path / "results"
-    words = ["run", str(year), "-o", str(directory), "--mechanism", "baseline,CUA&SPAA", "--events", "--plot"]
+    words = ["run", str(year), "-o", str(directory), "--mechanism", "baseline,CUA-SPAA", "--events", "--plot"]
     assert cli.main(words) == 0
     assert sorted(path.name for path in directory.iterdir()) == sorted(
         [
@@ -147,7 +147,7 @@ def test_golden_results(table: Path, tmp_path: Path, mechanism: str) -> None:
 
 def test_python_and_command_line_agree(table: Path, tmp_path: Path) -> None:
     assert cli.main(["run", str(table), "-o", str(tmp_path), "--nodes", "16", "--mechanism", "CUP-PAA"]) == 0
-    result = simulate(read_job_table(table).jobs, nodes=16, mechanism="CUP&PAA")
+    result = simulate(read_job_table(table).jobs, nodes=16, mechanism="CUP-PAA")
     written = rows(tmp_path / "summary.csv")[0]
     for name, value in result.summary().items():
         if name not in TIMES:

@@ -138,7 +138,7 @@ def test_golden(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_under_a_mechanism_only_rigid_jobs_wait_as_a_reservation_would(
     results: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pairs = pairs_of_results(results, "CUA&SPAA")
+    pairs = pairs_of_results(results, "CUA-SPAA")
     rigid = {row["job_id"]: row for row in rows(GOLDEN / "small.csv") if row["type"] == "rigid"}
     waits = {row["job_id"]: float(row["wait"]) for row in rows(results / "jobs-CUA-SPAA.csv") if row["job_id"] in rigid}
     assert pairs.walltimes.tolist() == [float(row["walltime"]) for row in rigid.values()]

@@ -165,7 +165,7 @@ def test_pictures_of_lives(tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert main(["run", str(path), "-o", str(out), "--nodes", "8", "--mechanism", "N-PAA", "--plot"]) == 0
     assert list(out.rglob("*.png"))
-    result = simulate(jobs, 8, "N&PAA")
+    result = simulate(jobs, 8, "N-PAA")
     # The gathered nodes of job 3 are held, those of jobs 1 and 2 begin at the beginning.
     spans = place_nodes(result)
     first = result.begin or 0

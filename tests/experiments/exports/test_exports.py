@@ -39,7 +39,7 @@ from workloads.outages.outage import Outage, OutageKind
 from workloads.table.job import JobType
 from workloads.table.jobtable import write_job_table
 
-NAMES = [BASELINE, *(mechanism.slug for mechanism in MECHANISMS)]
+NAMES = [BASELINE, *(mechanism.name for mechanism in MECHANISMS)]
 ENDS = ("preempt", "expire", "complete", "kill", "cancel")
 JOBS = [
     rigid(1, 1000.5, 6, 7200, 9000, setup=300, interval=1500, cost=60, user="ann", project="physics"),
@@ -663,7 +663,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     words = ["run", str(tmp_path / "table.csv"), "-o", str(out), "--nodes", "16"]
     assert main([*words, "--mechanism", "baseline,CUP-SPAA", "--events"]) == 0
     capsys.readouterr()
-    assert main(["export", str(out), "-o", str(tmp_path / "t.json.gz"), "--mechanism", "CUP&SPAA"]) == 0
+    assert main(["export", str(out), "-o", str(tmp_path / "t.json.gz"), "--mechanism", "CUP-SPAA"]) == 0
     assert f"of CUP-SPAA written to {tmp_path / 't.json.gz'}" in capsys.readouterr().out
     document = json.loads(gzip.decompress((tmp_path / "t.json.gz").read_bytes()))
     assert document["otherData"]["mechanism"] == "CUP-SPAA"

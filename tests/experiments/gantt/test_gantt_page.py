@@ -31,7 +31,7 @@ from workloads.outages.outage import Outage, OutageKind
 
 EVIL = "</script><script>window.broken=1</script><!--"
 MORE = "<img src=x onerror=window.broken=1>&amp;\u2028'\""
-NAMES = [BASELINE, *(mechanism.slug for mechanism in MECHANISMS)]
+NAMES = [BASELINE, *(mechanism.name for mechanism in MECHANISMS)]
 NOON = 1_646_136_000  # 1 March 2022, 12:00 UTC
 
 
@@ -171,7 +171,7 @@ def test_the_page_is_the_same_bytes_and_nothing_breaks_out(tmp_path: Path) -> No
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     year, results = tmp_path / "year.swf.gz", tmp_path / "results"
     assert cli.main(["generate", "-o", str(year), "--jobs", "200"]) == 0
-    assert cli.main(["run", str(year), "-o", str(results), "--events", "--mechanism", "CUA&SPAA"]) == 0
+    assert cli.main(["run", str(year), "-o", str(results), "--events", "--mechanism", "CUA-SPAA"]) == 0
     capsys.readouterr()
     pages = [tmp_path / "one.html", tmp_path / "two.html"]
     for page in pages:
@@ -182,7 +182,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     undated = tmp_path / "undated"
     lines = gzip.decompress(year.read_bytes()).decode().splitlines(keepends=True)
     (tmp_path / "log.swf").write_text("".join(line for line in lines if "UnixStartTime" not in line))
-    assert cli.main(["run", str(tmp_path / "log.swf"), "-o", str(undated), "--events", "--mechanism", "CUA&SPAA"]) == 0
+    assert cli.main(["run", str(tmp_path / "log.swf"), "-o", str(undated), "--events", "--mechanism", "CUA-SPAA"]) == 0
     capsys.readouterr()
     assert cli.main(["gantt", str(results), "-o", str(pages[0]), "--from", "2019-01-02", "--to", "2019-01-03"]) == 0
     assert "2 January 2019 (times are UTC)" in pages[0].read_text()
@@ -274,7 +274,7 @@ def test_the_page_opens_without_complaints(browser: Browser, page: Path) -> None
               const c = document.getElementById("plot");
               const d = c.getContext("2d").getImageData(0, 0, c.width, c.height).data;
               let n = 0;
-              for (let k = 0; k < d.length; k += 4) n += d[k] === 0 && d[k + 1] === 0x72 && d[k + 2] === 0xb2;
+              for (let k = 0; k < d.length; k += 4) n += d[k] === 0x0a && d[k + 1] === 0x62 && d[k + 2] === 0xa0;
               return n / (d.length / 4);
             })()"""
         )

@@ -13,7 +13,7 @@ from workloads.ground.errors import InputError
 
 
 def test_built_in_names_stay_as_they_are() -> None:
-    assert [file_part(item.slug) for item in MECHANISMS] == [item.slug for item in MECHANISMS]
+    assert [file_part(item.name) for item in MECHANISMS] == [item.name for item in MECHANISMS]
     assert table_name("jobs", "baseline") == "jobs-baseline.csv"
 
 

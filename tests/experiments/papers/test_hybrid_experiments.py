@@ -365,7 +365,7 @@ def test_notice_categories_by_hand() -> None:
 def test_categories_agree_with_the_reference() -> None:
     rows = {(row["scenario"], row["job"]): row for row in _measure_categories(Categories(), 0)[""]}
     for name, jobs in _four(Categories()).items():
-        for job, seen in replay(jobs, 8, "CUA&PAA", tenants="none").items():
+        for job, seen in replay(jobs, 8, "CUA-PAA", tenants="none").items():
             row = rows[name, job]
             assert (row["start"], row["end"], row["preemptions"]) == (seen.start / 60, seen.end / 60, seen.preemptions)
 
@@ -385,7 +385,7 @@ def test_collecting_and_planning_by_hand() -> None:
         on_demand(9, 1800, 8, 1200, notice=600),
     ]
     for name in ("CUA", "CUP"):
-        for job, seen in replay(jobs, 12, f"{name}&PAA", tenants="none").items():
+        for job, seen in replay(jobs, 12, f"{name}-PAA", tenants="none").items():
             assert (rows[name, job]["start"], rows[name, job]["end"]) == (seen.start / 60, seen.end / 60)
 
 

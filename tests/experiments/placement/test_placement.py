@@ -36,7 +36,7 @@ from workloads.ground.units import SECOND
 from workloads.outages.outage import Outage, OutageKind
 from workloads.table.job import JobType
 
-NAMES = [BASELINE, *(mechanism.slug for mechanism in MECHANISMS)]
+NAMES = [BASELINE, *(mechanism.name for mechanism in MECHANISMS)]
 SETS = st.sets(st.integers(0, 30))
 CHANGES = ("start", "shrink", "expand")
 ENDS = ("preempt", "expire", "complete", "kill", "cancel")

@@ -51,7 +51,7 @@ def test_waits_are_those_of_requests() -> None:
     )
     assert rows == expected
     # Under a mechanism an on-demand job is served otherwise, and its wait is no price of a request.
-    served = simulate(jobs, 4, "N&PAA", planner=Planner(least=99), plans={"p": _plan(20, 40)})
+    served = simulate(jobs, 4, "N-PAA", planner=Planner(least=99), plans={"p": _plan(20, 40)})
     preempted = [item for item in served.stochastic[0].reservations if item.ending == "preempted"]
     pairs = waits_of(served, jobs)[0].tolist()
     assert len(pairs) == 2 + len(served.stochastic[0].reservations) - len(preempted)

@@ -132,7 +132,7 @@ def test_what_does_not_belong_together_is_refused(tmp_path: Path) -> None:
 
     shutil.copytree(place, tmp_path / "kept")
     assert "choose one with --mechanism" in refused(mechanism=None)
-    assert "not of CUP-PAA" in refused(mechanism="CUP&PAA")
+    assert "not of CUP-PAA" in refused(mechanism="CUP-PAA")
     (place / "events-N-PAA.csv").unlink()
     assert "events-N-PAA.csv: is missing (run.json names its SHA-256)" in refused()
     for name, sentence in (

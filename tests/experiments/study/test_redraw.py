@@ -26,7 +26,7 @@ def replay(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("replay")
     year = directory / "year.swf.gz"
     assert cli.main(["generate", "-o", str(year), "--jobs", "400"]) == 0
-    assert cli.main(["run", str(year), "-o", str(directory), "--mechanism", "baseline,CUA&SPAA", "--plot"]) == 0
+    assert cli.main(["run", str(year), "-o", str(directory), "--mechanism", "baseline,CUA-SPAA", "--plot"]) == 0
     return directory
 
 

@@ -226,7 +226,7 @@ def test_values_are_read_as_they_are_meant(tmp_path: Path) -> None:
     path = tmp_path / "a.toml"
     path.write_text(
         """
-        mechanisms = "baseline,CUA&SPAA"
+        mechanisms = "baseline,CUA-SPAA"
         vary = "one-at-a-time"
         [workload]
         traces = ["a.swf", {path = "b.csv", nodes = 7, format = "alcf", lenient = false}]
@@ -278,7 +278,7 @@ def test_the_grid_is_the_product_in_the_order_of_the_tables() -> None:
     runs = expand(
         make_sweep(
             workload={"seeds": "0:2", "jobs": 50},
-            mechanisms=["baseline", "CUA&SPAA", "CUP-PAA"],
+            mechanisms=["baseline", "CUA-SPAA", "CUP-PAA"],
             assignment={"notice_mix": ["W1", "W5"]},
             options={"tenants": ["any", "none"]},
         )

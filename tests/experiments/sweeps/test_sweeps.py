@@ -35,7 +35,7 @@ JOBS = 150
 #: Two workloads, two mixes, three mechanisms: 12 runs of some 10 ms.
 SMALL: dict[str, Any] = {
     "workload": {"seeds": "0:2", "jobs": JOBS},
-    "mechanisms": ["baseline", "CUA&SPAA", "CUP-PAA"],
+    "mechanisms": ["baseline", "CUA-SPAA", "CUP-PAA"],
     "assignment": {"notice_mix": ["W1", "W5"]},
 }
 #: Files whose bytes depend on the configuration alone.
@@ -391,7 +391,7 @@ def test_a_trace_that_has_changed_meanwhile_is_refused(traces: Path) -> None:
 
 def test_the_command_sweeps_and_lists(done: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "a.toml"
-    path.write_text(f"mechanisms = ['baseline', 'CUA&SPAA', 'CUP-PAA']\n[workload]\nseeds = '0:9'\njobs = {JOBS}\n"
+    path.write_text(f"mechanisms = ['baseline', 'CUA-SPAA', 'CUP-PAA']\n[workload]\nseeds = '0:9'\njobs = {JOBS}\n"
                     "[assignment]\nnotice_mix = ['W1', 'W5']")  # fmt: skip
     words = ["sweep", str(path), "-o", str(tmp_path / "out"), "--set", "workload.seeds=0:2"]
     assert cli.main([*words, "--dry-run"]) == 0

@@ -112,7 +112,7 @@ def assert_learnt_from_the_past(jobs: list[Job], result: Result, least: int) -> 
     return learnt
 
 
-@pytest.mark.parametrize("mechanism", ["baseline", "N&PAA", "CUP&SPAA"])
+@pytest.mark.parametrize("mechanism", ["baseline", "N-PAA", "CUP-SPAA"])
 @settings(max_examples=15)
 @given(campaign=campaigns())
 def test_plans_are_made_from_the_runs_that_have_completed(mechanism: str, campaign: tuple[list[Job], int]) -> None:
@@ -183,7 +183,7 @@ def test_given_plans_are_taken_as_they_are_and_their_runs_are_known() -> None:
 @pytest.mark.parametrize("fit", ["kernel", "interpolated", "polynomial"])
 def test_the_same_table_gives_the_same_plans(fit: str) -> None:
     jobs = many_runs(80, seed=3)
-    one, other = (simulate(jobs, 9, "CUA&SPAA", planner=Planner(fit=fit)) for _ in range(2))
+    one, other = (simulate(jobs, 9, "CUA-SPAA", planner=Planner(fit=fit)) for _ in range(2))
     assert [course.reservations for course in one.stochastic] == [course.reservations for course in other.stochastic]
     assert [course.planned.plan for course in one.stochastic] == [course.planned.plan for course in other.stochastic]
     assert one.entries == other.entries

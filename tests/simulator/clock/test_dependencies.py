@@ -84,7 +84,7 @@ def test_an_on_demand_job_without_notice_may_depend() -> None:
         malleable(2, 0, 2, 1000, min_nodes=1),
         on_demand(3, 0, 3, 10, preceding=1, think_time=50),
     ]
-    result = run(jobs, 4, "N&SPAA")
+    result = run(jobs, 4, "N-SPAA")
     # At 150 two nodes are free, and job 2 gives the third.
     assert seen(result)[3] == (150, 160, "completed")
 

@@ -72,7 +72,7 @@ def test_a_preemption_books_what_was_lost_since_the_beginning(arrival: float, sp
         on_demand(3, arrival, 4, 1000, cancelled_at=arrival),
     ]
     # The on-demand job is gone at once, so that job 1 begins anew; what it does then is the same in any replay.
-    result = run(jobs, 5, "N&PAA", passes="event")
+    result = run(jobs, 5, "N-PAA", passes="event")
     record = result.records[0]
     assert (record.preemptions, record.lost / SECOND) == (1, 4 * spent[3])
     dumps = 2 if arrival >= 60 else 1
@@ -89,7 +89,7 @@ def test_one_that_completes_or_is_ended_books_what_it_does_from_the_beginning(
 ) -> None:
     # 60 s are 10 of setup, a slice of 20, a dump of 5, and a slice of 25; at 32 there are 3 of the dump to go.
     whole = rigid(1, 0, 4, 60, setup=10, interval=20, cost=5, running_since=0, cancelled_at=end)
-    result = run([whole, rigid(2, 30, 1, 20, running_since=32)], 5, "N&PAA")
+    result = run([whole, rigid(2, 30, 1, 20, running_since=32)], 5, "N-PAA")
     assert accounted(result) == (0, 4 * compute + 20, 4 * checkpoint, 0)
     assert result.withdrawn == (0 if end == 60 else 4 * (end - 32) * SECOND)
 
@@ -101,7 +101,7 @@ def test_a_malleable_job_runs_on() -> None:
         rigid(2, 0, 1, 5, running_since=10),
         on_demand(3, 40, 3, 30),
     ]
-    result = run(jobs, 5, "N&SPAA")
+    result = run(jobs, 5, "N-SPAA")
     # By 40 it has done 80 of 400; it gives 2 nodes until 70 (60 more), and has 260 to do on 4.
     assert events(result, 1) == [
         (10, "start", 0, 4),
@@ -118,7 +118,7 @@ def test_a_warned_malleable_job_loses_its_setup_since_the_beginning() -> None:
         rigid(2, 0, 1, 5, running_since=10),
         on_demand(3, 40, 4, 30),
     ]
-    result = run(jobs, 5, "N&PAA")
+    result = run(jobs, 5, "N-PAA")
     assert node_seconds(result)["lost"] == 4 * 10
     assert node_seconds(result)["warning"] == 4 * 120
 
@@ -145,7 +145,7 @@ NOTICED = {
 
 
 @pytest.mark.parametrize("case", NOTICED)
-@pytest.mark.parametrize("mechanism", ["CUA&PAA", "CUP&SPAA"])
+@pytest.mark.parametrize("mechanism", ["CUA-PAA", "CUP-SPAA"])
 def test_notices_around_the_beginning(case: str, mechanism: str) -> None:
     job, comes = NOTICED[case]
     result = run([rigid(1, 0, 1, 100, running_since=40), job], 5, mechanism)

