@@ -7,7 +7,7 @@ RESOLUTION := lowest-direct
 LOWEST_TESTS := tests/simulator/test_scenarios.py tests/simulator/test_simulation.py tests/policies/planning tests/workloads \
 	tests/experiments/commands/test_cli.py tests/experiments/test_tables.py
 
-.PHONY: demo test coverage lint lint-js lowest docs slow bench pages clean
+.PHONY: demo test system coverage lint lint-js lowest docs slow bench pages clean
 
 demo: $(VENV)/.installed
 	$(BIN)/holdfast demo -o out/demo
@@ -38,6 +38,11 @@ docs: $(VENV)/.installed-docs
 	rm -rf docs/reference/api
 	$(BIN)/python -m sphinx -b html -j auto -n -q -W --keep-going docs out/docs
 	@echo "the documentation is in out/docs/index.html"
+
+# What can only be tested whole: clusters, killed processes, installed packages, real logs, experiments end to end.
+system: export PYTHONDONTWRITEBYTECODE =
+system: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -n auto -m "system and not slow"
 
 # What is statistical or long, and of all tests that draw examples as many as each asks for.
 slow: $(VENV)/.installed-dev

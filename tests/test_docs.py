@@ -34,16 +34,17 @@ def name_of_page(page: Path) -> str:
     return page.relative_to(ROOT).as_posix()
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def as_it_was() -> Iterator[None]:
     """What a page adds to a registry is gone with the page."""
     yield
     for kind in KINDS.values():
-        for item in kind.registry.known():
-            if kind.registry.only_here(item.name):
-                kind.registry.forget(item.name)
+        for name in list(kind.registry):
+            if kind.registry.only_here(name):
+                kind.registry.forget(name)
 
 
+@pytest.mark.usefixtures("as_it_was")
 @pytest.mark.parametrize("page", PAGES, ids=name_of_page)
 def test_blocks_run_and_print_what_the_page_shows(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

@@ -84,12 +84,14 @@ def test_the_page_shows_what_the_package_has_in_less_than_twenty_lines() -> None
     assert all(line in project for line in shown[1].splitlines())
 
 
+@pytest.mark.system
 def test_its_own_test_passes(example: Any) -> None:
     code = "import runpy; runpy.run_path(r'{}')['test_contract']()".format(PACKAGE / "test_holdfast_example.py")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.system
 def test_the_order_by_all_three_names(example: Any) -> None:
     ORDERS.add("my-aged", example.AgedShortest)
     differs = 0
@@ -107,6 +109,7 @@ def test_the_order_by_all_three_names(example: Any) -> None:
     assert differs > 5
 
 
+@pytest.mark.system
 def test_the_arrival_strategy_by_all_three_names(example: Any) -> None:
     ARRIVALS.add("my-youngest", example.YoungestFirst)
     differs = 0
@@ -125,6 +128,7 @@ def test_the_arrival_strategy_by_all_three_names(example: Any) -> None:
     assert isinstance(ARRIVALS["youngest"], PreemptAtArrival)
 
 
+@pytest.mark.system
 def test_the_reservation_strategy_by_all_three_names(example: Any) -> None:
     STRATEGIES.add("my-halving", example.halving)
     try:
@@ -136,6 +140,7 @@ def test_the_reservation_strategy_by_all_three_names(example: Any) -> None:
     assert made[0].milestones.tolist() == [8.0, 12.0, 14.0, 15.0]
 
 
+@pytest.mark.system
 def test_the_command_line_takes_them_wherever_a_name_is_taken(
     example: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -201,6 +206,7 @@ class TestSweeps:
         "options": {"order": ["aged", "holdfast_example:AgedShortest pace=1"]},
     }
 
+    @pytest.mark.system
     def test_entry_points_and_import_paths(self, example: Any, tmp_path: Path) -> None:
         # joblib keeps its workers: those of an earlier test were started where the package was not yet installed.
         get_reusable_executor().shutdown(wait=True)

@@ -370,6 +370,7 @@ def test_a_generated_twin_has_the_length_the_load_and_the_machine_of_the_trace()
     assert twin["load"] == pytest.approx(own["load"], rel=0.02)
 
 
+@pytest.mark.system
 def test_a_trace_that_is_given_is_evaluated(tmp_path: Path) -> None:
     """With a path verdicts are comparable, and the trace in the tables is the one of the file."""
     trace = generate(ThetaYear(jobs=260), 4)
@@ -417,6 +418,7 @@ def test_each_of_them_runs_from_end_to_end(name: str, tmp_path: Path) -> None:
     assert (tmp_path / f"{name}.png").exists()
 
 
+@pytest.mark.system
 def test_a_lead_is_what_the_notices_have(tmp_path: Path) -> None:
     """Mechanisms that ignore notices do not change with the lead where all come when they said; the others do."""
     experiment = find_experiment("beyond-notice")

@@ -51,6 +51,7 @@ def test_verdicts_follow_the_intervals() -> None:
     assert not YEAR.judge({"": rows({"optimal": better})})
 
 
+@pytest.mark.system
 def test_rows_are_those_of_simulations(tmp_path: Path) -> None:
     run_experiment(YEAR, TINY, 5, tmp_path, "0")
     found = YEAR.measure(replace(TINY, processes=2), 5)[""]

@@ -129,6 +129,7 @@ def test_a_result_that_waits_is_put_into_place_by_the_next_writer(tmp_path: Path
     assert {path.name for path in tmp_path.iterdir()} == {"run.json", "b.csv", "c.csv", "d.csv"}
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("end", [*("SIGINT", "SIGTERM"), pytest.param("SIGHUP", marks=pytest.mark.slow)])
 def test_a_signal_is_one_sentence(end: str, tmp_path: Path) -> None:
     """All commands end in one place; here the one with workers of its own."""

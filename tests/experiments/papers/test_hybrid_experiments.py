@@ -262,6 +262,7 @@ def play(directory: Path, *arguments: str) -> None:
     assert cli.main(["experiment", *arguments, "-o", str(directory), *SMALL]) == 0
 
 
+@pytest.mark.system
 def test_experiments_share_their_simulations(shared: Path, simulated: list[RunConfiguration]) -> None:
     mixes = ["--set", "mixes=W2,W5"]
     play(shared, "hybrid-fig6", *mixes)

@@ -283,6 +283,7 @@ def test_verdicts_of_figure_7_can_fail() -> None:
     assert "knows the longest run" in figure_7(0.1, 0.6, 0.001, "bound")[0].remark
 
 
+@pytest.mark.system
 def test_measured_runs_of_slant_are_alike(tmp_path: Path) -> None:
     item = find_experiment("incomplete-fig7")
     path = str(shared_file("slant", "slant_makespan.csv"))

@@ -104,6 +104,7 @@ def test_what_the_loop_refuses(year: list[Job]) -> None:
         close_loop(year, 4392, rounds=0)
 
 
+@pytest.mark.system
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     trace, out = tmp_path / "year.swf", tmp_path / "out"
     assert cli.main(["generate", "-o", str(trace), "--jobs", "350", "--seed", "3"]) == 0

@@ -247,6 +247,7 @@ def test_what_fails_is_told_and_the_others_go_on(done: tuple[Path, dict[str, Don
     assert not (directory / "hybrid-fig2.json").exists()
 
 
+@pytest.mark.system
 def test_same_bytes_for_any_number_of_workers_and_nothing_is_measured_twice(tmp_path: Path) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
     first, html = carry_out(one, quick=True)
@@ -283,6 +284,7 @@ def test_what_differs_is_measured_again(tmp_path: Path, change: str) -> None:
     assert (path.name in done["hybrid-table1"].note) == (change in ("table", "number", "verdicts"))
 
 
+@pytest.mark.system
 def test_data_take_the_place_of_what_stands_in(tmp_path: Path) -> None:
     data = tmp_path / "data"
     (data / "lines").mkdir(parents=True)
@@ -321,6 +323,7 @@ def test_every_paper_has_its_choices() -> None:
     assert {name.partition("-")[0] for name in all_experiments()} <= set(PUBLICATIONS)
 
 
+@pytest.mark.system
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out"
     words = ["reproduce", "--quick", "-o", str(out), "--only", "checkpoint-fig[34]", "--only", "profiles-fig1"]

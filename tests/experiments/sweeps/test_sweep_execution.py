@@ -117,6 +117,7 @@ def check_nothing_is_broken(out: Path) -> None:
         assert len(widths) == 1
 
 
+@pytest.mark.system
 def test_a_sweep_that_is_killed_loses_nothing_that_was_done(tmp_path: Path, whole: Path) -> None:
     kill_and_resume(tmp_path, whole, kills=2, seed=3)
 
@@ -149,6 +150,7 @@ def some_runs(count: int) -> list[RunConfiguration]:
     return expand(make_sweep(workload={"seeds": f"0:{count}"}, mechanisms="baseline"))
 
 
+@pytest.mark.system
 def test_a_run_that_kills_its_worker_has_failed_and_the_others_go_on() -> None:
     runs = some_runs(12)
     with Workforce(workers=2).assembled() as pool:
@@ -164,6 +166,7 @@ def test_one_worker_is_the_calling_process(monkeypatch: pytest.MonkeyPatch) -> N
         assert list(pool.map(lambda item: (item, os.getpid()), [3, 4])) == [(3, os.getpid()), (4, os.getpid())]
 
 
+@pytest.mark.system
 def test_a_worker_that_is_killed_costs_nothing_but_time(tmp_path: Path) -> None:
     runs, go = some_runs(10), tmp_path / "go"
     with Workforce(workers=2).assembled() as pool:
@@ -218,6 +221,7 @@ def dask_processes(
             process.wait()
 
 
+@pytest.mark.system
 def test_a_sweep_on_a_dask_cluster_one_of_whose_workers_is_killed(tmp_path: Path, whole: Path) -> None:
     out = tmp_path / "out"
     with dask_processes(tmp_path, 2) as (address, _, workers):
@@ -233,6 +237,7 @@ def test_a_sweep_on_a_dask_cluster_one_of_whose_workers_is_killed(tmp_path: Path
     assert not (out / "failures.json").exists()
 
 
+@pytest.mark.system
 def test_a_run_that_kills_dask_workers_has_failed_and_the_others_go_on(tmp_path: Path) -> None:
     runs = some_runs(8)
     # Given up at the first death, and tried once more alone: two workers die, the third does the rest.
@@ -246,6 +251,7 @@ def test_a_run_that_kills_dask_workers_has_failed_and_the_others_go_on(tmp_path:
     assert os.getpid() not in {outcome.measured.get("process") for outcome in outcomes.values()}
 
 
+@pytest.mark.system
 def test_a_sweep_without_workers_says_so_and_how_to_go_on(tmp_path: Path) -> None:
     out, told = tmp_path / "out", tmp_path / "told.txt"
     with dask_processes(tmp_path, 1) as (address, _, workers):
@@ -263,6 +269,7 @@ def test_a_sweep_without_workers_says_so_and_how_to_go_on(tmp_path: Path) -> Non
     assert "Traceback" not in told.read_text()
 
 
+@pytest.mark.system
 def test_a_scheduler_that_dies_is_one_sentence(tmp_path: Path) -> None:
     out = tmp_path / "out"
     with dask_processes(tmp_path, 1) as (address, scheduler, _):
@@ -304,6 +311,7 @@ def test_without_dask_it_is_said_what_to_install(tmp_path: Path, monkeypatch: py
 # Clusters that are started: dask-jobqueue's own stand-in for a batch system runs the job scripts on this machine.
 
 
+@pytest.mark.system
 def test_a_cluster_is_started_by_its_name_with_its_own_options(tmp_path: Path, whole: Path) -> None:
     stand_in = (
         "from experiments.sweeps.clusters import CLUSTERS\nCLUSTERS['slurm'] = 'dask_jobqueue.local', 'LocalCluster'"

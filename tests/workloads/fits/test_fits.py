@@ -237,7 +237,7 @@ def test_smooth_laws_are_laws(values: list[float], limited: bool) -> None:
         assert np.all(np.diff(law.ppf(levels)) >= 0.0)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(runs)
 def test_usual_laws_are_laws(values: list[float]) -> None:
     samples = Samples.of(values)
@@ -251,6 +251,7 @@ def test_usual_laws_are_laws(values: list[float]) -> None:
             assert fit.reason_refused
 
 
+@pytest.mark.usefixtures("few_families")
 @pytest.mark.parametrize("method", [name for name in METHODS if name != "usual-least-squares"])
 def test_a_known_limit_is_where_every_law_ends(method: str) -> None:
     report = fits_of(method, drawn(stats.uniform(2.0, 5.0), 30), upper=12.0)
@@ -262,6 +263,7 @@ def test_a_known_limit_is_where_every_law_ends(method: str) -> None:
         assert law.sf(12.0) == 0.0
 
 
+@pytest.mark.usefixtures("few_families")
 @pytest.mark.parametrize("method", [name for name in METHODS if name != "usual-least-squares"])
 def test_means_are_those_of_the_samples_roughly(method: str) -> None:
     values = drawn(stats.gamma(4.0, 0.0, 2.0), 60)
@@ -434,6 +436,7 @@ def test_wrong_options_of_the_choice(wrong: dict[str, Any]) -> None:
         chosen([1.0, 2.0], **wrong)
 
 
+@pytest.mark.system
 def test_warnings_are_silenced_only_within() -> None:
     before = list(warnings.filters)
     with warnings.catch_warnings(record=True) as seen:

@@ -372,6 +372,7 @@ def test_long_chains_are_sound() -> None:
 # -- real logs -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.system
 def test_kept_withdrawals_of_a_real_log() -> None:
     trace = read_swf(trace_file("SDSC-BLUE-2000-4.2-cln.swf.gz"), procs_per_node=8)
     assert len(trace.withdrawn) == 10_764
@@ -389,6 +390,7 @@ def test_kept_withdrawals_of_a_real_log() -> None:
     assert int(summary["cancelled_jobs"]) + int(summary["jobs"]) == len(part.jobs)
 
 
+@pytest.mark.system
 def test_a_week_of_a_real_log_goes_on_as_it_did() -> None:
     """Cut at the state of a simulated spring: every job of the summer starts when it did."""
     trace = read_swf(trace_file("theta_2022.swf.gz")).on_machine(4360)

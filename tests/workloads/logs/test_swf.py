@@ -350,7 +350,7 @@ def test_reading_does_not_pay_for_libraries_it_does_not_use():
         "theta_2018_sample_projects.swf.gz",
         "theta_sample_noprojects.swf.gz",
         "KTH-SP2-1996-2.1-cln.swf.gz",
-        "SDSC-BLUE-2000-4.2-cln.swf.gz",
+        pytest.param("SDSC-BLUE-2000-4.2-cln.swf.gz", marks=pytest.mark.system),
     ],
 )
 def test_real_traces_against_a_count_of_their_own(name):
