@@ -111,6 +111,8 @@ def prose_of(path: Path) -> str:
 def test_docstrings_and_comments_cite_pages_and_sections_that_are_there(package: str) -> None:
     wrong = []
     for path in (ROOT / package).rglob("*.py"):
+        if ".md" not in path.read_text():
+            continue
         for page, rest in re.findall(
             r"([\w./-]+\.md)\b((?:,? (?:and )?\"[^\"]+\"|, parameter ``\w+``)*)", prose_of(path)
         ):

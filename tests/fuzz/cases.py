@@ -306,7 +306,8 @@ _BASE: Mapping[str, tuple[str, ...]] = {
     "picture": ("none", "r", "-o", "p"),
     "plot": ("r", "no-experiment"),
     "marginals": ("none.swf", "-o", "out"),
-    "demo": ("-o", "out", "--no-such-option"),
+    # Whatever is taken away, no year is simulated.
+    "demo": ("-o", "out", "--seed", "none"),
 }
 #: Options that say where to write: names that stay in the current directory.
 _WRITING = frozenset({"--output", "--json", "--plot"})

@@ -16,7 +16,7 @@ from tests.fuzz.judging import SECONDS, Judgement, judged, limited_memory
 
 __all__ = ["Worker", "prepare"]
 
-#: Seconds on the clock after which a case is given up that does not give up itself: the machine may have other work.
+#: Seconds on the clock after which a case is given up that uses no processor: one that computes gives up by itself.
 _PATIENCE = 12 * SECONDS
 #: Cases after which a process is replaced, so that what it has gathered in memory is no finding.
 _TURN = 3000
@@ -76,13 +76,22 @@ class Worker:
         """What the process answers, or how it ended; then there is none any more."""
         fate = f"hang for {_PATIENCE} s"
         with suppress(EOFError, ConnectionResetError):
-            if self._pipe.poll(_PATIENCE):
-                answer: Judgement = self._pipe.recv()
-                return answer
+            used = -1.0
+            # On a machine with other work a case may get little of the processor for a long time.
+            while (now := self._computed()) > used:
+                if self._pipe.poll(_PATIENCE):
+                    answer: Judgement = self._pipe.recv()
+                    return answer
+                used = now
         if self._process.join(1) is None and self._process.exitcode is not None:
             fate = f"the process died with status {self._process.exitcode}"
         self._end()
         return Judgement(-1, fate)
+
+    def _computed(self) -> float:
+        """Seconds of processor that the process has used."""
+        times = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(times[11]) + int(times[12])) / os.sysconf("SC_CLK_TCK")
 
     def _begin(self) -> None:
         self._end()

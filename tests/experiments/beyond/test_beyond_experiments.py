@@ -286,6 +286,7 @@ def test_honesty_is_judged_over_the_traces() -> None:
     assert found(unsure, "under each mechanism").outcome is Outcome.UNDECIDED
 
 
+@pytest.mark.system
 def test_who_simulates_decides_nothing(tmp_path: Path) -> None:
     small = honesty.Lies(jobs=400, traces=2, projects=1, least_jobs=3, mechanisms=("CUA-SPAA",))
     alone, together = (honesty._measure(small, 1, Resources(tmp_path, workers)) for workers in (1, 2))

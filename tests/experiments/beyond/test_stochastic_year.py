@@ -74,6 +74,7 @@ def test_rows_are_those_of_simulations(tmp_path: Path) -> None:
     assert (tmp_path / "beyond-stochastic.png").exists()
 
 
+@pytest.mark.system
 def test_no_result_depends_on_the_processes() -> None:
     # As text: a ratio over no jobs is NaN, which equals nothing.
     assert repr(YEAR.measure(TINY, 5)) == repr(YEAR.measure(replace(TINY, processes=2), 5))

@@ -280,6 +280,7 @@ def test_no_bin_is_a_rest() -> None:
     assert len(TimeAxis.of(recording).bins(10)[0]) == 0
 
 
+@pytest.mark.system
 def test_pictures_are_the_same_bytes_again(tmp_path: Path) -> None:
     for name, portrait in PORTRAITS.items():
         written = [

@@ -59,7 +59,12 @@ def few_families(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "fit_usual", few)
 
 
-@pytest.mark.parametrize("name", sorted(TINY))
+_LONG = ("incomplete-fig4", "incomplete-fig6", "incomplete-fig9")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.system) if name in _LONG else name for name in sorted(TINY)]
+)
 def test_every_experiment_runs(name: str, tmp_path: Path) -> None:
     experiment = find_experiment(name)
     parameters = TINY[name](experiment.quick)
@@ -145,6 +150,7 @@ def test_every_strategy_ends_with_the_bound_and_loses_what_theorem_1_says() -> N
     assert application.loss(strategy_of(application.law, 20.0, 500)) == pytest.approx(0, abs=1e-5)
 
 
+@pytest.mark.system
 def test_losses_do_not_depend_on_the_processes_or_on_what_else_is_measured() -> None:
     setting = Setting(sizes=(5, 8), repetitions=2, cells=40, chosen_repetitions=0)
     alone = measure_losses(["normal"], setting, 3, ["discrete", "polynomial"])

@@ -168,6 +168,7 @@ def test_samples_are_windows_or_scattered() -> None:
     assert incomplete_sampling._drawn(log, whole).tolist() == log.times.tolist()
 
 
+@pytest.mark.system
 def test_measuring_depends_on_nothing_else() -> None:
     rows = measure_logs(SMALL, ["consecutive"], 1)
     assert rows == measure_logs(replace(SMALL, processes=2), ["consecutive"], 1)

@@ -106,6 +106,7 @@ def test_widths_are_powers_of_two() -> None:
     assert set(widths_of(50, 1, 1, 0).tolist()) == {1}
 
 
+@pytest.mark.system
 def test_the_experiment_runs(tmp_path: Path) -> None:
     item = find_experiment(NAME)
     parameters = replace(item.quick, **SMALL)

@@ -34,7 +34,7 @@ def pictures(directory: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in directory.iterdir() if path.suffix in (".png", ".pdf")}
 
 
-@pytest.mark.parametrize("kind", ["experiment", "replay"])
+@pytest.mark.parametrize("kind", [pytest.param("experiment", marks=pytest.mark.system), "replay"])
 def test_pictures_are_the_same_bytes_again(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     source: Path = request.getfixturevalue(kind)
     written = pictures(source)
