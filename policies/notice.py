@@ -98,8 +98,8 @@ class Weigh:
     Attributes
     ----------
     price
-        Lost node-seconds that a node-second of holding is worth. 1: one is as bad as the other. More is for those who
-        fear that the job comes late, less for those whose tenants make good use of what is held.
+        Lost node-seconds that a node-second of holding is worth. 1: one is as bad as the other. Choose more if
+        jobs may come late, less if tenants make good use of the held nodes.
     """
 
     price: float = 1.0

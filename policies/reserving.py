@@ -1,8 +1,8 @@
 """Reserving: a pass in which several waiting jobs hold reservations, on one profile of the future.
 
 The queue is walked in its order. Jobs start as long as they find their nodes; the first that does not, and others after
-it, are given the earliest time at which they can run through, beside all that was planned before; and whoever of the
-others can run through beside these starts. Sources: see :mod:`policies.backfilling`.
+it, are given the earliest time at which they can run through, beside all that was planned before; the others
+start if they can run through beside these starts. Sources: see :mod:`policies.backfilling`.
 """
 
 from __future__ import annotations

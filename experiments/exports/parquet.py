@@ -1,4 +1,4 @@
-"""The result of a simulation as Parquet tables, for pandas, Polars, DuckDB and whoever else reads columns."""
+"""The result of a simulation as Parquet tables, for pandas, Polars, DuckDB and other readers of columns."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def as_discrete(
     law = as_law(law_or_runs)
     if isinstance(law, DiscreteLaw):
         if len(law) > most * 5 // 2:
-            legal = f"at most {most * 5 // 2:,} for this strategy: fit a continuous law, or take all-ckpt or no-ckpt"
+            legal = f"at most {most * 5 // 2:,} for this strategy: fit a continuous distribution, or take all-ckpt or no-ckpt"
             raise ParameterError("the number of different runtimes", legal, len(law))
         return law
     if n is not None and n > most:
@@ -109,7 +109,7 @@ def last_runs(runs: ArrayLike, k: int | None) -> NDArray[np.float64]:
 
 
 def _runs(runs: ArrayLike) -> NDArray[np.float64]:
-    legal = "a law, or one or more past runtimes, finite and > 0"
+    legal = "a distribution, or one or more past runtimes, finite and > 0"
     try:
         times = np.asarray(runs, float)
     except (TypeError, ValueError):

@@ -88,7 +88,7 @@ class Submissions:
                 self._withdrawals.expect(job)
 
     def feed(self) -> Generator[simpy.Event, None, None]:
-        """The process of those who arrive by the clock."""
+        """The process of the jobs that arrive by the clock."""
         instants = self._instants
         begin = instants.env.now
         for job in self._arrivals:
@@ -100,7 +100,7 @@ class Submissions:
                 self._arrive(job)
 
     def after(self, job: JobState) -> None:
-        """A job has terminated: who depends on it is submitted, now or when the time has come."""
+        """A job has terminated: the jobs that depend on it are submitted, now or when the time has come."""
         for successor in self._successors.get(job.job_id, ()) if self._successors else ():
             self._follow(successor, f"after {job.job_id}")
 

@@ -1,7 +1,7 @@
 """The system: queue, runs and reservations of one machine, and every transition between them.
 
-It is what policies see (:class:`policies.port.SystemView`) and what their actions change. It keeps no clock: whoever
-drives it sets ``now`` and is told, through :class:`Timing`, when a run begins or ends at another time than before.
+It is what policies see (:class:`policies.port.SystemView`) and what their actions change. It keeps no clock: its driver
+sets ``now`` and is told, through :class:`Timing`, when a run begins or ends at another time than before.
 Source: docs/model.md, "The six mechanisms" and "Readings that are not parameters".
 """
 

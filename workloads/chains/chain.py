@@ -77,7 +77,7 @@ class TaskChain:
             raise ParameterError("tasks", "at least one", self.tasks)
         if self.observed_ends is not None and len(self.observed_ends) != len(self.tasks):
             raise ParameterError(
-                "observed_ends", f"one law for each of the {len(self.tasks)} tasks", self.observed_ends
+                "observed_ends", f"one distribution for each of the {len(self.tasks)} tasks", self.observed_ends
             )
 
     @classmethod

@@ -91,7 +91,7 @@ def mixture(parts: Sequence[Law], weights: npt.ArrayLike | None = None, name: st
     (0.5, 1.5, 2.5)
     """
     if not parts:
-        raise ParameterError("parts", "at least one law", list(parts))
+        raise ParameterError("parts", "at least one distribution", list(parts))
     shares = np.ones(len(parts)) if weights is None else np.asarray(weights, dtype=float)
     if shares.shape != (len(parts),) or not np.all(np.isfinite(shares) & (shares > 0.0)):
         raise ParameterError("weights", f"{len(parts)} positive numbers", weights)

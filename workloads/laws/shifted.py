@@ -67,5 +67,5 @@ def shifted(law: Law, location: float) -> Law:
     """
     location = nonnegative("location", location)
     if isinstance(law, DiscreteLaw):
-        raise ParameterError("law", "a continuous law", law.name)
+        raise ParameterError("law", "a continuous distribution", law.name)
     return Shifted(law, location, law.name, law.lower + location, law.upper + location)

@@ -380,8 +380,10 @@ WRONG: dict[str, Callable[[], object]] = {
     "extension": lambda: ReservationPlan([1.0], True, extension=1.0),
     "runtimes": lambda: ReservationPlan([1.0], True).cost_of([-1.0]),
     "runs": lambda: optimal([], CostModel()),
-    "runs must be a law": lambda: optimal(["a"], CostModel()),
-    "runs must be a law, or one or more past runtimes": lambda: STRATEGIES["masi"]([1.0, float("nan")], CostModel()),
+    "runs must be a distribution": lambda: optimal(["a"], CostModel()),
+    "runs must be a distribution, or one or more past runtimes": lambda: STRATEGIES["masi"](
+        [1.0, float("nan")], CostModel()
+    ),
     "k": lambda: STRATEGIES["masi"]([1.0], CostModel(), k=0),
     "factor": lambda: STRATEGIES["neuro"]([1.0], CostModel(), factor=1.0),
     "tau": lambda: STRATEGIES["all-ckpt-periodic"]([1.0, 2.0], CostModel(), tau=0),
