@@ -69,7 +69,7 @@ def as_discrete(
     law = as_law(law_or_runs)
     if isinstance(law, DiscreteLaw):
         if len(law) > most * 5 // 2:
-            legal = f"at most {most * 5 // 2:,} for this strategy: fit a continuous distribution, or take all-ckpt or no-ckpt"
+            legal = f"at most {most * 5 // 2:,} for this strategy: fit a distribution, or take all-ckpt or no-ckpt"
             raise ParameterError("the number of different runtimes", legal, len(law))
         return law
     if n is not None and n > most:
