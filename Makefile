@@ -39,7 +39,7 @@ docs: $(VENV)/.installed-docs
 	$(BIN)/python -m sphinx -b html -j auto -n -q -W --keep-going docs out/docs
 	@echo "the documentation is in out/docs/index.html"
 
-# What can only be tested whole: clusters, killed processes, installed packages, real logs, experiments end to end.
+# What can only be tested whole: clusters, kills, installed packages, real logs, experiments, pages of documentation.
 system: export PYTHONDONTWRITEBYTECODE =
 system: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n auto -m "system and not slow"

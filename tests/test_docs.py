@@ -34,6 +34,10 @@ def name_of_page(page: Path) -> str:
     return page.relative_to(ROOT).as_posix()
 
 
+#: A page is a session of many commands; that of the newcomers is tried at every save.
+SESSIONS = [page if page.name == "README.md" else pytest.param(page, marks=pytest.mark.system) for page in PAGES]
+
+
 @pytest.fixture
 def as_it_was() -> Iterator[None]:
     """What a page adds to a registry is gone with the page."""
@@ -45,7 +49,7 @@ def as_it_was() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("as_it_was")
-@pytest.mark.parametrize("page", PAGES, ids=name_of_page)
+@pytest.mark.parametrize("page", SESSIONS, ids=name_of_page)
 def test_blocks_run_and_print_what_the_page_shows(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     provide(page)
