@@ -159,6 +159,7 @@ __all__ = [
     "read_result",
     "read_trace",
     "simulate",
+    "simulate_each",
     "sweep",
     "use_of_time",
     "write_gantt",
@@ -297,13 +298,73 @@ def simulate(
     return simulated(jobs, nodes, mechanism, **options)
 
 
+def simulate_each(
+    workload: Trace | JobTable | Iterable[Job],
+    nodes: int | Sequence[int] | None = None,
+    mechanism: str | Sequence[str] = "baseline",
+    **options: Any,
+) -> dict[str, Result]:
+    """Simulate a workload once for each combination of values, as ``holdfast run`` does with lists.
+
+    Parameters
+    ----------
+    workload
+        As of :func:`simulate`.
+    nodes, mechanism
+        One value, or a list of those to try.
+    **options
+        As of :func:`simulate`; each field of :class:`Options` may be a list of values.
+
+    Returns
+    -------
+    dict
+        Results by label, in the order of the lists; a label names what sets a result apart, and only that.
+
+    Raises
+    ------
+    InputError
+        If a value is not legal, a list is empty, or two combinations have one label.
+
+    Examples
+    --------
+    >>> import holdfast as hf
+    >>> jobs = [hf.Job(i, hf.JobType.RIGID, submit=i, nodes=3, runtime=60 * i, walltime=600) for i in (3, 2, 1)]
+    >>> results = hf.simulate_each(jobs, 4, order=["fcfs", "sjf"], backfilling=["easy", "none"])
+    >>> list(results)
+    ['fcfs / easy', 'fcfs / none', 'sjf / easy', 'sjf / none']
+    """
+    from dataclasses import fields, replace
+    from itertools import product
+
+    from experiments.recordings.variants import in_label_order, label_of
+    from simulator.options import Options
+    from workloads.ground.errors import InputError, ParameterError
+
+    given = {**options, "nodes": nodes, "mechanism": mechanism}
+    listed = {"nodes", "mechanism", *(item.name for item in fields(Options))}
+    axes = {name: list(given[name]) for name in given if name in listed and isinstance(given[name], list | tuple)}
+    for name, values in axes.items():
+        if not values:
+            raise ParameterError(name, "a value, or a list of at least one", given[name])
+    names = in_label_order(axes)
+    results: dict[str, Result] = {}
+    for combination in product(*(axes[name] for name in names)):
+        chosen = dict(zip(names, combination, strict=True))
+        label = label_of({name: value for name, value in chosen.items() if len(axes[name]) > 1})
+        result = replace(simulate(workload, **{**given, **chosen}), label=label)
+        if result.name in results:
+            raise InputError(f"two of these simulations are {result.name!r}: give each value once")
+        results[result.name] = result
+    return results
+
+
 def compare(results: Mapping[str, Result] | Sequence[Result], *metrics: str) -> pd.DataFrame:
     """Compare results side by side.
 
     Parameters
     ----------
     results
-        By label, or in a sequence; then each is labelled by its mechanism.
+        By label, or in a sequence; then each has its own label, or that of its mechanism.
     *metrics
         Metrics of :meth:`Result.summary` to show; by default all of them.
 
@@ -321,7 +382,7 @@ def compare(results: Mapping[str, Result] | Sequence[Result], *metrics: str) -> 
 
     from workloads.ground.errors import InputError, UnknownNameError
 
-    labelled = list(results.items()) if isinstance(results, Mapping) else [(item.mechanism, item) for item in results]
+    labelled = list(results.items()) if isinstance(results, Mapping) else [(item.name, item) for item in results]
     labels = [label for label, _ in labelled]
     twice = next((label for label in labels if labels.count(label) > 1), None)
     if twice is not None:

@@ -7,7 +7,7 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from experiments.commands.asking.arguments import add_trust
+from experiments.commands.asking.arguments import add_choice, add_trust
 
 if TYPE_CHECKING:
     from experiments.stories.story import Stories
@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("directory", metavar="DIR", help="results of 'holdfast run --events'")
     parser.add_argument("job", metavar="JOB", nargs="*", help="job ids")
-    parser.add_argument("--mechanism", metavar="NAME", help="mechanism to read (default: the only one in DIR)")
+    add_choice(parser)
     parser.add_argument("--all", action="store_true", help="print long lists in full")
     parser.add_argument(
         "--worst",

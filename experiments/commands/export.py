@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from experiments.commands.asking.arguments import add_trust
+from experiments.commands.asking.arguments import add_choice, add_trust
 
 __all__ = ["add_arguments", "main"]
 
@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="swf, batsim (jobs.csv, for evalys), perfetto (trace JSON) or parquet (default: by the suffix of FILE)",
     )
-    parser.add_argument("--mechanism", metavar="NAME", help="mechanism to read (default: the only one in DIR)")
+    add_choice(parser)
     add_trust(parser)
 
 
@@ -31,4 +31,4 @@ def main(arguments: argparse.Namespace) -> None:
     EXPORTS[name]  # a wrong one is told before a year is read
     recording = read_recording(arguments.directory, arguments.mechanism, trust=arguments.trust)
     told = export_result(recording, arguments.output, name)
-    print(f"{told} of {recording.mechanism} written to {arguments.output}")
+    print(f"{told} of {recording.name} written to {arguments.output}")

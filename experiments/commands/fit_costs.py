@@ -8,7 +8,15 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from experiments.commands.asking.arguments import add_reading, add_trust, check_outputs, classes_of, read_options, whole
+from experiments.commands.asking.arguments import (
+    add_choice,
+    add_reading,
+    add_trust,
+    check_outputs,
+    classes_of,
+    read_options,
+    whole,
+)
 
 if TYPE_CHECKING:
     from experiments.planning.waitpairs import WaitPairs
@@ -22,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", metavar="FILE", help="write the fits as JSON; '-' is standard output (default: not written)"
     )
-    parser.add_argument("--mechanism", metavar="NAME", help="mechanism to read (default: the only one in INPUT)")
+    add_choice(parser, "INPUT")
     parser.add_argument(
         "--classes",
         metavar="N,N,...",

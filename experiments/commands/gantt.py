@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 
-from experiments.commands.asking.arguments import add_trust, check_outputs
+from experiments.commands.asking.arguments import add_choice, add_trust, check_outputs
 
 __all__ = ["add_arguments", "main"]
 
@@ -16,7 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     parser.add_argument("directory", metavar="DIR", help="results of 'holdfast run --events'")
     parser.add_argument("-o", "--output", metavar="FILE.html", required=True, help="page to write")
-    parser.add_argument("--mechanism", metavar="NAME", help="mechanism to read (default: the only one in DIR)")
+    add_choice(parser)
     add_window(parser)
     add_trust(parser)
 
@@ -33,9 +33,9 @@ def main(arguments: argparse.Namespace) -> None:
     recording = read_recording(arguments.directory, arguments.mechanism, trust=arguments.trust)
     window = window_of(arguments)
     words = ["holdfast", "gantt", Path(arguments.directory).name or arguments.directory]
-    words += ["--mechanism", recording.mechanism]
+    words += ["--run" if recording.label else "--mechanism", recording.name]
     for name, value in (("--from", window.start), ("--to", window.end)):
         words += [] if value is None else [name, str(value)]
     shown = write_gantt(arguments.output, recording, window, shlex.join(words))
     size = Path(arguments.output).stat().st_size
-    print(f"{shown:,} jobs under {recording.mechanism} drawn in {arguments.output} ({size / 1e6:.1f} MB)")
+    print(f"{shown:,} jobs under {recording.name} drawn in {arguments.output} ({size / 1e6:.1f} MB)")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from experiments.commands.asking.arguments import add_trust, check_outputs, number
+from experiments.commands.asking.arguments import add_choice, add_trust, check_outputs, number
 
 __all__ = ["add_arguments", "main"]
 
@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("kind", metavar="KIND", help=f"{kinds}; all: all of them")
     parser.add_argument("directory", metavar="DIR", help="results of 'holdfast run --events'")
     parser.add_argument("-o", "--output", metavar="NAME", help="file name without suffix (default DIR/KIND-MECHANISM)")
-    parser.add_argument("--mechanism", metavar="NAME", help="mechanism to read (default: the only one in DIR)")
+    add_choice(parser)
     add_window(parser)
     parser.add_argument(
         "--quantile",
@@ -56,7 +56,7 @@ def main(arguments: argparse.Namespace) -> None:
             # Of all pictures some may have nothing to show.
             print(f"no {name}: {error}")
     for name, figure in figures.items():
-        stem = arguments.output or str(Path(arguments.directory) / f"{name}-{file_part(recording.mechanism)}")
+        stem = arguments.output or str(Path(arguments.directory) / f"{name}-{file_part(recording.name)}")
         if arguments.output and len(names) > 1:
             stem = f"{arguments.output}-{name}"
         png, pdf = save(figure, stem, follow=arguments.output is not None)

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import argparse
 import sys
-from dataclasses import asdict
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from experiments.commands.asking.arguments import duration
-from experiments.commands.asking.outages import AskedOutages, add_outages, outages_of, untouched, write_happened
+from experiments.commands.asking.outages import OUTAGE_FILE, add_outages, untouched, write_happened
 from experiments.commands.asking.simulation import add_simulation
 from experiments.output.signals import Interrupted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from experiments.commands.asking.simulation import Simulation
-    from experiments.recordings.replay import Measurement
+    from experiments.commands.asking.planned import PlannedRun
+    from experiments.sweeps.progress import Bar
     from simulator import Result
 
 __all__ = ["add_arguments", "main"]
@@ -29,10 +29,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--mechanism",
         metavar="NAME",
-        default="all",
         help="mechanisms, separated by commas: baseline, NOTICE-ARRIVAL with a notice strategy N (none), CUA (collect "
         "until arrival) or CUP (collect until predicted) and an arrival strategy PAA (preempt at arrival) or SPAA "
-        "(shrink, then preempt at arrival), or all (default all)",
+        "(shrink, then preempt at arrival), or all (default: all, baseline where orders, backfilling rules, machine "
+        "sizes or outages are compared)",
     )
     add_simulation(parser)
     add_outages(parser)
@@ -59,50 +59,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(arguments: argparse.Namespace) -> None:
     """Run the command."""
-    from experiments.commands.asking.simulation import simulation_of
+    from experiments.commands.asking.planned import planned_runs
     from experiments.output.locks import writing
-    from experiments.recordings.replay import Measurement, make_directory, parse_mechanisms
-    from workloads.ground.units import to_ticks
-    from workloads.outages.outage import check_outages
-    from workloads.table.joblife import beginning_of
+    from experiments.recordings.replay import make_directory
 
-    mechanisms = parse_mechanisms(arguments.mechanism)
-    measurement = Measurement(
-        instant_tolerance=None
-        if arguments.instant_tolerance is None
-        else duration(arguments.instant_tolerance, "--instant-tolerance"),
-        warmup=duration(arguments.warmup, "--warmup"),
-        cooldown=duration(arguments.cooldown, "--cooldown"),
-    )
-    simulation = simulation_of(arguments, mechanisms)
-    measurement = measurement.under(simulation.options.warning)
-    asked = outages_of(arguments, simulation.nodes)
-    check_outages(asked.outages, simulation.nodes, simulation.jobs)
-    if simulation.about:
-        print(simulation.about)
-    if simulation.lopsided:
-        print(f"holdfast run: {simulation.lopsided}", file=sys.stderr)
-    submits = [to_ticks(job.submit) for job in simulation.jobs if job.submit is not None]
-    begin = beginning_of(simulation.jobs)
-    if submits and (begin is None or max(submits) >= to_ticks(begin)):
-        measurement.window.bounds(submits, None if begin is None else to_ticks(begin))
+    planned = planned_runs(arguments)
+    for text in dict.fromkeys(run.simulation.about for run in planned if run.simulation.about):
+        print(text)
+    for text in dict.fromkeys(run.simulation.lopsided for run in planned if run.simulation.lopsided):
+        print(f"holdfast run: {text}", file=sys.stderr)
     directory = make_directory(arguments.output)
     with writing(directory):
-        results, stop = _simulated(arguments, mechanisms, simulation, asked, len(submits), directory)
-        _write(arguments, directory, results, simulation, asked, measurement)
+        results, stop = _simulated(arguments, planned, directory)
+        _write(arguments, directory, results, planned[: len(results)])
     if stop is not None:
-        names = ", ".join(result.mechanism for result in results)
+        names = ", ".join(result.name for result in results)
         raise Interrupted.of(stop, f"the results of {names} are in {directory}; start it again for the others")
     print(f"results are in {directory}")
 
 
 def _simulated(
-    arguments: argparse.Namespace,
-    mechanisms: Sequence[str],
-    simulation: Simulation,
-    asked: AskedOutages,
-    submits: int,
-    directory: Path,
+    arguments: argparse.Namespace, planned: Sequence[PlannedRun], directory: Path
 ) -> tuple[list[Result], KeyboardInterrupt | None]:
     """The results, and what has interrupted them; an older result is not replaced by a part of a new one."""
     from experiments.recordings.replay import replays
@@ -110,21 +87,23 @@ def _simulated(
     from experiments.sweeps.progress import Bar
 
     results: list[Result] = []
-    with Bar(submits, mechanisms) as bar:
+    with Bar(max(len(run.submits) for run in planned), [run.name for run in planned]) as bar:
         try:
-            for result in replays(
-                simulation.jobs,
-                simulation.nodes,
-                mechanisms,
-                simulation.options,
-                events=arguments.events,
-                progress=bar.ended,
-                planner=simulation.planner,
-                plans=simulation.plans,
-                outages=asked.outages,
-                failures=asked.failures,
-            ):
-                results.append(result)  # noqa: PERF402  # one by one, so that those before an interruption are kept
+            for run in planned:
+                simulation = run.simulation
+                (result,) = replays(
+                    simulation.jobs,
+                    simulation.nodes,
+                    [run.variation.mechanism],
+                    simulation.options,
+                    events=arguments.events,
+                    progress=partial(_ended, bar, run.name),
+                    planner=simulation.planner,
+                    plans=simulation.plans,
+                    outages=run.asked.outages,
+                    failures=run.asked.failures,
+                )
+                results.append(replace(result, label=run.variation.label))
         except KeyboardInterrupt as stop:
             if not results or holds_run(directory):
                 raise Interrupted.of(stop, f"{directory} holds what it held before; start it again") from None
@@ -132,50 +111,108 @@ def _simulated(
     return results, None
 
 
+def _ended(bar: Bar, name: str, mechanism: str, jobs: int) -> None:
+    """So many jobs of a run have ended."""
+    bar.ended(name, jobs)
+
+
 def _write(
-    arguments: argparse.Namespace,
-    directory: Path,
-    results: Sequence[Result],
-    simulation: Simulation,
-    asked: AskedOutages,
-    measurement: Measurement,
+    arguments: argparse.Namespace, directory: Path, results: Sequence[Result], planned: Sequence[PlannedRun]
 ) -> None:
     """Put the results into the directory, and print what they compare."""
+    from experiments.commands.asking.planned import manifest_of
     from experiments.output.handover import handover
     from experiments.output.seals import seal
     from experiments.recordings.replay import write_replay
     from experiments.recordings.runfile import EPOCH, JOB_TABLE, PICTURE_FILES, RUN
     from experiments.recordings.summaries import cancellation_comparison, comparison, stochastic_comparison
     from experiments.tables import write_csv
-    from workloads.table.jobtable import write_job_table
 
-    configuration = {**simulation.configuration, **asked.configuration, "measurement": asdict(measurement)}
-    configuration["mechanisms"] = [result.mechanism for result in results]
-    if arguments.events:
-        configuration[JOB_TABLE] = "jobs.csv"
-        configuration[EPOCH] = simulation.epoch
+    tables = _table_names(planned)
+    own = {
+        run.name: {JOB_TABLE: tables[run.table], EPOCH: run.simulation.epoch}
+        for run in planned
+        if arguments.events or (len(tables) > 1 and run.simulation.prepared)
+    }
     with handover(directory, RUN) as new:
-        # Beside the results, so that what was simulated can be read, diffed, and fed to another simulator; an input
-        # that lies there stays as it is.
-        own = (directory / "jobs.csv").resolve() == Path(arguments.input).resolve()
-        if (simulation.prepared or arguments.events) and not own:
-            write_job_table(simulation.jobs, new / "jobs.csv")
-        if asked.configuration:
-            write_happened(results, new, directory, arguments.outages)
-        summaries = write_replay(new, results, measurement, events=arguments.events)
+        _write_tables(arguments, planned, tables, new, directory)
+        _write_outages(planned, results, new, directory)
+        # Without a tolerance of its own the warning of each run decides.
+        measurement = planned[0].measurement
+        if arguments.instant_tolerance is None:
+            measurement = replace(measurement, instant_tolerance=None)
+        values = {run.variation.label: run.variation.values for run in planned}
+        summaries = write_replay(new, results, measurement, events=arguments.events, values=values)
         if arguments.plot:
             from experiments.study.redraw import draw_pictures
-            from experiments.timelines.machinetable import MACHINE_COLUMNS, machine_rows
+            from experiments.timelines.machinetable import machine_rows
 
             # Figures are made from tables alone, here as at any later time.
-            write_csv(new / "machine.csv", machine_rows(results), MACHINE_COLUMNS)
+            rows = machine_rows(results)
+            write_csv(new / "machine.csv", rows, tuple(rows[0]))
             draw_pictures(new)
-        seal(new, RUN, configuration, PICTURE_FILES)
+        seal(new, RUN, manifest_of(planned, own), PICTURE_FILES)
     print(comparison(summaries, verbose=arguments.verbose))
-    apart = untouched(asked.outages, results)
-    if apart:
-        print(f"holdfast run: {apart}", file=sys.stderr)
+    _remark(planned)
+    for text in dict.fromkeys(
+        untouched(run.asked.outages, [result]) for run, result in zip(planned, results, strict=True)
+    ):
+        if text:
+            print(f"holdfast run: {text}", file=sys.stderr)
     if any(result.stochastic for result in results):
         print(f"\n{stochastic_comparison(summaries, verbose=arguments.verbose)}")
     if any(result.withdrawn is not None for result in results):
         print(f"\n{cancellation_comparison(summaries)}")
+
+
+def _remark(planned: Sequence[PlannedRun]) -> None:
+    """Say which jobs the baseline is of, and whether the seeds have decided anything."""
+    from policies.mechanism import BASELINE
+
+    configurations = [run.configuration for run in planned]
+    if any(run.variation.mechanism == BASELINE for run in planned):
+        drawn = "preparation" in configurations[0]
+        trace = "format" in configurations[0]["input"]
+        jobs = "of the drawn job table" if drawn else "as the trace records them" if trace else "of the job table"
+        print(f"baseline: the jobs {jobs}, all rigid, without notices and preemptions")
+    if "seed" in planned[0].variation.values and not any(
+        "preparation" in told or "failures" in told or run.simulation.plans or run.simulation.planner
+        for run, told in zip(planned, configurations, strict=True)
+    ):
+        print("holdfast run: the seeds change nothing here: no type, notice or failure is drawn", file=sys.stderr)
+
+
+def _table_names(planned: Sequence[PlannedRun]) -> dict[str, str]:
+    """The file of each job table, by what sets the table apart."""
+    from experiments.output.filenames import table_name
+
+    parts = dict.fromkeys(run.table for run in planned)
+    return {part: "jobs.csv" if len(parts) == 1 else table_name("table", part) for part in parts}
+
+
+def _write_tables(
+    arguments: argparse.Namespace, planned: Sequence[PlannedRun], tables: dict[str, str], new: Path, directory: Path
+) -> None:
+    """Write the job tables, so that what was simulated can be read, compared, and given to another simulator."""
+    from workloads.table.jobtable import write_job_table
+
+    for run in {run.table: run for run in planned}.values():
+        # An input that lies there stays as it is.
+        own = (directory / tables[run.table]).resolve() == Path(arguments.input).resolve()
+        if (run.simulation.prepared or arguments.events) and not own:
+            write_job_table(run.simulation.jobs, new / tables[run.table])
+
+
+def _write_outages(planned: Sequence[PlannedRun], results: Sequence[Result], new: Path, directory: Path) -> None:
+    """Write the outages: one file where all runs have the same, else one for each run that has any."""
+    from experiments.output.filenames import table_name
+
+    first = planned[0]
+    same = all((run.asked, run.simulation.nodes) == (first.asked, first.simulation.nodes) for run in planned)
+    if same and first.asked.configuration:
+        write_happened(results, new, directory, first.variation.arguments.outages)
+    elif not same:
+        for run, result in zip(planned, results, strict=True):
+            if run.asked.configuration:
+                name = table_name(Path(OUTAGE_FILE).stem, run.name)
+                write_happened([result], new, directory, run.variation.arguments.outages, name)

@@ -70,7 +70,7 @@ def export_parquet(recording: Recording, path: Path) -> str:
     except OSError as error:
         raise OutputError(f"{path}: cannot be made: {error.strerror}") from None
     schemas = {"jobs": _JOBS, "events": EVENTS, "timeline": timeline_schema(recording), "nodes": _NODES}
-    about = {"mechanism": recording.mechanism, "nodes": recording.nodes}
+    about = {"mechanism": recording.name, "nodes": recording.nodes}
     # All before the first is written, so that what cannot be had leaves nothing behind.
     made = {name: _table(schema, recording, about) for name, schema in schemas.items()}
     for name, table in made.items():

@@ -42,7 +42,7 @@ _CALL_EVENTS = ("notice", "submit", "time-out", "wait", "gather", "withdraw")
 def export_perfetto(recording: Recording, path: Path) -> str:
     """Write a trace; returns what it holds, in words."""
     told = {
-        "mechanism": recording.mechanism,
+        "mechanism": recording.name,
         "nodes": recording.nodes,
         "clock": "microseconds after the origin",
         "origin_seconds": recording.origin / SECOND,
@@ -72,7 +72,7 @@ def trace_events(recording: Recording) -> list[Event]:
 
 def _names(recording: Recording, lanes: Mapping[str, Lanes], used: set[int]) -> Iterator[Event]:
     """Names of the processes and threads, and their order."""
-    yield from _name("process", _MACHINE, 0, f"machine: {recording.nodes} nodes, {recording.mechanism}", _MACHINE)
+    yield from _name("process", _MACHINE, 0, f"machine: {recording.nodes} nodes, {recording.name}", _MACHINE)
     for title, pid in _PROCESSES.items():
         if pid in used:
             yield from _name("process", pid, 0, f"{title} jobs" if title in list(JobType) else title, pid)

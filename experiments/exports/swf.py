@@ -106,7 +106,7 @@ class SwfExport:
         yield "MaxQueues", str(len(_QUEUES))
         for kind, number in _QUEUES.items():
             yield "Queue", f"{number} {kind}"
-        yield "Note", f"simulated by {CONVERSION} under {recording.mechanism}; a processor is a node"
+        yield "Note", f"simulated by {CONVERSION} under {recording.name}; a processor is a node"
         yield "Note", "status 0 = killed at the requested time, 5 = withdrawn; queues are the types of the jobs"
         yield (
             "Note",

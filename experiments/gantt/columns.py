@@ -63,7 +63,7 @@ def columns_of(recording: Recording, window: Window | None = None) -> dict[str, 
     first = opened(recording)
     places = {record.job_id: place for place, record in enumerate(records)}
     return {
-        "mechanism": recording.mechanism,
+        "mechanism": recording.name,
         "nodes": recording.nodes,
         # The second of the job table's clock at which the page's begins, and whether that one tells the date.
         "base": (opens + (recording.origin if since_1970 is None else since_1970)) // SECOND,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,8 @@ import numpy as np
 
 from experiments.output.filenames import table_name
 from experiments.recordings.archive import table_rows
-from experiments.recordings.runfile import chosen_mechanism, measurement_of, open_run, simulated_jobs
+from experiments.recordings.runfile import measurement_of, open_run, simulated_jobs
+from experiments.recordings.variants import chosen_variant
 from experiments.traces.description import left_out
 from policies.mechanism import BASELINE
 from simulator.machine.truth import PREEMPTED
@@ -137,9 +138,10 @@ def pairs_of_results(directory: str | Path, mechanism: str | None = None, *, tru
     """
     place = Path(directory)
     result = open_run(place)
-    told = result.told
-    name = chosen_mechanism(place, told, mechanism)
-    table = result.need(table_name("jobs", name), "the jobs of that mechanism: run it again")
+    variant = chosen_variant(place, result.told, mechanism)
+    result = replace(result, told=variant.told)
+    told, name = result.told, variant.mechanism
+    table = result.need(table_name("jobs", variant.label), "the jobs of that mechanism: run it again")
     jobs = list(table_rows(table, _JOB, "type"))
     simulated = simulated_jobs(result, trust=trust)
     measured = _window(place, told, jobs, beginning_of(simulated))
@@ -161,7 +163,7 @@ def pairs_of_results(directory: str | Path, mechanism: str | None = None, *, tru
             raise TraceError(table, line, f"job {row['job_id']} is not in the simulated job table")
         else:
             pairs.append((walltimes[row["job_id"]], row["wait"], row["nodes"]))
-    reservations = result.find(table_name("reservations", name))
+    reservations = result.find(table_name("reservations", variant.label))
     before: tuple[Any, Any] = (None, None)
     asked = () if reservations is None else table_rows(reservations, _RESERVATION, "ending")
     for line, row in asked:
@@ -186,7 +188,7 @@ def pairs_of_results(directory: str | Path, mechanism: str | None = None, *, tru
         "mechanism": name,
         "input": {key: told["input"][key] for key in ("path", "sha256")},
     }
-    title = f"{place.name or place}, simulated under {name}"
+    title = f"{place.name or place}, simulated under {variant.label}"
     return WaitPairs.of(pairs, source=source, title=title, left_out=without)
 
 

@@ -9,19 +9,20 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from experiments.output.filenames import table_name
 from experiments.output.seals import Sealed
 from experiments.recordings.runfile import (
-    chosen_mechanism,
     epoch_of,
     nodes_of,
     open_run,
     options_of,
     simulated_jobs,
 )
+from experiments.recordings.variants import chosen_variant
 from policies.mechanism import BASELINE
 from simulator.machine.decisions import Decision
 from simulator.machine.eventlog import Entry, Sample
@@ -58,7 +59,7 @@ def read_recording(
     directory
         With ``run.json`` and the tables.
     mechanism
-        Which one, where there are several.
+        Which one, where there are several: a mechanism, or a label (:mod:`experiments.recordings.variants`).
     events
         Whether the event log is wanted; without it, ``entries``, ``samples`` and ``down`` are empty.
     decisions
@@ -81,11 +82,12 @@ def read_recording(
     """
     place = Path(directory)
     result = open_run(place)
-    told = result.told
-    name = chosen_mechanism(place, told, mechanism)
+    variant = chosen_variant(place, result.told, mechanism)
+    result = replace(result, told=variant.told)
+    told, name = result.told, variant.label
     jobs = simulated_jobs(result, trust=trust)
     table = result.need(table_name("jobs", name), "the jobs of that mechanism: run it again")
-    records = list(_records(table, {job.job_id: job for job in jobs}, name))
+    records = list(_records(table, {job.job_id: job for job in jobs}, variant.mechanism))
     if [job.job_id for job in jobs] != [record.job_id for record in records]:
         raise InputError("the job table must hold the jobs that were simulated, in the same order")
     origin, begin = origin_of(jobs), beginning_of(jobs)
@@ -94,7 +96,8 @@ def read_recording(
     if events:
         entries, samples = _history(result, name, origin, records)
     return Result(
-        mechanism=name,
+        mechanism=variant.mechanism,
+        label=name if variant.varied else "",
         nodes=nodes_of(place, told),
         options=options_of(place, told),
         table=list(jobs),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -145,11 +145,23 @@ def write_replay(
     measurement: Measurement,
     *,
     events: bool = False,
+    values: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> list[dict[str, str | int | float]]:
     """Write ``summary.csv``, ``types.csv``, ``accounting.csv`` and ``jobs-*.csv``.
 
     With ``events`` also ``events-*.csv``, ``timeline-*.csv`` and ``decisions-*.csv``. Where there are stochastic jobs
     also ``stochastic-*.csv`` (a row a job) and ``reservations-*.csv``; where there are outages, ``outages.csv``.
+
+    Parameters
+    ----------
+    directory, results
+        Where to, and what: each with its own label or mechanism.
+    measurement
+        What is measured; without a tolerance, that of each result is its warning.
+    events
+        Whether the event logs are written.
+    values
+        Further columns of the summary by label: the options that set a result apart.
 
     Returns
     -------
@@ -157,13 +169,17 @@ def write_replay(
         The summaries, in the order of the results.
     """
     summaries = [
-        summarize(result, instant_tolerance=measurement.instant_tolerance, window=measurement.window)
+        {
+            **result.identity,
+            **((values or {}).get(result.label, {})),
+            **summarize(result, instant_tolerance=measurement.instant_tolerance, window=measurement.window),
+        }
         for result in results
     ]
     for result in results:
 
-        def path(table: str, mechanism: str = result.mechanism) -> Path:
-            return directory / table_name(table, mechanism)
+        def path(table: str, name: str = result.name) -> Path:
+            return directory / table_name(table, name)
 
         tables = {"jobs": job_schema(measurement.instant_tolerance)}
         if events:
@@ -174,7 +190,9 @@ def write_replay(
         for name, schema in tables.items():
             write_csv(path(name), schema.rows(result), schema.names)
     write_csv(directory / "summary.csv", summaries, tuple(summaries[0]))
-    types = [row for result in results for row in summarize_types(result, window=measurement.window)]
+    types = [
+        {**result.identity, **row} for result in results for row in summarize_types(result, window=measurement.window)
+    ]
     write_csv(directory / "types.csv", types, tuple(types[0]))
     accounting = accounting_rows(results)
     write_csv(directory / "accounting.csv", accounting, tuple(accounting[0]))
@@ -186,7 +204,7 @@ def accounting_rows(results: Sequence[Result]) -> list[dict[str, Any]]:
     states = (*STATES, "down") if any(result.accounting.down for result in results) else STATES
     return [
         {
-            "mechanism": result.mechanism,
+            **result.identity,
             **{f"{name}_node_hours": getattr(result.accounting, name) / (3600 * SECOND) for name in states},
         }
         for result in results

@@ -10,7 +10,7 @@ from experiments.tables import known, render, telling
 from simulator.results.catalogue import metric
 from workloads.ground.quantities import Quantity
 
-__all__ = ["cancellation_comparison", "comparison", "headed", "stochastic_comparison"]
+__all__ = ["by_label", "cancellation_comparison", "comparison", "headed", "stochastic_comparison"]
 
 _MECHANISM = Quantity("mechanism")
 
@@ -92,6 +92,15 @@ def cancellation_comparison(summaries: Sequence[Mapping[str, Any]]) -> str:
     return _rendered(summaries, _CANCELLATIONS)
 
 
+def by_label(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Rows under the labels of their runs, where they have any: the labels stand where the mechanisms stood.
+
+    >>> by_label([{"label": "sjf / easy", "mechanism": "baseline", "wait_h": 1.0}, {"mechanism": "CUA-SPAA"}])
+    [{'label': 'sjf / easy', 'mechanism': 'sjf / easy', 'wait_h': 1.0}, {'mechanism': 'CUA-SPAA'}]
+    """
+    return [{**row, "mechanism": row["label"]} if row.get("label") else row for row in rows]
+
+
 def _repeats(name: str, rows: Iterable[Mapping[str, Any]]) -> bool:
     """Whether a column shows the turnaround of one type, and all jobs are of that type."""
     return (
@@ -102,6 +111,8 @@ def _repeats(name: str, rows: Iterable[Mapping[str, Any]]) -> bool:
 
 
 def _rendered(rows: Sequence[Mapping[str, Any]], columns: Iterable[Quantity]) -> str:
+    if any(row.get("label") for row in rows):
+        rows, columns = by_label(rows), [Quantity("mechanism", "run") if c is _MECHANISM else c for c in columns]
     shown = telling(rows, columns)
     for group in {column.group for column in shown if column.unit == "h"}:
         places = [place for place, column in enumerate(shown) if column.group == group and column.unit == "h"]

@@ -10,6 +10,7 @@ from pkgutil import resolve_name
 from experiments.figures.style import save
 from experiments.output.seals import SWEEP, open_sealed
 from experiments.recordings.runfile import RUN
+from experiments.recordings.summaries import by_label
 from experiments.study.experiment import Experiment, all_experiments, find_experiment, present_experiment
 from experiments.study.verdicts import Verdict
 from experiments.tables import read_csv
@@ -40,7 +41,7 @@ def draw_pictures(directory: Path) -> list[str]:
         path = _whole_table(directory, table)
         if path is not None:
             with _as_written(path):
-                figure = resolve_name(plot)(read_csv(path))
+                figure = resolve_name(plot)(by_label(read_csv(path)))
             save(figure, directory / name, follow=False)
             drawn.append(name)
     return drawn

@@ -73,7 +73,7 @@ def _steps(result: Result, span: tuple[int, int], width: float, over: str) -> li
     percent = 100.0 / result.nodes
     return [
         {
-            "mechanism": result.mechanism,
+            **result.identity,
             "start_s": start,
             "end_s": stop,
             "busy_percent": percent * busy[step],

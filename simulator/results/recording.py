@@ -82,6 +82,8 @@ class Recording:
         Node-ticks of the runs that their users ended; None: the table withdraws no job.
     malleable_setup
         Node-ticks of the setups of malleable jobs that completed, at the sizes that they had then.
+    label
+        What sets it apart from the other runs of its result; empty: its mechanism alone.
     """
 
     mechanism: str
@@ -106,6 +108,18 @@ class Recording:
     outages: Sequence[Outage] = ()
     withdrawn: int | None = None
     malleable_setup: int = 0
+    label: str = ""
+
+    @property
+    def name(self) -> str:
+        """Its label; without one its mechanism."""
+        return self.label or self.mechanism
+
+    @property
+    def identity(self) -> dict[str, str]:
+        """First cells of its rows in a table: its label, if it has one, and its mechanism."""
+        own = {"label": self.label} if self.label else {}
+        return {**own, "mechanism": self.mechanism}
 
     @cached_property
     def order(self) -> Order:

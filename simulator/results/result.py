@@ -57,4 +57,4 @@ class Result(Recording):
         import pandas as pd
 
         values = summarize(self, instant_tolerance=instant_tolerance, window=MeasuredWindow(warmup, cooldown))
-        return pd.Series(values, name=self.mechanism, dtype=object)  # type: ignore[return-value]  # it is a mapping
+        return pd.Series(values, name=self.name, dtype=object)  # type: ignore[return-value]  # it is a mapping

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from workloads.logs.trace import Trace
 
 __all__ = [
+    "add_choice",
     "add_preparation",
     "add_reading",
     "assignment_of",
@@ -84,6 +85,17 @@ def add_trust(parser: argparse.ArgumentParser) -> None:
         "--trust",
         action="store_true",
         help="import plug-ins that are named by import path (my.module:mine), which runs their code",
+    )
+
+
+def add_choice(parser: argparse.ArgumentParser, place: str = "DIR") -> None:
+    """Add the option of commands that read one of the runs of a directory."""
+    parser.add_argument(
+        "--run",
+        "--mechanism",
+        metavar="NAME",
+        dest="mechanism",
+        help=f"run to read: a mechanism, or a label or parts of it, as 'sjf / easy' (default: the only one in {place})",
     )
 
 

@@ -129,7 +129,9 @@ def untouched(outages: Sequence[Outage], results: Sequence[Recording]) -> str:
     return f"{len(apart):,} of {len(outages):,} outages lie outside {span}; the first is {first_of}"
 
 
-def write_happened(results: Sequence[Recording], new: Path, directory: Path, source: str | None) -> None:
+def write_happened(
+    results: Sequence[Recording], new: Path, directory: Path, source: str | None, name: str = OUTAGE_FILE
+) -> None:
     """Write the outages of a run, so that it can be repeated.
 
     Parameters
@@ -140,11 +142,13 @@ def write_happened(results: Sequence[Recording], new: Path, directory: Path, sou
         Directory to write to, and the directory it will replace.
     source
         File of the given outages; it is not overwritten.
+    name
+        File to write.
     """
     from workloads.outages.file import write_outages
 
-    if source is None or (directory / OUTAGE_FILE).resolve() != Path(source).resolve():
-        write_outages(max(results, key=lambda result: len(result.outages)).outages, new / OUTAGE_FILE)
+    if source is None or (directory / name).resolve() != Path(source).resolve():
+        write_outages(max(results, key=lambda result: len(result.outages)).outages, new / name)
 
 
 def _mtbf(text: str) -> float:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from simulator.options import Options
     from workloads.table.job import Job
 
-__all__ = ["Simulation", "add_simulation", "simulation_of"]
+__all__ = ["Simulation", "add_simulation", "options_of", "simulation_of"]
 
 
 @dataclass(frozen=True)
@@ -129,6 +129,29 @@ def add_simulation(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def options_of(arguments: argparse.Namespace) -> Options:
+    """How the machine is operated, and the seed.
+
+    Raises
+    ------
+    InputError
+        If a value is not legal.
+    """
+    from simulator.options import Options
+
+    return Options(
+        order=arguments.order,
+        backfilling=arguments.backfilling,
+        backfill_length=arguments.backfill_length,
+        passes=arguments.passes,
+        tenants=arguments.tenants,
+        expansion=arguments.expansion,
+        checkpoint_variation=share(arguments.checkpoint_variation, "--checkpoint-variation"),
+        checkpoint_mode=arguments.checkpoint_mode,
+        seed=whole(arguments.seed, "--seed"),
+    )
+
+
 def simulation_of(arguments: argparse.Namespace, mechanisms: Sequence[str]) -> Simulation:
     """Read and check everything that the arguments name.
 
@@ -138,7 +161,6 @@ def simulation_of(arguments: argparse.Namespace, mechanisms: Sequence[str]) -> S
         If any of it is not usable.
     """
     from experiments.traces.description import left_out, need_jobs
-    from simulator.options import Options
     from workloads.ground.errors import TraceError
     from workloads.ground.files import sha256_of
     from workloads.hybrid.assignment import as_rigid, assign
@@ -148,17 +170,7 @@ def simulation_of(arguments: argparse.Namespace, mechanisms: Sequence[str]) -> S
     from workloads.table.validation import check_jobs
 
     assignment, seed = assignment_of(arguments)
-    options = Options(
-        order=arguments.order,
-        backfilling=arguments.backfilling,
-        backfill_length=arguments.backfill_length,
-        passes=arguments.passes,
-        tenants=arguments.tenants,
-        expansion=arguments.expansion,
-        checkpoint_variation=share(arguments.checkpoint_variation, "--checkpoint-variation"),
-        checkpoint_mode=arguments.checkpoint_mode,
-        seed=seed,
-    )
+    options = options_of(arguments)
     life = life_of(arguments)
     workload = read_workload(arguments.input, **read_options(arguments))
     configuration: dict[str, Any] = {

@@ -86,7 +86,7 @@ def plot_gantt(result: Recording, window: Window | None = None, *, labels: Mappi
     _name(axes, shown, names, axis, result.nodes)
     marked = _mark_calls(axes, result, types, names, axis)
     axes.text(
-        0, 1.17 if marked else 1.03, result.mechanism, transform=axes.transAxes,
+        0, 1.17 if marked else 1.03, result.name, transform=axes.transAxes,
         fontsize=FONT["title"], color=INK,
     )  # fmt: skip
     legend_above(figure, handles, texts)

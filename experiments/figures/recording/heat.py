@@ -123,7 +123,7 @@ def plot_wait_map(recording: Recording, window: Window | None = None, *, quantil
 
     figure = new_figure(PAGE, 1.4 + 0.3 * len(lengths))
     panels = figure.subplots(1, 2, sharey=True)
-    name = recording.mechanism
+    name = recording.name
     titles = (f"Median wait under {name}", f"{100 * quantile:g} % waited no longer than")
     for axes, level, title in zip(panels, values, titles, strict=True):
         picture = axes.pcolormesh(

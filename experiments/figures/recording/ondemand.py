@@ -79,7 +79,7 @@ def plot_on_demand(recording: Recording, window: Window | None = None) -> Figure
     size = 3.4 if len(rows) <= _NAMED else max(1.2, 3.4 * (_NAMED / len(rows)) ** 0.5)
     handles, texts = _draw_times(left, rows, size)
     more, names = _draw_room(right, rows)
-    served = recording.mechanism
+    served = recording.name
     dress(left, x="Time since the expected arrival (min)", title=f"On-demand jobs under {served}", grid="x")
     dress(right, x="Nodes (% of what it asks for)", title="Nodes given up by", grid="x")
     left.set_ylim(len(rows) - 0.4, -0.6)

@@ -64,7 +64,7 @@ def plot_queue(recording: Recording, window: Window | None = None) -> Figure:
         _draw(axes, *axis.steps(times, factor * course.astype(np.float64), edges))
     _draw_head(panels[3], found, axis, edges)
     first = "head of the queue" if recording.options.order == "fcfs" else "first submitted"
-    name = recording.mechanism
+    name = recording.name
     dress(panels[0], y="Jobs", title=f"Waiting jobs under {name}")
     dress(panels[1], y="Nodes (%)", title="Nodes that they ask for, of the machine")
     dress(panels[2], y=f"Work ({unit})", title="Nodes times what is left of the walltimes")

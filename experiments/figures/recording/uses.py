@@ -74,7 +74,7 @@ def plot_use(recording: Recording, window: Window | None = None) -> Figure:
     small = [name for name in shown if name not in _LARGE]
     _stack(bottom, courses, small)
     most = max((float(np.max(sum(courses[name][1] for name in small)))) if small else 0.0, 1e-9)
-    dress(top, y="Nodes (%)", title=f"Use of the nodes under {recording.mechanism}")
+    dress(top, y="Nodes (%)", title=f"Use of the nodes under {recording.name}")
     dress(bottom, y="Nodes (%)", title="Neither compute nor idle")
     top.set_ylim(0, 100)
     bottom.set_ylim(0, min(100.0, 1.06 * most))

@@ -19,6 +19,7 @@ from experiments.figures.style import (
     panel_letters,
 )
 from experiments.recordings.replay import accounting_rows
+from experiments.recordings.summaries import by_label
 from experiments.timelines.machinetable import machine_rows
 from experiments.timelines.steps import Floats, choose_unit
 from simulator.results.records import Accounting
@@ -70,7 +71,7 @@ def plot_machine(results: Result | Sequence[Result]) -> Figure:
     InputError
         If no job of a result ever ran.
     """
-    return draw_machine(machine_rows([results] if isinstance(results, Result) else results))
+    return draw_machine(by_label(machine_rows([results] if isinstance(results, Result) else results)))
 
 
 def draw_machine(rows: Sequence[Mapping[str, Any]]) -> Figure:
@@ -177,7 +178,7 @@ def plot_accounting(results: Result | Sequence[Result]) -> Figure:
     InputError
         If there is nothing to show.
     """
-    return draw_accounting(accounting_rows([results] if isinstance(results, Result) else results))
+    return draw_accounting(by_label(accounting_rows([results] if isinstance(results, Result) else results)))
 
 
 def draw_accounting(rows: Sequence[Mapping[str, Any]]) -> Figure:

@@ -1,0 +1,149 @@
+"""Planned runs: what each combination of values simulates, all of it checked before the first one runs."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from experiments.commands.asking.arguments import duration
+from experiments.commands.asking.outages import AskedOutages, outages_of
+from experiments.commands.asking.simulation import Simulation, options_of, simulation_of
+from experiments.commands.asking.variations import Variation, variations
+from experiments.recordings.replay import Measurement
+from experiments.recordings.variants import RUNS, label_of
+from workloads.ground.units import to_ticks
+from workloads.outages.outage import check_outages
+from workloads.table.joblife import beginning_of
+
+__all__ = ["PlannedRun", "manifest_of", "planned_runs"]
+
+#: Options that a run may have of its own on the job table of another one.
+_BESIDE_THE_JOBS = (
+    *("order", "backfilling", "backfill_length", "passes", "tenants", "expansion", "warning", "timeout"),
+    *("checkpoint_variation", "checkpoint_mode", "outages", "failure_mtbf", "repair"),
+)
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """One run before it is carried out.
+
+    Attributes
+    ----------
+    variation
+        What sets it apart.
+    simulation
+        Jobs, machine and options; runs that differ in the machine alone share the jobs.
+    asked
+        Its outages.
+    measurement
+        What is measured of it.
+    """
+
+    variation: Variation
+    simulation: Simulation
+    asked: AskedOutages
+    measurement: Measurement
+
+    @property
+    def name(self) -> str:
+        """Its label; without one its mechanism."""
+        return self.variation.label or self.variation.mechanism
+
+    @property
+    def table(self) -> str:
+        """The options that set its job table apart from those of other runs, as a label; empty: none."""
+        return label_of(dict(self.variation.part(*_BESIDE_THE_JOBS)))
+
+    @cached_property
+    def submits(self) -> list[int]:
+        """First submits that are known beforehand [ticks]."""
+        return [to_ticks(job.submit) for job in self.simulation.jobs if job.submit is not None]
+
+    @property
+    def configuration(self) -> dict[str, Any]:
+        """Its entries of ``run.json``."""
+        return {
+            **self.simulation.configuration,
+            **self.asked.configuration,
+            "measurement": asdict(self.measurement),
+        }
+
+    def check(self) -> None:
+        """Refuse outages that do not fit its machine, and a window without time.
+
+        Raises
+        ------
+        InputError
+            Says which.
+        """
+        check_outages(self.asked.outages, self.simulation.nodes, self.simulation.jobs)
+        begin = beginning_of(self.simulation.jobs)
+        if self.submits and (begin is None or max(self.submits) >= to_ticks(begin)):
+            self.measurement.window.bounds(self.submits, None if begin is None else to_ticks(begin))
+
+
+def planned_runs(arguments: argparse.Namespace) -> list[PlannedRun]:
+    """The runs that the arguments of ``holdfast run`` ask for.
+
+    Raises
+    ------
+    InputError
+        If an option or an input is not usable.
+    """
+    asked = variations(arguments)
+    measurement = Measurement(
+        instant_tolerance=None
+        if arguments.instant_tolerance is None
+        else duration(arguments.instant_tolerance, "--instant-tolerance"),
+        warmup=duration(arguments.warmup, "--warmup"),
+        cooldown=duration(arguments.cooldown, "--cooldown"),
+    )
+    mechanisms = list(dict.fromkeys(variation.mechanism for variation in asked))
+    shared: dict[Any, Simulation] = {}
+    planned = []
+    for variation in asked:
+        own = variation.arguments
+        options = options_of(own)
+        table = variation.part(*_BESIDE_THE_JOBS)
+        if table not in shared:
+            shared[table] = simulation_of(own, mechanisms)
+        simulation = shared[table]
+        configuration = {**simulation.configuration, "options": asdict(options)}
+        simulation = replace(simulation, options=options, configuration=configuration)
+        outages = outages_of(own, simulation.nodes)
+        planned.append(PlannedRun(variation, simulation, outages, measurement.under(options.warning)))
+        planned[-1].check()
+    return planned
+
+
+def manifest_of(planned: Sequence[PlannedRun], own: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """What ``run.json`` tells of these runs: entries that all share, and one of :data:`RUNS` for each.
+
+    Parameters
+    ----------
+    planned
+        Those that were carried out.
+    own
+        Further entries of a run by its name.
+    """
+    told = [{**run.configuration, **own.get(run.name, {})} for run in planned]
+    shared = {key: value for key, value in told[0].items() if all(key in one and one[key] == value for one in told)}
+    shared["mechanisms"] = list(dict.fromkeys(run.variation.mechanism for run in planned))
+    if not planned[0].variation.values:
+        return shared
+    # What was left out of the input may depend on the machine.
+    shared.setdefault("input", told[0]["input"])
+    runs = [
+        {
+            "label": run.name,
+            "mechanism": run.variation.mechanism,
+            "values": dict(run.variation.values),
+            **{key: value for key, value in one.items() if key not in shared or shared[key] != value},
+        }
+        for run, one in zip(planned, told, strict=True)
+    ]
+    return {**shared, RUNS: runs}

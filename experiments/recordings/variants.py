@@ -1,0 +1,128 @@
+"""Variants: the runs of one result, and the options that set each apart from the others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from experiments.recordings.runfile import RUN, chosen_mechanism
+from workloads.ground.errors import InputError, TraceError
+
+__all__ = ["RUNS", "Variant", "chosen_variant", "in_label_order", "label_of"]
+
+#: Key of ``run.json``: one entry for each run, where an option other than the mechanism had several values.
+RUNS = "runs"
+#: Options whose values need no name beside them, first in a label.
+_PLAIN = ("order", "backfilling", "mechanism", "notice_mix")
+#: Labels that a message names.
+_SHOWN = 12
+_SEPARATOR = " / "
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One run of a result.
+
+    Attributes
+    ----------
+    label
+        The values that set it apart, or its mechanism if that is all; its files bear this name.
+    mechanism
+        ``baseline`` or e.g. ``CUA-SPAA``.
+    varied
+        Whether another option than the mechanism sets it apart.
+    told
+        What ``run.json`` would tell if this were the only run.
+    """
+
+    label: str
+    mechanism: str
+    varied: bool
+    told: dict[str, Any]
+
+
+def in_label_order(names: Mapping[str, Any]) -> list[str]:
+    """Options in the order in which a label has them: order, backfilling and mechanism first, the seed last.
+
+    >>> in_label_order({"seed": "1", "nodes": "8", "mechanism": "baseline", "order": "sjf"})
+    ['order', 'mechanism', 'nodes', 'seed']
+    """
+    first = [name for name in _PLAIN if name in names]
+    last = [name for name in ("seed",) if name in names]
+    return [*first, *(name for name in names if name not in (*first, *last)), *last]
+
+
+def label_of(values: Mapping[str, Any]) -> str:
+    """The label of a run from the options that set it apart.
+
+    >>> label_of({"mechanism": "CUP-SPAA", "order": "fcfs", "backfilling": "conservative"})
+    'fcfs / conservative / CUP-SPAA'
+    >>> label_of({"nodes": 120, "seed": 3, "outages": "logs/week.csv"})
+    '120 nodes / outages week / seed 3'
+    """
+    return _SEPARATOR.join(_words(name, str(values[name])) for name in in_label_order(values))
+
+
+def _words(name: str, value: str) -> str:
+    if name in _PLAIN:
+        return value
+    if name == "nodes":
+        return f"{value} nodes"
+    if name == "outages":
+        return "no outages" if value == "none" else f"outages {Path(value).stem}"
+    return f"{name.replace('_', ' ')} {value}"
+
+
+def chosen_variant(directory: Path, told: Mapping[str, Any], wanted: str | None) -> Variant:
+    """The run that is wanted.
+
+    Parameters
+    ----------
+    directory, told
+        The result, and what its ``run.json`` tells.
+    wanted
+        A label, or some of its values, separated by commas or slashes; a mechanism; None: the only run.
+
+    Raises
+    ------
+    InputError
+        If there are several and none is named, or not exactly one fits.
+    """
+    if RUNS not in told:
+        name = chosen_mechanism(directory, told, wanted)
+        return Variant(name, name, False, dict(told))
+    runs = _runs(directory, told)
+    labels = [run["label"] for run in runs]
+    found = [run for run in runs if wanted is None or run["label"] == wanted]
+    if not found:
+        words = _parts(str(wanted))
+        found = [run for run in runs if words and words <= _parts(run["label"])]
+    if len(found) != 1:
+        problem = f"{wanted!r} is not one of them" if not found else "choose one with --run"
+        if found and wanted is not None:
+            problem = f"{len(found)} of them fit {wanted!r}: name one of them"
+        listed = ", ".join(map(repr, labels[:_SHOWN])) + (
+            f" and {len(labels) - _SHOWN} others" if len(labels) > _SHOWN else ""
+        )
+        raise InputError(f"{directory}: holds the runs {listed}: {problem}")
+    (run,) = found
+    own = {key: value for key, value in run.items() if key not in ("label", "mechanism", "values")}
+    rest = {key: value for key, value in told.items() if key != RUNS}
+    return Variant(run["label"], run["mechanism"], True, {**rest, **own, "mechanisms": [run["mechanism"]]})
+
+
+def _parts(label: str) -> set[str]:
+    """The values of a label, however they are spelled."""
+    return {part.strip().lower().replace("&", "-") for part in label.replace("/", ",").split(",") if part.strip()}
+
+
+def _runs(directory: Path, told: Mapping[str, Any]) -> list[dict[str, Any]]:
+    runs = told[RUNS]
+    usable = isinstance(runs, list) and all(
+        isinstance(run, dict) and all(isinstance(run.get(key), str) for key in ("label", "mechanism")) for run in runs
+    )
+    if not usable or not runs:
+        raise TraceError(directory / RUN, None, "must name label and mechanism of each run")
+    return list(runs)
