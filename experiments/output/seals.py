@@ -168,7 +168,7 @@ def check_files(sealed: Sealed) -> None:
         if problem and _rewritten(sealed):
             raise InputError(f"{sealed.directory}: was replaced while it was read; run the command again")
         if problem:
-            raise TraceError(path, None, f"{problem} ({sealed.manifest} names its SHA-256): make the result again")
+            raise TraceError(path, None, f"{problem} ({sealed.manifest} names its SHA-256)", "make the result again")
 
 
 def _rewritten(sealed: Sealed) -> bool:

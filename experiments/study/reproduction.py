@@ -241,5 +241,5 @@ def _stands(record: Mapping[str, Any], directory: Path, notes: list[str]) -> boo
     try:
         return is_measured(record, directory)
     except TraceError as error:
-        notes.append(str(error).rpartition(":")[0])
+        notes.append(error.fault)
         return False

@@ -250,7 +250,7 @@ def _changed(directory: Path) -> str:
     try:
         open_sealed(directory, SWEEP)
     except TraceError as error:
-        return "" if not (directory / SWEEP).exists() else str(error).rpartition(":")[0] or str(error)
+        return "" if not (directory / SWEEP).exists() else error.fault
     return ""
 
 

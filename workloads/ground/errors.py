@@ -146,14 +146,22 @@ class TraceError(InputError):
         Its line, counted from 1; None where the whole file is meant.
     message
         What is wrong, and what is legal.
+    advice
+        What to do about it, where the message alone does not say so.
+
+    Attributes
+    ----------
+    fault
+        The error without the advice, for callers that do it themselves.
     """
 
-    def __init__(self, path: str | Path, line: int | None, message: str) -> None:
+    def __init__(self, path: str | Path, line: int | None, message: str, advice: str = "") -> None:
         name = str(path)
         if len(name) > 5 * _LONGEST:  # longer than a system allows, in one part or in all
             name = f"{name[:_LONGEST]}...{name[-_LONGEST:]}"
         where = f"{name}:{line}" if line is not None else name
-        super().__init__(f"{where}: {message}")
+        self.fault = f"{where}: {message}"
+        super().__init__(f"{self.fault}: {advice}" if advice else self.fault)
         self.path = path
         self.line = line
 
