@@ -141,7 +141,6 @@ class Page(HTMLParser):
         self.sources: list[str] = []
         self.links: list[str] = []
         self.images: list[dict[str, str | None]] = []
-        self.rows: list[list[str]] = []
         self.article = ""
         self.verdicts: dict[str, list[list[str]]] = {}
         self.text: list[str] = []
@@ -230,8 +229,13 @@ def test_the_report_is_whole_and_needs_nothing_else(done: tuple[Path, dict[str, 
     assert "A line. 1 statement holds, 1 is not comparable." in {image["alt"] for image in page.images}
     text = " ".join("".join(page.text).split())
     assert "2 experiments failed." in text
-    assert "Of their statements 2 hold, 0 do not hold, 1 is undecided" in text
-    assert "and 1 is not comparable" in text
+    # Experiments, then what holds, does not, is undecided, is not comparable, and failed.
+    foot = html.split("<tfoot")[1].split("</tfoot>")[0]
+    assert re.findall(r">(\d+)</td>", foot) == [str(len(catalogue())), "2", "0", "1", "1", "2"]
+    # Every experiment is folded, within its folded paper.
+    folds = re.findall(r'<details class="fold (\w+)"( open)?>', html)
+    assert [kind for kind, opened in folds if not opened].count("experiment") == len(catalogue())
+    assert [kind for kind, opened in folds if opened] == ["findings"]
     assert "holdfast experiment hybrid-fig1 -o results --quick --seed 0" in text
     assert "`" not in text.split("Where the paper is silent")[1].split("How it was made")[0]
 
