@@ -59,8 +59,9 @@ def main(arguments: argparse.Namespace) -> None:
     simulation = simulation_of(arguments, mechanisms)
     check_planned(simulation.jobs, simulation.plans)
     directory = make_directory(arguments.output)
-    if simulation.about:
-        print(simulation.about)
+    for text in (simulation.about, simulation.types):
+        if text:
+            print(text)
     if simulation.lopsided:
         print(f"holdfast loop: {simulation.lopsided}", file=sys.stderr)
     found: list[Round] = []

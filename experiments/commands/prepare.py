@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections import Counter
 
 from experiments.commands.asking.arguments import add_preparation, add_reading, assignment_of, machine_of, read_options
 from experiments.commands.asking.life import add_life, life_of
-from experiments.traces.description import left_out, need_jobs
+from experiments.traces.description import composition, left_out, need_jobs
 
 __all__ = ["add_arguments", "main"]
 
@@ -37,9 +36,8 @@ def main(arguments: argparse.Namespace) -> None:
     jobs, told = life.of_jobs(trace, assign(trace, assignment, seed=seed))
     write_job_table(jobs, arguments.output)
     print(left_out(trace) + told)
-    types = Counter(job.type.value for job in jobs)
-    shares = ", ".join(f"{count:,} {kind}" for kind, count in sorted(types.items()))
-    print(f"{len(jobs):,} jobs ({shares}) written to {arguments.output}")
+    print(composition(jobs, trace.unit))
+    print(f"{len(jobs):,} jobs written to {arguments.output}")
     lopsided = imbalance(trace, jobs, assignment)
     if lopsided:
         print(f"holdfast prepare: {lopsided}", file=sys.stderr)

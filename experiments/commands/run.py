@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["add_arguments", "main"]
 
+#: Job tables, of different seeds for example, whose types are printed.
+_TABLES = 3
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
@@ -66,6 +69,11 @@ def main(arguments: argparse.Namespace) -> None:
     planned = planned_runs(arguments)
     for text in dict.fromkeys(run.simulation.about for run in planned if run.simulation.about):
         print(text)
+    tables = list(dict.fromkeys(run.simulation.types for run in planned if run.simulation.types))
+    for text in tables[:_TABLES]:
+        print(text)
+    if len(tables) > _TABLES:
+        print(f"types of {len(tables) - _TABLES:,} further job tables are not shown")
     for text in dict.fromkeys(run.simulation.lopsided for run in planned if run.simulation.lopsided):
         print(f"holdfast run: {text}", file=sys.stderr)
     directory = make_directory(arguments.output)

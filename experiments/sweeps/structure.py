@@ -13,7 +13,6 @@ from experiments.sweeps.configuration import AssignmentAxes, OptionAxes, Sweep, 
 from experiments.sweeps.values import (
     Hook,
     axis,
-    duration,
     flag,
     format_name,
     lengths,
@@ -23,12 +22,12 @@ from experiments.sweeps.values import (
     several,
     text,
     vary,
-    wrong,
 )
 from simulator.options import Options
 from workloads.ground.documents import DEEPEST, parse_toml, read_toml
 from workloads.ground.errors import InputError, ParameterError, UnknownNameError
 from workloads.hybrid.assignment import Assignment
+from workloads.hybrid.parameters import duration, wrong
 
 if TYPE_CHECKING:
     from cattrs import Converter
@@ -186,11 +185,15 @@ def _converter() -> Converter:
 
     table(TraceFile, of_file)
     table(Workload, hooked(Workload, seeds=seeds, jobs=lengths, traces=traces, **log))
-    table(Measurement, hooked(Measurement, **{item.name: duration for item in fields(Measurement)}))
+    table(Measurement, hooked(Measurement, **{item.name: _seconds for item in fields(Measurement)}))
     for axes, kind in ((AssignmentAxes, Assignment), (OptionAxes, Options)):
         table(axes, _axes(axes, kind, hooked))
     table(Sweep, hooked(Sweep, mechanisms=mechanisms, vary=vary))
     return converter
+
+
+def _seconds(raw: Any, _: Any) -> float:
+    return duration(raw)
 
 
 def _axes(

@@ -12,8 +12,9 @@ import numpy as np
 from workloads.ground.errors import TraceError
 from workloads.logs.startingstate import state_of
 from workloads.logs.trace import Trace
+from workloads.table.job import Job, JobType
 
-__all__ = ["Description", "describe", "left_out", "life_of_trace", "listed", "need_jobs"]
+__all__ = ["Description", "composition", "describe", "left_out", "life_of_trace", "listed", "need_jobs"]
 
 _DAY = 86400.0
 
@@ -76,6 +77,37 @@ def life_of_trace(trace: Trace) -> list[str]:
     if withdrawn:
         told.append(f"withdrawn by their users before they started, and kept: {withdrawn:,}")
     return told
+
+
+def composition(jobs: Sequence[Job], unit: str = "nodes") -> str:
+    """In a line: the types of a job table, with the undisturbed work of each.
+
+    Parameters
+    ----------
+    jobs
+        A job table; jobs that never arrive have no work.
+    unit
+        What sizes count: ``nodes`` or ``processors``.
+
+    Examples
+    --------
+    >>> one, two = Job(1, JobType.RIGID, 0.0, 128, 3600.0, 3600.0), Job(2, JobType.ON_DEMAND, 0.0, 64, 1800.0, 3600.0)
+    >>> composition([one, two])
+    'types: rigid 1 job, 128 node-hours (80 %); on-demand 1 job, 32 node-hours (20 %)'
+    """
+    counts = Counter(job.type for job in jobs)
+    work = dict.fromkeys(counts, 0.0)
+    for job in jobs:
+        if job.submit is not None:
+            work[job.type] += job.nodes * job.runtime / 3600
+    total = sum(work.values())
+    told = []
+    for kind in JobType:
+        if kind in counts:
+            part = f" ({100 * work[kind] / total:.0f} %)" if total else ""
+            jobs_of = f"{counts[kind]:,} job{'s' if counts[kind] != 1 else ''}"
+            told.append(f"{kind.value} {jobs_of}, {work[kind]:,.0f} {unit.removesuffix('s')}-hours{part}")
+    return f"types: {'; '.join(told)}"
 
 
 def listed(counts: Mapping[str, int]) -> str:

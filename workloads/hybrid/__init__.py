@@ -1,4 +1,5 @@
 """From a trace to a hybrid workload: types, overheads and notices.
 
-Other folders use ``assignment``, ``checkpointing``, ``groups``, ``imbalance`` and ``notices``.
+Other folders use ``assignment``, ``checkpointing``, ``groups``, ``imbalance``, ``notices`` and
+``parameters``.
 """

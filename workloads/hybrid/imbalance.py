@@ -29,7 +29,8 @@ def imbalance(trace: Trace, jobs: Sequence[Job], parameters: Assignment | None =
     Returns
     -------
     str
-        Says if one group holds more than half of the jobs, and which types got no job although they have a share.
+        Says if one group holds more than half of the jobs, and which types got no job although they have a share; of
+        on-demand jobs also what to do.
 
     Examples
     --------
@@ -56,9 +57,15 @@ def imbalance(trace: Trace, jobs: Sequence[Job], parameters: Assignment | None =
         JobType.STOCHASTIC: how.stochastic_share,
     }
     drawn = {job.type for job in jobs}
-    missing = [kind.value for kind, share in shares.items() if share > 0 and kind not in drawn]
+    missing = [kind for kind, share in shares.items() if share > 0 and kind not in drawn]
     if missing:
-        told.append(f"none is {' or '.join(missing)}" if told else f"no job is {' or '.join(missing)}")
+        told.append(f"{'none' if told else 'no job'} is {' or '.join(kind.value for kind in missing)}")
     if not told:
         return ""
-    return f"types are drawn for each {kind}: {', and '.join(told)}; another seed may draw others"
+    said = f"types are drawn for each {kind}: {', and '.join(told)}"
+    if JobType.ON_DEMAND not in missing:
+        return f"{said}; another seed may draw others"
+    return (
+        f"{said}; another seed, a larger on-demand share (shares) or smaller groups (group_by) may draw some, and "
+        "without any the mechanisms have nothing to decide"
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import math
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
@@ -138,8 +138,47 @@ def add_preparation(parser: argparse.ArgumentParser) -> None:
         "--notice-mix",
         metavar="{W1,...,W5}",
         default="W5",
-        help="notices of on-demand jobs: most without (W1), accurate (W2), early (W3) or late (W4), or all alike (W5) "
-        "(default W5)",
+        help="notices of on-demand jobs: most without (W1), accurate (W2), early (W3) or late (W4), all alike (W5), or "
+        "their four shares, as 0.4,0.3,0.2,0.1 (default W5)",
+    )
+    group.add_argument(
+        "--shares",
+        metavar="O,R,M",
+        default="0.1,0.6,0.3",
+        help="shares of the groups that become on-demand, rigid and malleable (default 0.1,0.6,0.3)",
+    )
+    group.add_argument(
+        "--notice-lead",
+        metavar="TIME,TIME",
+        default="15m,30m",
+        help="shortest and longest time from a notice to the arrival that it announces [s] (default 15m,30m)",
+    )
+    group.add_argument(
+        "--lateness", metavar="TIME", default="30m", help="longest delay of a late on-demand job [s] (default 30m)"
+    )
+    group.add_argument(
+        "--largest-on-demand",
+        metavar="SHARE",
+        default="0.5",
+        help="share of the machine above which an on-demand job becomes rigid or malleable (default 0.5)",
+    )
+    group.add_argument(
+        "--rigid-setup",
+        metavar="SHARE,SHARE",
+        default="0.05,0.1",
+        help="smallest and largest setup of a rigid job as a share of its recorded runtime (default 0.05,0.1)",
+    )
+    group.add_argument(
+        "--malleable-setup",
+        metavar="SHARE,SHARE",
+        default="0,0.05",
+        help="smallest and largest setup of a malleable job as a share of its recorded runtime (default 0,0.05)",
+    )
+    group.add_argument(
+        "--min-share",
+        metavar="SHARE",
+        default="0.2",
+        help="smallest size of a malleable job as a share of the requested one (default 0.2)",
     )
     group.add_argument(
         "--group-by",
@@ -182,17 +221,10 @@ def add_preparation(parser: argparse.ArgumentParser) -> None:
 def assignment_of(arguments: argparse.Namespace) -> tuple[Assignment, int]:
     """Parameters of the type assignment, and the seed."""
     from workloads.hybrid.assignment import Assignment
+    from workloads.hybrid.parameters import option_value
 
-    assignment = Assignment(
-        notice_mix=arguments.notice_mix,
-        group_by=arguments.group_by,
-        overheads=arguments.overheads,
-        node_mtbf=duration(arguments.node_mtbf, "--node-mtbf", math.inf),
-        checkpoint_factor=number(arguments.checkpoint_factor, "--checkpoint-factor"),
-        no_show_share=share(arguments.no_show_share, "--no-show-share"),
-        stochastic_share=share(arguments.stochastic_share, "--stochastic-share"),
-        plan=arguments.plan,
-    )
+    names = [item.name for item in fields(Assignment)]
+    assignment = Assignment(**{name: option_value(Assignment, name, getattr(arguments, name)) for name in names})
     if assignment.stochastic_share and not assignment.plan.endswith(".json"):
         from policies.planning.making import parse_strategy
 

@@ -51,6 +51,8 @@ class Simulation:
         Time 0 of the job table in seconds since 1970; None: unknown.
     prepared
         Whether the job table holds more than the trace did, and so should be kept.
+    types
+        Text to print about the types of the jobs; empty: all are rigid, as the trace records them.
     lopsided
         Warning where a single draw decides the workload; empty: none.
     """
@@ -64,6 +66,7 @@ class Simulation:
     about: str = ""
     epoch: float | None = None
     prepared: bool = False
+    types: str = ""
     lopsided: str = ""
 
 
@@ -100,6 +103,18 @@ def add_simulation(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         default="none",
         help="expansion of running malleable jobs into idle nodes: none, greedy or even (default none)",
+    )
+    machine.add_argument(
+        "--warning",
+        metavar="TIME",
+        default="2m",
+        help="time between the preemption of a malleable job and the release of its nodes [s] (default 2m)",
+    )
+    machine.add_argument(
+        "--timeout",
+        metavar="TIME",
+        default="10m",
+        help="time for which nodes stay reserved after the estimated arrival [s] (default 10m)",
     )
     planning = parser.add_argument_group("planning stochastic jobs")
     planning.add_argument(
@@ -138,6 +153,7 @@ def options_of(arguments: argparse.Namespace) -> Options:
         If a value is not legal.
     """
     from simulator.options import Options
+    from workloads.hybrid.parameters import option_value
 
     return Options(
         order=arguments.order,
@@ -146,6 +162,8 @@ def options_of(arguments: argparse.Namespace) -> Options:
         passes=arguments.passes,
         tenants=arguments.tenants,
         expansion=arguments.expansion,
+        warning=option_value(Options, "warning", arguments.warning),
+        timeout=option_value(Options, "timeout", arguments.timeout),
         checkpoint_variation=share(arguments.checkpoint_variation, "--checkpoint-variation"),
         checkpoint_mode=arguments.checkpoint_mode,
         seed=whole(arguments.seed, "--seed"),
@@ -160,7 +178,7 @@ def simulation_of(arguments: argparse.Namespace, mechanisms: Sequence[str]) -> S
     InputError
         If any of it is not usable.
     """
-    from experiments.traces.description import left_out, need_jobs
+    from experiments.traces.description import composition, left_out, need_jobs
     from workloads.ground.errors import TraceError
     from workloads.ground.files import sha256_of
     from workloads.hybrid.assignment import as_rigid, assign
@@ -179,7 +197,7 @@ def simulation_of(arguments: argparse.Namespace, mechanisms: Sequence[str]) -> S
         "mechanisms": list(mechanisms),
         "options": asdict(options),
     }
-    prepared, about, lopsided = False, "", ""
+    prepared, about, types, lopsided = False, "", "", ""
     jobs: list[Job]
     if isinstance(workload, Trace):
         nodes = machine_of(arguments, workload, arguments.input)
@@ -194,6 +212,7 @@ def simulation_of(arguments: argparse.Namespace, mechanisms: Sequence[str]) -> S
             configuration["preparation"] = {"seed": seed, **asdict(assignment)}
         configuration |= life.told
         about = left_out(trace) + told
+        types = composition(jobs, trace.unit) if drawn else ""
         lopsided = imbalance(trace, jobs, assignment) if drawn else ""
     else:
         life.refuse_table(arguments.input)
@@ -202,11 +221,12 @@ def simulation_of(arguments: argparse.Namespace, mechanisms: Sequence[str]) -> S
         if not jobs:
             raise TraceError(arguments.input, None, "no job is left to simulate: the table has no rows")
         check_jobs(jobs, nodes, where=arguments.input)
+        types = composition(jobs)
     configuration["nodes"] = nodes
     planner, plans = _planning(arguments, jobs, configuration)
     first = min((job.submit for job in jobs if job.submit is not None), default=0.0)
     epoch = epoch_of(workload.header if isinstance(workload, Trace) else {}, first)
-    return Simulation(jobs, nodes, options, planner, plans, configuration, about, epoch, prepared, lopsided)
+    return Simulation(jobs, nodes, options, planner, plans, configuration, about, epoch, prepared, types, lopsided)
 
 
 def _planning(

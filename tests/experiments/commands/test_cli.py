@@ -92,22 +92,17 @@ def test_run_writes_its_files(year: Path, tmp_path: Path, capsys: pytest.Capture
     assert f"results are in {directory}" in out
 
 
-def test_run_of_a_trace_is_prepare_and_run_of_the_table(year: Path, tmp_path: Path) -> None:
-    how = [
-        "--seed",
-        "5",
-        "--notice-mix",
-        "W4",
-        "--overheads",
-        "added",
-        "--node-mtbf",
-        "1y",
-        "--checkpoint-factor",
-        "0.5",
-    ]
+def test_run_of_a_trace_is_prepare_and_run_of_the_table(
+    year: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    how = ["--seed=5", "--notice-mix=0.1,0.2,0.3,0.4", "--overheads=added", "--node-mtbf=1y", "--checkpoint-factor=0.5"]
+    how += ["--shares=0.3,0.4,0.3", "--notice-lead=5m,1h", "--lateness=1h", "--min-share=0.5", "--rigid-setup=0,0.2"]
     assert cli.main(["run", str(year), "-o", str(tmp_path / "at-once"), *how]) == 0
     assert cli.main(["prepare", str(year), "-o", str(tmp_path / "jobs.csv"), *how]) == 0
     assert cli.main(["run", str(tmp_path / "jobs.csv"), "-o", str(tmp_path / "in-two"), "--nodes", "4392"]) == 0
+    types = [line for line in capsys.readouterr().out.splitlines() if line.startswith("types: rigid")]
+    assert len(types) == 3
+    assert len(set(types)) == 1
     assert (tmp_path / "at-once" / "jobs.csv").read_bytes() == (tmp_path / "jobs.csv").read_bytes()
     for path in (tmp_path / "in-two").glob("jobs-*.csv"):
         assert path.read_bytes() == (tmp_path / "at-once" / path.name).read_bytes()
@@ -275,6 +270,23 @@ WRONG_WORDS = {
     "no seed": (["run", "{year}", "-o", "{tmp}/out", "--seed", "-1"], "--seed"),
     "no factor": (["run", "{year}", "-o", "{tmp}/out", "--checkpoint-factor", "0"], "--checkpoint-factor"),
     "no share": (["run", "{year}", "-o", "{tmp}/out", "--no-show-share", "2"], "--no-show-share"),
+    "two shares": (
+        ["run", "{year}", "-o", "{tmp}/out", "--shares", "0.5,0.5"],
+        "--shares must be 3 numbers, separated by commas, not '0.5,0.5'",
+    ),
+    "shares of more than all": (
+        ["prepare", "{year}", "-o", "{tmp}/out", "--shares", "0.5,0.5,0.5"],
+        "--shares must be three shares (on-demand, rigid, malleable) of sum 1, not '0.5,0.5,0.5'",
+    ),
+    "a mix of words": (["run", "{year}", "-o", "{tmp}/out", "--notice-mix", "W1,W5,W2,W3"], "--notice-mix must be"),
+    "leads in the wrong order": (
+        ["run", "{year}", "-o", "{tmp}/out", "--notice-lead", "30m,15m"],
+        "--notice-lead must be two bounds with 0 <= lower <= upper < inf, not '30m,15m'",
+    ),
+    "no lead": (["run", "{year}", "-o", "{tmp}/out", "--notice-lead", "soon,15m"], "--notice-lead must be a duration"),
+    "no warning": (["run", "{year}", "-o", "{tmp}/out", "--warning=-1"], "--warning must be a duration of at least 0"),
+    "no time-out": (["run", "{year}", "-o", "{tmp}/out", "--timeout", "9" * 5000], "--timeout must be a"),
+    "no smallest size": (["run", "{year}", "-o", "{tmp}/out", "--min-share", "1_0"], "--min-share must be a number"),
     "unwritable directory": (["run", "{table}", "-o", "{tmp}/prose.txt/out", "--nodes", "16"], "prose.txt"),
     "unwritable file": (["generate", "-o", "{tmp}/none/year.swf", "--jobs", "9"], "none"),
     "no jobs": (["generate", "-o", "{tmp}/out", "--jobs", "0"], "--jobs"),

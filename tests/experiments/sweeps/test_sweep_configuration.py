@@ -19,11 +19,11 @@ from experiments.sweeps import make_sweep, read_sweep, run_sweep
 from experiments.sweeps.configuration import Sweep, Workload
 from experiments.sweeps.fingerprint import MODEL
 from experiments.sweeps.grid import GeneratedYear, Log, expand
-from experiments.sweeps.values import DURATIONS
 from simulator.options import Options
 from tests.places import ROOT
 from workloads.ground.errors import InputError
 from workloads.hybrid.assignment import Assignment
+from workloads.hybrid.parameters import DURATIONS
 from workloads.logs.swf import write_swf
 from workloads.theta.generator import generate
 from workloads.theta.year import ThetaYear

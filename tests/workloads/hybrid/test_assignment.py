@@ -245,6 +245,12 @@ def test_one_value_on_every_line_groups_nothing() -> None:
         ("aab", {"shares": (0, 1, 0)}, "types are drawn for each user: 'a' has 67 % of the jobs; another seed"),
         ("aab", {}, "types are drawn for each user: 'a' has 67 % of the jobs, and none is malleable; another seed"),
         ("abc", {}, "types are drawn for each user: no job is malleable; another seed may draw others"),
+        (
+            "abc",
+            {"shares": (0.001, 0.999, 0)},
+            "types are drawn for each user: no job is on-demand; another seed, a larger on-demand share (shares) or "
+            "smaller groups (group_by) may draw some, and without any the mechanisms have nothing to decide",
+        ),
         ("abc", {"shares": (0, 1, 0)}, ""),
         ("abc", {"stochastic_share": 1.0}, ""),
         ("aaa", {"shares": (0, 1, 0)}, "types are drawn for each campaign: 'group-0' has 100 % of the jobs; another"),

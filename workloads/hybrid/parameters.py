@@ -1,0 +1,166 @@
+"""Values of parameters as people write them: in a configuration file, or as an option of a command."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workloads.ground.errors import ParameterError
+from workloads.ground.numbers import is_number, is_whole
+from workloads.ground.units import LARGEST_TIME, parse_duration
+
+__all__ = ["DURATIONS", "duration", "is_mix", "number", "option_value", "parameter_value", "whole", "wrong"]
+
+#: Parameters that are durations, and so may carry a unit.
+DURATIONS = frozenset({"notice_lead", "lateness", "node_mtbf", "warning", "timeout"})
+#: Parameters that have a name, or numbers of their own.
+_NAMED = frozenset({"notice_mix"})
+#: The largest whole number: those of the tables have 64 bits.
+_LARGEST = 2**63 - 1
+
+
+def wrong(legal: str, raw: Any) -> ParameterError:
+    """The error of a value; the name of its parameter is put in front by the caller."""
+    return ParameterError("", legal, raw)
+
+
+def whole(raw: Any, least: int = 0, most: int = _LARGEST) -> int:
+    """A whole number from ``least`` to ``most``."""
+    if not is_whole(raw, least):
+        raise wrong(f"a whole number of at least {least}", raw)
+    if raw > most:
+        raise wrong(f"a whole number of at most {most:,}", raw)
+    return int(raw)
+
+
+def number(raw: Any) -> float:
+    """A number."""
+    if not is_number(raw):
+        raise wrong("a number", raw)
+    try:
+        return float(raw)
+    except OverflowError:
+        raise wrong("a number below 1e308", raw) from None
+
+
+def duration(raw: Any) -> float:
+    """A duration [s]: a number, or a text with a unit."""
+    value = parse_duration(raw, "") if isinstance(raw, str) else number(raw)
+    if not 0 <= value < float("inf"):
+        raise wrong("a duration of at least 0, such as 90s, 12h or 5y", raw)
+    if value > LARGEST_TIME:
+        raise wrong(f"a duration of at most {LARGEST_TIME:,.0f} s", raw)
+    return value
+
+
+def parameter_value(kind: type[Any], name: str, raw: Any) -> Any:
+    """One legal value of a parameter.
+
+    Parameters
+    ----------
+    kind
+        A class of parameters that all have defaults, such as :class:`~workloads.hybrid.assignment.Assignment`; it
+        checks its values itself.
+    name
+        One of them. What its default is says what it may be: numbers (durations of :data:`DURATIONS`), a text.
+    raw
+        As a configuration file has it.
+
+    Returns
+    -------
+    object
+        Numbers as float, lists as tuples, durations in seconds.
+
+    Raises
+    ------
+    ParameterError
+        If it is not legal; without the name.
+    UnknownNameError
+        If it is a name that is not known.
+
+    Examples
+    --------
+    >>> from workloads.hybrid.assignment import Assignment
+    >>> parameter_value(Assignment, "notice_lead", ["15m", 3600])
+    (900.0, 3600.0)
+    """
+    default = getattr(kind(), name)
+    of_part = duration if name in DURATIONS else number
+    value: Any
+    if isinstance(default, tuple):
+        if not isinstance(raw, list | tuple) or len(raw) != len(default):
+            raise wrong(f"{len(default)} numbers", raw)
+        value = tuple(of_part(part) for part in raw)
+    elif isinstance(default, int):
+        value = whole(raw)
+    elif isinstance(default, str):
+        if is_mix(name, raw):
+            value = tuple(number(part) for part in raw)
+        elif isinstance(raw, str):
+            value = raw
+        else:
+            raise wrong("a text", raw)
+    else:
+        value = of_part(raw)
+    try:
+        kind(**{name: value})
+    except ParameterError as error:
+        raise wrong(error.legal, raw) from None  # what was written, not what it was turned into
+    return value
+
+
+def is_mix(name: str, raw: Any) -> bool:
+    """Whether it is the four shares of one notice mix."""
+    return name in _NAMED and isinstance(raw, list | tuple) and not any(isinstance(part, str) for part in raw)
+
+
+def option_value(kind: type[Any], name: str, text: str) -> Any:
+    """One legal value of a parameter from the text of its option, ``--notice-lead`` of ``notice_lead``.
+
+    Parameters
+    ----------
+    kind, name
+        As in :func:`parameter_value`, which is all that this differs from: numbers stand between commas.
+    text
+        A word of the command line.
+
+    Raises
+    ------
+    ParameterError
+        If it is not legal; names the option.
+    UnknownNameError
+        If it is a name that is not known.
+
+    Examples
+    --------
+    >>> from workloads.hybrid.assignment import Assignment
+    >>> option_value(Assignment, "notice_mix", "0.4,0.3,0.2,0.1"), option_value(Assignment, "notice_mix", "W1")
+    ((0.4, 0.3, 0.2, 0.1), 'W1')
+    """
+    default = getattr(kind(), name)
+    several = isinstance(default, tuple) or (name in _NAMED and "," in text)
+    raw: Any = text
+    if several:
+        raw = [_told(part, name) for part in text.split(",")]
+    elif not isinstance(default, str):
+        raw = _told(text, name)
+    shown = text if len(text) <= 60 else f"{text[:57]}..."
+    option = f"--{name.replace('_', '-')}"
+    try:
+        return parameter_value(kind, name, raw)
+    except ParameterError as error:
+        how = ", separated by commas" if several and error.legal.endswith("numbers") else ""
+        raise ParameterError(option, f"{error.legal}{how}", shown) from None
+
+
+def _told(text: str, name: str) -> Any:
+    """A number or a duration in a word of the command line, as a configuration file would have it."""
+    if name in DURATIONS:
+        return text.strip()
+    try:
+        return text if "_" in text else int(text)
+    except ValueError:  # also of thousands of digits
+        pass
+    try:
+        return float(text)
+    except ValueError:
+        return text
