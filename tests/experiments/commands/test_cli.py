@@ -278,7 +278,7 @@ WRONG_WORDS = {
         ["prepare", "{year}", "-o", "{tmp}/out", "--shares", "0.5,0.5,0.5"],
         "--shares must be three shares (on-demand, rigid, malleable) of sum 1, not '0.5,0.5,0.5'",
     ),
-    "a mix of words": (["run", "{year}", "-o", "{tmp}/out", "--notice-mix", "W1,W5,W2,W3"], "--notice-mix must be"),
+    "a mix of words": (["prepare", "{year}", "-o", "{tmp}/out", "--notice-mix", "W1,W5,W2,W3"], "--notice-mix must be"),
     "leads in the wrong order": (
         ["run", "{year}", "-o", "{tmp}/out", "--notice-lead", "30m,15m"],
         "--notice-lead must be two bounds with 0 <= lower <= upper < inf, not '30m,15m'",
