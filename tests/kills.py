@@ -40,7 +40,7 @@ _CODE = "import sys\nfrom experiments.cli import main\nif __name__ == '__main__'
 COMMANDS = {
     "run": (
         "run {in}/year.swf --mechanism baseline,N-PAA,CUP-SPAA --events --plot",
-        "run {in}/year.swf --mechanism baseline,CUA-SPAA --seed 1",
+        "run {in}/year.swf --mechanism baseline,CUA-SPAA --seed 1 --force",
     ),
     "sweep": ("sweep {in}/grid.toml --workers 1", "sweep {in}/grid.toml --workers 1 --set workload.seeds=3:6"),
     "reproduce": (
@@ -49,7 +49,7 @@ COMMANDS = {
     ),
     "loop": (
         "loop {in}/year.swf --stochastic-share 0.3 --known-runs 2 --tolerance 0 --rounds 2",
-        "loop {in}/year.swf --stochastic-share 0.3 --known-runs 2 --tolerance 0 --rounds 3 --seed 1",
+        "loop {in}/year.swf --stochastic-share 0.3 --known-runs 2 --tolerance 0 --rounds 3 --seed 1 --force",
     ),
 }
 #: Columns that are measured by the clock.

@@ -34,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from experiments.output.locks import writing
+    from experiments.output.occupancy import check_kind
     from experiments.recordings.replay import make_directory
     from experiments.study.experiment import all_experiments, find_experiment, run_experiment
     from experiments.study.parameters import with_settings
@@ -52,6 +53,7 @@ def main(arguments: argparse.Namespace) -> None:
     workers = None if arguments.workers is None else whole(arguments.workers, "--workers", 1)
     directory = make_directory(arguments.output)
     with writing(directory):
+        check_kind(directory, "experiments")
         for item, parameters in zip(chosen, settings, strict=True):
             print(f"{item.id}: {item.title}", flush=True)
             for verdict in run_experiment(

@@ -16,6 +16,7 @@ __all__ = ["add_arguments", "main"]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("-o", "--output", metavar="DIR", required=True, help="directory of the results")
+    parser.add_argument("--force", action="store_true", help="replace the results of an earlier run or loop in DIR")
     parser.add_argument("--mechanism", metavar="NAME", default="baseline", help="mechanism, one (default baseline)")
     add_simulation(parser)
     looping = parser.add_argument_group("the loop")
@@ -39,6 +40,7 @@ def main(arguments: argparse.Namespace) -> None:
     from experiments.figures.style import save
     from experiments.output.handover import handover
     from experiments.output.locks import writing
+    from experiments.output.occupancy import check_fresh
     from experiments.output.seals import seal
     from experiments.planning.document import write_json
     from experiments.planning.loop import COLUMNS, ROUNDS, Loop, Round, check_planned, close_loop
@@ -59,11 +61,6 @@ def main(arguments: argparse.Namespace) -> None:
     simulation = simulation_of(arguments, mechanisms)
     check_planned(simulation.jobs, simulation.plans)
     directory = make_directory(arguments.output)
-    for text in (simulation.about, simulation.types):
-        if text:
-            print(text)
-    if simulation.lopsided:
-        print(f"holdfast loop: {simulation.lopsided}", file=sys.stderr)
     found: list[Round] = []
 
     def tell(latest: Round) -> None:
@@ -78,6 +75,12 @@ def main(arguments: argparse.Namespace) -> None:
 
     stop: KeyboardInterrupt | None = None
     with writing(directory):
+        check_fresh(directory, RUN, force=arguments.force)
+        for text in (simulation.about, simulation.types):
+            if text:
+                print(text)
+        if simulation.lopsided:
+            print(f"holdfast loop: {simulation.lopsided}", file=sys.stderr)
         try:
             loop = close_loop(
                 simulation.jobs,
@@ -109,7 +112,7 @@ def main(arguments: argparse.Namespace) -> None:
             save(plot_loop(rows), new / "loop")
             seal(new, RUN, {**simulation.configuration, "rounds": rounds, "tolerance": tolerance}, PICTURE_FILES)
     if stop is not None:
-        raise Interrupted.of(stop, f"the rounds that were complete are in {directory}; start it again")
+        raise Interrupted.of(stop, f"the rounds that were complete are in {directory}; start it again with --force")
     print(f"\n{render(rows, ROUNDS)}\n")
     print("the plans are stable" if loop.stable else f"the plans are not stable after {len(rows)} rounds")
     for name, what in (("turnaround_stochastic_h", "stochastic jobs respond"), ("turnaround_h", "all jobs respond")):

@@ -33,9 +33,8 @@ def main(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from pathlib import Path
 
-    from experiments.figures.recording.portraits import PORTRAITS, chosen_portraits
+    from experiments.figures.recording.portraits import PORTRAITS, chosen_portraits, portrait_path
     from experiments.figures.style import save
-    from experiments.output.filenames import file_part
     from experiments.recordings.archive import read_recording
     from experiments.recordings.windows import window_of
     from workloads.ground.errors import InputError
@@ -56,7 +55,7 @@ def main(arguments: argparse.Namespace) -> None:
             # Of all pictures some may have nothing to show.
             print(f"no {name}: {error}")
     for name, figure in figures.items():
-        stem = arguments.output or str(Path(arguments.directory) / f"{name}-{file_part(recording.name)}")
+        stem = arguments.output or str(portrait_path(Path(arguments.directory), name, recording.name))
         if arguments.output and len(names) > 1:
             stem = f"{arguments.output}-{name}"
         png, pdf = save(figure, stem, follow=arguments.output is not None)

@@ -51,6 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(arguments: argparse.Namespace) -> int:
     """Run the command; 1 if an experiment failed."""
     from experiments.output.locks import writing
+    from experiments.output.occupancy import check_kind
     from experiments.recordings.replay import make_directory
     from experiments.study.experiment import all_experiments
     from experiments.study.report.content import Tally, write_report
@@ -69,6 +70,7 @@ def main(arguments: argparse.Namespace) -> int:
     count = f"{len(chosen)} experiment{'s' if len(chosen) != 1 else ''}"
     print(f"{count}, up to {workers} at a time, into {directory}", file=sys.stderr, flush=True)
     with writing(directory):
+        check_kind(directory, "experiments")
         times = read_times(directory)
         done: dict[str, Done] = {}
         for item in reproduce(chosen, how):

@@ -29,6 +29,7 @@ _TABLES = 3
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("-o", "--output", metavar="DIR", required=True, help="directory of the results")
+    parser.add_argument("--force", action="store_true", help="replace the results of an earlier run in DIR")
     parser.add_argument(
         "--mechanism",
         metavar="NAME",
@@ -64,25 +65,27 @@ def main(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from experiments.commands.asking.planned import planned_runs
     from experiments.output.locks import writing
+    from experiments.output.occupancy import RUN, check_fresh
     from experiments.recordings.replay import make_directory
 
     planned = planned_runs(arguments)
-    for text in dict.fromkeys(run.simulation.about for run in planned if run.simulation.about):
-        print(text)
-    tables = list(dict.fromkeys(run.simulation.types for run in planned if run.simulation.types))
-    for text in tables[:_TABLES]:
-        print(text)
-    if len(tables) > _TABLES:
-        print(f"types of {len(tables) - _TABLES:,} further job tables are not shown")
-    for text in dict.fromkeys(run.simulation.lopsided for run in planned if run.simulation.lopsided):
-        print(f"holdfast run: {text}", file=sys.stderr)
     directory = make_directory(arguments.output)
     with writing(directory):
+        check_fresh(directory, RUN, force=arguments.force)
+        for text in dict.fromkeys(run.simulation.about for run in planned if run.simulation.about):
+            print(text)
+        tables = list(dict.fromkeys(run.simulation.types for run in planned if run.simulation.types))
+        for text in tables[:_TABLES]:
+            print(text)
+        if len(tables) > _TABLES:
+            print(f"types of {len(tables) - _TABLES:,} further job tables are not shown")
+        for text in dict.fromkeys(run.simulation.lopsided for run in planned if run.simulation.lopsided):
+            print(f"holdfast run: {text}", file=sys.stderr)
         results, stop = _simulated(arguments, planned, directory)
         _write(arguments, directory, results, planned[: len(results)])
     if stop is not None:
         names = ", ".join(result.name for result in results)
-        raise Interrupted.of(stop, f"the results of {names} are in {directory}; start it again for the others")
+        raise Interrupted.of(stop, f"the results of {names} are in {directory}; start it again with --force for all")
     print(f"results are in {directory}")
 
 
@@ -129,6 +132,7 @@ def _write(
 ) -> None:
     """Put the results into the directory, and print what they compare."""
     from experiments.commands.asking.planned import manifest_of
+    from experiments.figures.recording.portraits import drawn_beside
     from experiments.output.handover import handover
     from experiments.output.seals import seal
     from experiments.recordings.replay import write_replay
@@ -142,6 +146,7 @@ def _write(
         for run in planned
         if arguments.events or (len(tables) > 1 and run.simulation.prepared)
     }
+    former, drawn = drawn_beside(directory), list[str]()
     with handover(directory, RUN) as new:
         _write_tables(arguments, planned, tables, new, directory)
         _write_outages(planned, results, new, directory)
@@ -152,14 +157,16 @@ def _write(
         values = {run.variation.label: run.variation.values for run in planned}
         summaries = write_replay(new, results, measurement, events=arguments.events, values=values)
         if arguments.plot:
-            from experiments.study.redraw import draw_pictures
+            from experiments.study.redraw import SHOWN, draw_pictures
             from experiments.timelines.machinetable import machine_rows
 
             # Figures are made from tables alone, here as at any later time.
             rows = machine_rows(results)
             write_csv(new / "machine.csv", rows, tuple(rows[0]))
-            draw_pictures(new)
+            drawn = [f"{directory / name}.png: {SHOWN[name]}" for name in draw_pictures(new)]
         seal(new, RUN, manifest_of(planned, own), PICTURE_FILES)
+    for path in former:
+        path.unlink(missing_ok=True)
     print(comparison(summaries, verbose=arguments.verbose))
     _remark(planned)
     for text in dict.fromkeys(
@@ -171,6 +178,8 @@ def _write(
         print(f"\n{stochastic_comparison(summaries, verbose=arguments.verbose)}")
     if any(result.withdrawn is not None for result in results):
         print(f"\n{cancellation_comparison(summaries)}")
+    if drawn:
+        print("\n".join(["", *drawn]))
 
 
 def _remark(planned: Sequence[PlannedRun]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from typing import Any
 from workloads.ground.errors import InputError, TraceError
 from workloads.ground.files import atomic_open, is_plain_file, is_plain_name, read_bytes, sha256_of
 
-__all__ = ["SWEEP", "Sealed", "arriving", "check_files", "open_sealed", "seal"]
+__all__ = ["SWEEP", "Sealed", "arriving", "check_files", "is_manifest", "open_sealed", "seal"]
 
 #: The manifest of a sweep.
 SWEEP = "sweep.json"
@@ -78,6 +79,16 @@ class Sealed:
         if path is None:
             raise InputError(f"{self.directory}: has no {name}, {without}")
         return path
+
+
+def is_manifest(path: Path) -> bool:
+    """Whether a file ends as :func:`seal` writes it."""
+    if not is_plain_file(path):
+        return False
+    with path.open("rb") as file:
+        file.seek(0, os.SEEK_END)
+        file.seek(max(0, file.tell() - 100))
+        return _END.search(file.read()) is not None
 
 
 def seal(directory: Path, manifest: str, told: Mapping[str, Any], derived: Iterable[str] = ()) -> None:

@@ -8,6 +8,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from experiments.output.occupancy import RUN
 from experiments.output.seals import Sealed, arriving, open_sealed
 from experiments.recordings.replay import Measurement
 from policies.mechanism import BASELINE, parse_mechanism
@@ -33,8 +34,6 @@ __all__ = [
     "simulated_jobs",
 ]
 
-#: The manifest of a replay, and of a loop.
-RUN = "run.json"
 #: What is drawn from the tables of a replay and of a loop.
 PICTURE_FILES = tuple(
     f"{name}.{kind}" for name in ("mechanisms", "machine", "accounting", "loop") for kind in ("png", "pdf")

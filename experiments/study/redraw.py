@@ -17,7 +17,7 @@ from experiments.tables import read_csv
 from workloads.ground.errors import InputError, TraceError
 from workloads.ground.files import is_plain_file
 
-__all__ = ["PICTURES", "draw_pictures", "found_experiments", "present_again"]
+__all__ = ["PICTURES", "SHOWN", "draw_pictures", "found_experiments", "present_again"]
 
 #: Pictures of ``holdfast run`` and ``holdfast loop`` by name: the table that each is drawn from, and the function.
 PICTURES: Mapping[str, tuple[str, str]] = {
@@ -25,6 +25,13 @@ PICTURES: Mapping[str, tuple[str, str]] = {
     "machine": ("machine.csv", "experiments.figures.study.machine:draw_machine"),
     "accounting": ("accounting.csv", "experiments.figures.study.machine:draw_accounting"),
     "loop": ("rounds.csv", "experiments.figures.planning.loop:plot_loop"),
+}
+#: What each of them shows.
+SHOWN: Mapping[str, str] = {
+    "mechanisms": "the metrics of the mechanisms side by side",
+    "machine": "busy and held nodes, and the waiting jobs, over time",
+    "accounting": "node-hours by use: compute, overheads, losses, held, idle",
+    "loop": "waits and plans, round by round",
 }
 
 

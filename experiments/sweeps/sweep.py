@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from experiments.output.handover import handover
 from experiments.output.locks import writing
+from experiments.output.occupancy import check_kind
 from experiments.output.seals import SWEEP, open_sealed, seal
 from experiments.recordings.replay import make_directory
 from experiments.sweeps.configuration import Sweep
@@ -163,6 +164,7 @@ def run_sweep(
     kept = Store(stored)
     tables = Tables(runs)
     with writing(place, "another sweep"), kept.reserved():
+        check_kind(place, SWEEP)
         changed = _changed(place)
         if changed and progress:
             print(f"{changed}; the tables are written again from the store", file=sys.stderr)

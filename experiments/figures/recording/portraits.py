@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
+from experiments.output.filenames import file_part
+from experiments.recordings.runfile import holds_run, open_run
 from experiments.recordings.windows import Window
 from simulator.results.recording import Recording
-from workloads.ground.errors import UnknownNameError
+from workloads.ground.errors import InputError, UnknownNameError
+from workloads.ground.files import is_plain_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["PORTRAITS", "Portrait", "chosen_portraits"]
+__all__ = ["PORTRAITS", "Portrait", "chosen_portraits", "drawn_beside", "portrait_path"]
 
 
 @dataclass(frozen=True)
@@ -75,3 +79,21 @@ def chosen_portraits(name: str) -> list[str]:
     if name not in PORTRAITS:
         raise UnknownNameError("picture", name, [*PORTRAITS, "all"])
     return [name]
+
+
+def portrait_path(directory: Path, kind: str, mechanism: str) -> Path:
+    """The path of a picture beside the results that it shows, without suffix."""
+    return directory / f"{kind}-{file_part(mechanism)}"
+
+
+def drawn_beside(directory: Path) -> list[Path]:
+    """The pictures of the result in a directory that stand beside it under :func:`portrait_path`; none: no result."""
+    if not holds_run(directory):
+        return []
+    try:
+        tables = open_run(directory).files or ()
+    except InputError:  # a damaged result is replaced all the same
+        return []
+    parts = [name.removeprefix("jobs").removesuffix(".csv") for name in tables if name.startswith("jobs-")]
+    paths = (directory / f"{kind}{part}.{suffix}" for part in parts for kind in PORTRAITS for suffix in ("png", "pdf"))
+    return [path for path in paths if is_plain_file(path)]

@@ -346,7 +346,7 @@ def test_one_project_has_most_of_the_jobs(tmp_path: Path, capsys: pytest.Capture
     shown = capsys.readouterr()
     assert f"holdfast run: {told}" in shown.err
     assert "5 jobs on 8 processors" in shown.out
-    assert cli.main(["run", str(log), "-o", str(tmp_path / "o"), "--mechanism", "baseline"]) == 0
+    assert cli.main(["run", str(log), "-o", str(tmp_path / "p"), "--mechanism", "baseline"]) == 0
     assert "drawn" not in capsys.readouterr().err
     (tmp_path / "s.toml").write_text(
         f'mechanisms = ["N-PAA", "CUA-PAA"]\n[workload]\ntraces = ["{log}"]\n[assignment]\nseeds = [3, 4]\n'

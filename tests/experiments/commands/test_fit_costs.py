@@ -164,7 +164,7 @@ def test_a_trace_under_the_baseline_alone_has_its_walltimes_in_the_trace(
     assert max(waits) > 0
     # Several mechanisms: the job table lies beside the results.
     words[5] = "baseline,N-PAA"
-    assert cli.main(words) == 0
+    assert cli.main([*words, "--force"]) == 0
     assert sorted(pairs_of_results(tmp_path / "out", "baseline").walltimes) == [3600.0 * row for row in range(1, 13)]
     (tmp_path / "out" / "jobs.csv").unlink()
     resealed(tmp_path / "out")
@@ -173,7 +173,7 @@ def test_a_trace_under_the_baseline_alone_has_its_walltimes_in_the_trace(
 
 def test_the_window_of_the_run_is_that_of_the_fit(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["run", "small.csv", "-o", "results", "--nodes", "16", "--mechanism", "baseline"]
-    assert cli.main([*words, "--warmup", "300", "--cooldown", "1h"]) == 0
+    assert cli.main([*words, "--warmup", "300", "--cooldown", "1h", "--force"]) == 0
     pairs = pairs_of_results(results)
     # Submits are 0, 60, 300, 900, 1500, 2400, 3000, 5700, 9000: jobs 3, 4, 5, 7, 10 are left.
     assert sorted(pairs.nodes.tolist()) == [2, 4, 6, 9, 16]

@@ -86,7 +86,7 @@ def test_outages_outside_the_simulated_time_are_mentioned(tmp_path: Path, capsys
     assert told in (error := capsys.readouterr().err)
     assert "s of the job table's clock; the first is outage 1 (maintenance, -9 s to 0 s)\n" in error
     path.write_text("kind,start,end,nodes\nfailure,1e9,2e9,1\n")
-    assert run(tmp_path / "out", "--outages", str(path), "--mechanism", "baseline") == 0
+    assert run(tmp_path / "out", "--outages", str(path), "--mechanism", "baseline", "--force") == 0
     assert "outage 1 (failure, 1000000000 s to 2000000000 s) lies outside the simu" in capsys.readouterr().err
 
 

@@ -112,7 +112,7 @@ def test_links_are_not_followed_and_nothing_outside_is_touched(place: Path) -> N
         (place / "run" / name).symlink_to(place / "victim")
     (place / "run" / "run.json").write_text(json.dumps({"files": {"../victim/data.csv": "0"}, "derived": []}))
     (place / "experiment" / "checkpoint-fig3.json").write_text(json.dumps({"tables": ["x/../../victim/data"]}))
-    words = ["run", "table.csv", "-o", "run", "--nodes", "2", "--mechanism", "baseline"]
+    words = ["run", "table.csv", "-o", "run", "--nodes", "2", "--mechanism", "baseline", "--force"]
     assert cli.main(words) == 0
     assert cli.main(["experiment", "checkpoint-fig3", "--quick", "-o", "experiment"]) == 0
     assert run_sweep(make_sweep(**SWEEP), place / "sweep", workers=1).computed == 2

@@ -123,7 +123,9 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert np.isfinite([row["regret"] for row in rows]).all()
     capsys.readouterr()
     before = {path.name: path.read_bytes() for path in out.iterdir()}
-    assert cli.main(words) == 0
+    assert cli.main(words) == 2
+    assert "holds the results of a run already" in capsys.readouterr().err
+    assert cli.main([*words, "--force"]) == 0
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
 
 

@@ -42,7 +42,9 @@ AWAY = ((3000.0, 4000.0, 5), (4000.0, 4500.0, 5), (1e6, 2e6, 3))
 
 def run(tmp_path: Path, jobs: list[Job], *words: str) -> Path:
     write_job_table(jobs, tmp_path / "table.csv")
-    assert main(["run", str(tmp_path / "table.csv"), "-o", str(tmp_path / "out"), "--nodes", "16", *words]) == 0
+    assert (
+        main(["run", str(tmp_path / "table.csv"), "-o", str(tmp_path / "out"), "--nodes", "16", "--force", *words]) == 0
+    )
     return tmp_path / "out"
 
 
@@ -94,7 +96,7 @@ def test_the_jobs_of_a_trace_are_kept_or_made_again(tmp_path: Path) -> None:
     for words in (["--mechanism", "baseline"], ["--mechanism", "N-PAA"]):
         out = tmp_path / "-".join(words[1:])
         for events in ([], ["--events"]):
-            assert main(["run", str(tmp_path / "trace.swf"), "-o", str(out), *words, *events]) == 0
+            assert main(["run", str(tmp_path / "trace.swf"), "-o", str(out), "--force", *words, *events]) == 0
             found = read_recording(out, events=bool(events))
             assert [job.job_id for job in found.table] == list(range(1, 9))
             assert found.nodes == 4

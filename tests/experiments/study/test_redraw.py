@@ -72,7 +72,8 @@ def test_a_run_without_pictures_leaves_no_machine_of_an_earlier_one(replay: Path
     shutil.copytree(replay, tmp_path, dirs_exist_ok=True)
     (tmp_path / "notes.csv").write_text("mine")
     (tmp_path / "types.csv").unlink()
-    assert cli.main(["run", str(tmp_path / "year.swf.gz"), "-o", str(tmp_path), "--mechanism", "baseline"]) == 0
+    words = ["run", str(tmp_path / "year.swf.gz"), "-o", str(tmp_path), "--mechanism", "baseline"]
+    assert cli.main([*words, "--force"]) == 0
     names = {path.name for path in tmp_path.iterdir()}
     tables = {"jobs-baseline.csv", "summary.csv", "types.csv", "accounting.csv", "run.json"}
     assert names == {*tables, "notes.csv", "year.swf.gz"}
