@@ -124,9 +124,9 @@ def test_the_line_below_says_which_jobs_the_baseline_is_of(tmp_path: Path, capsy
         (["--order", "fcfs,sjf"], "as the trace records them"),
         (["--mechanism", "baseline,N-PAA"], "of the drawn job table"),
     ):
-        assert main(["run", str(tmp_path / "log.swf"), "-o", str(tmp_path / "out"), *words]) == 0
+        assert main(["run", str(tmp_path / "log.swf"), "-o", str(tmp_path / "out"), "--force", *words]) == 0
         assert f"\nbaseline: the jobs {jobs}, all rigid" in capsys.readouterr().out
-    assert main(["run", str(tmp_path / "log.swf"), "-o", str(tmp_path / "out"), "--mechanism", "baseline",
+    assert main(["run", str(tmp_path / "log.swf"), "-o", str(tmp_path / "out"), "--force", "--mechanism", "baseline",
                  "--seed", "0,1"]) == 0  # fmt: skip
     assert "the seeds change nothing here" in capsys.readouterr().err
 
