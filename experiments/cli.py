@@ -10,10 +10,12 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from types import MappingProxyType
 from typing import Any, NoReturn
 
 from experiments.output.signals import Interrupted, listening
@@ -21,26 +23,42 @@ from workloads.ground.errors import InputError, sentence_of
 
 __all__ = ["COMMANDS", "main"]
 
-#: Commands and their purposes, in the order in which a newcomer meets them.
-COMMANDS = {
-    "demo": "make a Theta-like year and replay it under the baseline and all six mechanisms",
-    "generate": "write a Theta-like trace",
-    "info": "describe a trace: jobs left out, load, sizes, estimates, waits",
-    "prepare": "turn a trace into a job table: draw types, notices and overheads",
-    "run": "replay a trace or a job table under one or more mechanisms",
-    "explain": "explain what happened to a job: which jobs were ahead of it, passed it or preempted it, and why",
-    "export": "write results in the formats of other tools: SWF, Batsim/evalys, Perfetto, Parquet",
-    "policies": "list the plug-ins (orders, rules, strategies, readers), or check that one keeps its contract",
-    "sweep": "run a grid of simulations, on this machine or a cluster, or continue an interrupted one",
-    "marginals": "compare the marginal distributions of a generated year with those of a real trace",
-    "fit-costs": "fit queue-wait costs for the planner, from recorded or simulated waits",
-    "plan": "plan the reservations of a job, from the distribution of its runtime or from past runs",
-    "loop": "plan stochastic jobs, simulate, fit the waits, and plan again until the plans are stable",
-    "experiment": "reproduce a table or figure of the papers",
-    "reproduce": "run all experiments of the papers and write one report",
-    "gantt": "write an interactive page of a simulation: the nodes of each job, and its story",
-    "picture": "draw a simulation: Gantt chart, use of the nodes, queue, on-demand jobs or waits",
-    "plot": "draw the figures of a directory again, from its tables",
+#: Commands and their purposes by what they are for, each group in the order in which a newcomer meets them.
+_GROUPS = {
+    "start": {
+        "demo": "make a Theta-like year and replay it under the baseline and all six mechanisms",
+        "generate": "write a Theta-like trace",
+        "info": "describe a trace: jobs left out, load, sizes, estimates, waits",
+        "prepare": "turn a trace into a job table: draw types, notices and overheads",
+        "run": "replay a trace or a job table under one or more mechanisms",
+    },
+    "look": {
+        "explain": "explain what happened to a job: which jobs were ahead of it, passed it or preempted it, and why",
+        "gantt": "write an interactive page of a simulation: the nodes of each job, and its story",
+        "picture": "draw a simulation: Gantt chart, use of the nodes, queue, on-demand jobs or waits",
+        "plot": "draw the figures of a directory again, from its tables",
+        "export": "write results in the formats of other tools: SWF, Batsim/evalys, Perfetto, Parquet",
+    },
+    "study": {
+        "sweep": "run a grid of simulations, on this machine or a cluster, or continue an interrupted one",
+        "policies": "list the plug-ins (orders, rules, strategies, readers), or check that one keeps its contract",
+        "plan": "plan the reservations of a job, from the distribution of its runtime or from past runs",
+        "fit-costs": "fit queue-wait costs for the planner, from recorded or simulated waits",
+        "loop": "plan stochastic jobs, simulate, fit the waits, and plan again until the plans are stable",
+    },
+    "papers": {
+        "experiment": "reproduce a table or figure of the papers",
+        "reproduce": "run all experiments of the papers and write one report",
+        "marginals": "compare the marginal distributions of a generated year with those of a real trace",
+    },
+}
+#: All commands and their purposes.
+COMMANDS = {name: purpose for group in _GROUPS.values() for name, purpose in group.items()}
+
+#: Groups of options of which ``--help`` gives the names alone, by command: the whole would fill three screens.
+_BRIEF = {
+    "run": ("preparing a trace", "life of jobs", "details of scheduling", "planning stochastic jobs"),
+    "loop": ("preparing a trace", "life of jobs", "details of scheduling"),
 }
 
 
@@ -56,6 +74,8 @@ def _refuse(sentence: str) -> None:
     print(plain, file=sys.stderr)
 
 
+#: The usage of a command with as many arguments names only those that it needs.
+_MANY = 10
 #: Epilog of commands that have an option with a TIME.
 _TIME = "A TIME is in seconds, or has units: 90s, 30m, 12h, 1h30m, 5y."
 
@@ -64,8 +84,39 @@ _TIME = "A TIME is in seconds, or has units: 90s, 30m, 12h, 1h30m, 5y."
 _READING = frozenset({"explain", "export", "gantt", "picture"})
 
 
+class _Help(argparse.HelpFormatter):
+    """Help of which no line ends within a word such as node-mtbf."""
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return textwrap.wrap(" ".join(text.split()), width, break_on_hyphens=False)
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        lines = textwrap.wrap(" ".join(text.split()), width - len(indent), break_on_hyphens=False)
+        return "\n".join(indent + line for line in lines)
+
+
+class _HelpAll(argparse._HelpAction):
+    """Print the help of all options."""
+
+    def __call__(self, parser: Any, *_: Any) -> None:
+        parser.brief = ()
+        parser.print_help()
+        parser.exit()
+
+
 class _Parser(argparse.ArgumentParser):
-    """A parser that reports an error in one sentence."""
+    """A parser that reports an error in one sentence, and whose help fits two screens.
+
+    Attributes
+    ----------
+    brief
+        Titles of groups of which the help gives the names of the options alone.
+    groups
+        Commands by what they are for; empty: this is the parser of a command.
+    """
+
+    brief: Sequence[str] = ()
+    groups: Mapping[str, Mapping[str, str]] = MappingProxyType({})
 
     def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
         # argparse drops "--" here, and makes a list of nothing of the value of --option=--.
@@ -76,6 +127,39 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         _refuse(f"{self.prog}: {message[:_LONGEST]}; see '{self.prog} --help'")
         raise SystemExit(2)
+
+    def format_help(self) -> str:
+        formatter = self._get_formatter()
+        formatter.add_usage(self._usage(), self._actions, self._mutually_exclusive_groups)
+        formatter.add_text(self.description)
+        for group in self._action_groups:
+            formatter.start_section(group.title)
+            formatter.add_text(group.description)
+            if group.title in self.brief:
+                formatter.add_text(" ".join(action.option_strings[-1] for action in group._group_actions))
+            elif not self.groups or group.title == "options":
+                formatter.add_arguments(group._group_actions)
+            formatter.end_section()
+        for title, commands in self.groups.items():
+            formatter.start_section(title)
+            formatter.add_arguments(
+                [argparse.Action([], dest=name, metavar=name, help=purpose) for name, purpose in commands.items()]
+            )
+            formatter.end_section()
+        formatter.add_text(self.epilog)
+        return formatter.format_help()
+
+    def _usage(self) -> str | None:
+        """The usage of a command; of many options only those that it needs."""
+        if self.groups or len(self._actions) < _MANY:
+            return None
+        words = [action.metavar for action in self._actions if not action.option_strings]
+        words += [
+            f"{action.option_strings[0]} {action.metavar}"
+            for action in self._actions
+            if action.required and action.option_strings
+        ]
+        return " ".join([self.prog, *map(str, words), "[options]"])
 
 
 def _version() -> str:
@@ -95,16 +179,24 @@ def _parser(chosen: str | None) -> argparse.ArgumentParser:
         prog="holdfast",
         description="Simulate an HPC cluster, plan reservations, and reproduce the evaluation of both.",
         allow_abbrev=False,
+        formatter_class=_Help,
     )
     parser.add_argument("--version", action="version", version=f"holdfast {_version()}")
+    parser.groups = _GROUPS
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
     for name, purpose in COMMANDS.items():
         command = commands.add_parser(name, help=purpose, description=f"{purpose[0].upper()}{purpose[1:]}.")
         command.allow_abbrev = False
+        command.formatter_class = _Help
         if name == chosen:
+            if name in _BRIEF:
+                command.add_argument("--help-all", action=_HelpAll, help="explain all options and exit")
+                command.brief = _BRIEF[name]
             _module(name).add_arguments(command)
             if any(action.metavar == "TIME" for action in command._actions):
                 command.epilog = _TIME
+            if command.brief:
+                command.epilog = f"{command.epilog} '{command.prog} --help-all' explains the options named in a row."
     return parser
 
 

@@ -80,29 +80,11 @@ def add_simulation(parser: argparse.ArgumentParser) -> None:
     machine.add_argument("--order", metavar="NAME", default="fcfs", help="queue order (default fcfs)")
     machine.add_argument("--backfilling", metavar="NAME", default="easy", help="backfilling rule (default easy)")
     machine.add_argument(
-        "--backfill-length",
-        metavar="{walltime,runtime}",
-        default="walltime",
-        help="length by which backfilling judges a job: its walltime, or its true runtime (default walltime)",
-    )
-    machine.add_argument(
-        "--passes",
-        metavar="{instant,event}",
-        default="instant",
-        help="frequency of scheduling: once per instant, or after each event (default instant)",
-    )
-    machine.add_argument(
         "--tenants",
         metavar="NAME",
         default="any",
         help="queued jobs that may be backfilled on idle reserved nodes: any, fits (those that end before the arrival) "
         "or none (default any)",
-    )
-    machine.add_argument(
-        "--expansion",
-        metavar="NAME",
-        default="none",
-        help="expansion of running malleable jobs into idle nodes: none, greedy or even (default none)",
     )
     machine.add_argument(
         "--warning",
@@ -115,6 +97,25 @@ def add_simulation(parser: argparse.ArgumentParser) -> None:
         metavar="TIME",
         default="10m",
         help="time for which nodes stay reserved after the estimated arrival [s] (default 10m)",
+    )
+    details = parser.add_argument_group("details of scheduling")
+    details.add_argument(
+        "--backfill-length",
+        metavar="{walltime,runtime}",
+        default="walltime",
+        help="length by which backfilling judges a job: its walltime, or its true runtime (default walltime)",
+    )
+    details.add_argument(
+        "--passes",
+        metavar="{instant,event}",
+        default="instant",
+        help="frequency of scheduling: once per instant, or after each event (default instant)",
+    )
+    details.add_argument(
+        "--expansion",
+        metavar="NAME",
+        default="none",
+        help="expansion of running malleable jobs into idle nodes: none, greedy or even (default none)",
     )
     planning = parser.add_argument_group("planning stochastic jobs")
     planning.add_argument(

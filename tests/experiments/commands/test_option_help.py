@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from experiments.cli import COMMANDS
+from experiments.cli import COMMANDS, main
 from tests.test_docs import command_parser
 
 #: What stands for a value in the help: the kind of thing, never a question.
@@ -43,3 +43,30 @@ def test_every_option_says_what_it_is(command: str) -> None:
                 assert re.match(rf"{re.escape(action.default)}\b", said[1]), f"{name}: {action.help}"
         if action.metavar == "TIME":
             assert re.search(r"\[s\b", action.help), f"{name}: {action.help}"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_fits_two_screens_and_names_every_option(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    parser = command_parser(command)
+    lines = parser.format_help().splitlines()
+    assert len(lines) <= 84
+    assert max(map(len, lines)) <= 80
+    named = set(" ".join(lines).replace(",", " ").split())
+    assert all(action.option_strings[-1] in named for action in parser._actions if action.option_strings)
+
+
+def test_all_options_are_explained_on_demand(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for words in (["run", "--help-all"], ["loop", "x", "--help-all"]):
+        with pytest.raises(SystemExit) as stop:
+            main(words)
+        assert stop.value.code == 0
+        shown = " ".join(capsys.readouterr().out.split())
+        for _, action in options(words[0]):
+            assert " ".join(str(action.help).split()) in shown
+    assert main([]) == 0
+    titles = re.findall(r"^(\w+):$", capsys.readouterr().out, flags=re.MULTILINE)
+    assert titles == ["options", "start", "look", "study", "papers"]
