@@ -7,14 +7,15 @@ import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from experiments.commands.asking.outages import OUTAGE_FILE, add_outages, untouched, write_happened
 from experiments.commands.asking.simulation import add_simulation
+from experiments.commands.asking.summing import add_summing, metrics_of, print_summed
 from experiments.output.signals import Interrupted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from experiments.commands.asking.planned import PlannedRun
     from experiments.sweeps.progress import Bar
@@ -40,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_simulation(parser)
     add_outages(parser)
+    add_summing(parser.add_argument_group("several values of an option"))
     measuring = parser.add_argument_group("measuring")
     measuring.add_argument(
         "--instant-tolerance",
@@ -67,8 +69,12 @@ def main(arguments: argparse.Namespace) -> None:
     from experiments.output.locks import writing
     from experiments.output.occupancy import RUN, check_fresh
     from experiments.recordings.replay import make_directory
+    from experiments.sweeps.aggregates import reference_of
 
+    metrics_of(arguments)
     planned = planned_runs(arguments)
+    parameters = [{**run.variation.values, "mechanism": run.variation.mechanism} for run in planned]
+    against = reference_of(parameters, arguments.against) if arguments.against else {}
     directory = make_directory(arguments.output)
     with writing(directory):
         check_fresh(directory, RUN, force=arguments.force)
@@ -82,7 +88,7 @@ def main(arguments: argparse.Namespace) -> None:
         for text in dict.fromkeys(run.simulation.lopsided for run in planned if run.simulation.lopsided):
             print(f"holdfast run: {text}", file=sys.stderr)
         results, stop = _simulated(arguments, planned, directory)
-        _write(arguments, directory, results, planned[: len(results)])
+        _write(arguments, directory, results, planned[: len(results)], against)
     if stop is not None:
         names = ", ".join(result.name for result in results)
         raise Interrupted.of(stop, f"the results of {names} are in {directory}; start it again with --force for all")
@@ -128,7 +134,11 @@ def _ended(bar: Bar, name: str, mechanism: str, jobs: int) -> None:
 
 
 def _write(
-    arguments: argparse.Namespace, directory: Path, results: Sequence[Result], planned: Sequence[PlannedRun]
+    arguments: argparse.Namespace,
+    directory: Path,
+    results: Sequence[Result],
+    planned: Sequence[PlannedRun],
+    against: Mapping[str, Any],
 ) -> None:
     """Put the results into the directory, and print what they compare."""
     from experiments.commands.asking.planned import manifest_of
@@ -138,6 +148,7 @@ def _write(
     from experiments.recordings.replay import write_replay
     from experiments.recordings.runfile import EPOCH, JOB_TABLE, PICTURE_FILES, RUN
     from experiments.recordings.summaries import cancellation_comparison, comparison, stochastic_comparison
+    from experiments.sweeps.aggregates import aggregate_rows, difference_rows
     from experiments.tables import write_csv
 
     tables = _table_names(planned)
@@ -156,6 +167,11 @@ def _write(
             measurement = replace(measurement, instant_tolerance=None)
         values = {run.variation.label: run.variation.values for run in planned}
         summaries = write_replay(new, results, measurement, events=arguments.events, values=values)
+        aggregates = aggregate_rows(summaries) if planned[0].variation.values or against else []
+        differences = difference_rows(summaries, against) if against else []
+        for name, rows in (("aggregates", aggregates), ("differences", differences)):
+            if rows:
+                write_csv(new / f"{name}.csv", rows, tuple(rows[0]))
         if arguments.plot:
             from experiments.study.redraw import SHOWN, draw_pictures
             from experiments.timelines.machinetable import machine_rows
@@ -167,7 +183,10 @@ def _write(
         seal(new, RUN, manifest_of(planned, own), PICTURE_FILES)
     for path in former:
         path.unlink(missing_ok=True)
-    print(comparison(summaries, verbose=arguments.verbose))
+    repeated = "seed" in planned[0].variation.values
+    if not repeated:
+        print(comparison(summaries, verbose=arguments.verbose))
+    print_summed(aggregates if repeated or arguments.metrics else [], differences, metrics_of(arguments))
     _remark(planned)
     for text in dict.fromkeys(
         untouched(run.asked.outages, [result]) for run, result in zip(planned, results, strict=True)

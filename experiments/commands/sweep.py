@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from experiments.commands.asking.arguments import add_trust, whole
+from experiments.commands.asking.summing import add_summing, metrics_of, print_summed
 
 if TYPE_CHECKING:
     from experiments.sweeps import Sweep
@@ -29,6 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="change a key, such as workload.seeds=0:2 (default: none)",
     )
+    add_summing(parser)
     parser.add_argument("--dry-run", action="store_true", help="list the runs and which are stored, and stop")
     add_trust(parser)
     workers = parser.add_argument_group("workers")
@@ -59,6 +61,7 @@ def main(arguments: argparse.Namespace) -> int:
         if arguments.dry_run:
             _list(sweep, arguments.output)
             return 0
+    metrics = metrics_of(arguments)
     workers = None if arguments.workers is None else whole(arguments.workers, "--workers", 1)
     options = {} if arguments.cluster_options is None else cluster_options(arguments.cluster_options)
     result = run_sweep(
@@ -70,10 +73,12 @@ def main(arguments: argparse.Namespace) -> int:
         cluster=arguments.cluster,
         cluster_options=options,
         progress=True,
+        against=arguments.against or "",
     )
     failed = len(result.failures)
     total = result.stored + result.computed + failed
     print(f"{total:,} runs: {result.stored:,} were stored, {result.computed:,} done now, {failed:,} failed")
+    print_summed(result.aggregates, result.differences, metrics)
     print(f"the tables are in {arguments.output}: one row a run in summary.csv")
     if result.lopsided:
         print(f"holdfast sweep: {result.lopsided}", file=sys.stderr)

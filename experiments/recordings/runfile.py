@@ -34,10 +34,9 @@ __all__ = [
     "simulated_jobs",
 ]
 
+_PICTURES = ("mechanisms", "machine", "accounting", "aggregates", "differences", "loop")
 #: What is drawn from the tables of a replay and of a loop.
-PICTURE_FILES = tuple(
-    f"{name}.{kind}" for name in ("mechanisms", "machine", "accounting", "loop") for kind in ("png", "pdf")
-)
+PICTURE_FILES = tuple(f"{name}.{kind}" for name in _PICTURES for kind in ("png", "pdf"))
 #: Key of ``run.json``: the file that holds the job table. It stands there where the event log was kept.
 JOB_TABLE = "job_table"
 #: Key of ``run.json``: seconds since 1970 at which the clock of the job table stands at 0, null if not known.

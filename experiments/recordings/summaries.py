@@ -10,7 +10,7 @@ from experiments.tables import known, render, telling
 from simulator.results.catalogue import metric
 from workloads.ground.quantities import Quantity
 
-__all__ = ["by_label", "cancellation_comparison", "comparison", "headed", "stochastic_comparison"]
+__all__ = ["by_label", "cancellation_comparison", "comparison", "headed", "is_metric", "stochastic_comparison"]
 
 _MECHANISM = Quantity("mechanism")
 
@@ -99,6 +99,19 @@ def by_label(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     [{'label': 'sjf / easy', 'mechanism': 'sjf / easy', 'wait_h': 1.0}, {'mechanism': 'CUA-SPAA'}]
     """
     return [{**row, "mechanism": row["label"]} if row.get("label") else row for row in rows]
+
+
+def is_metric(name: str) -> bool:
+    """Whether a column of a summary is a metric; others tell which run it is.
+
+    >>> is_metric("wait_h"), is_metric("order")
+    (True, False)
+    """
+    try:
+        metric(name)
+    except KeyError:
+        return False
+    return True
 
 
 def _repeats(name: str, rows: Iterable[Mapping[str, Any]]) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from pkgutil import resolve_name
+from typing import Any
 
 from experiments.figures.style import save
 from experiments.output.seals import SWEEP, open_sealed
@@ -17,13 +18,15 @@ from experiments.tables import read_csv
 from workloads.ground.errors import InputError, TraceError
 from workloads.ground.files import is_plain_file
 
-__all__ = ["PICTURES", "SHOWN", "draw_pictures", "found_experiments", "present_again"]
+__all__ = ["PICTURES", "SHOWN", "draw_pictures", "found_experiments", "present_again", "summary_of"]
 
 #: Pictures of ``holdfast run`` and ``holdfast loop`` by name: the table that each is drawn from, and the function.
 PICTURES: Mapping[str, tuple[str, str]] = {
     "mechanisms": ("summary.csv", "experiments.figures.study.mechanisms:plot_mechanisms"),
     "machine": ("machine.csv", "experiments.figures.study.machine:draw_machine"),
     "accounting": ("accounting.csv", "experiments.figures.study.machine:draw_accounting"),
+    "aggregates": ("aggregates.csv", "experiments.figures.study.aggregates:plot_aggregates"),
+    "differences": ("differences.csv", "experiments.figures.study.aggregates:plot_differences"),
     "loop": ("rounds.csv", "experiments.figures.planning.loop:plot_loop"),
 }
 #: What each of them shows.
@@ -31,8 +34,28 @@ SHOWN: Mapping[str, str] = {
     "mechanisms": "the metrics of the mechanisms side by side",
     "machine": "busy and held nodes, and the waiting jobs, over time",
     "accounting": "node-hours by use: compute, overheads, losses, held, idle",
+    "aggregates": "the configurations, with 95 % intervals over seeds",
+    "differences": "the configurations less the reference, with 95 % intervals",
     "loop": "waits and plans, round by round",
 }
+
+
+#: Those that show runs over seeds.
+SUMMED = ("aggregates", "differences")
+
+
+def summary_of(directory: Path) -> list[dict[str, Any]]:
+    """The summary of a sweep or a replay.
+
+    Raises
+    ------
+    TraceError
+        If there is none, or it was changed since it was written.
+    """
+    path = _whole_table(directory, "summary.csv")
+    if path is None:
+        raise TraceError(directory, None, "has no summary.csv, of a sweep or a run")
+    return read_csv(path)
 
 
 def draw_pictures(directory: Path) -> list[str]:
@@ -44,8 +67,10 @@ def draw_pictures(directory: Path) -> list[str]:
         If a table is not what it should be, or was changed since it was written.
     """
     drawn = []
+    swept = is_plain_file(directory / SWEEP)
     for name, (table, plot) in PICTURES.items():
-        path = _whole_table(directory, table)
+        # A sweep has a row for each seed: it is shown by its aggregates.
+        path = None if swept and name not in SUMMED else _whole_table(directory, table)
         if path is not None:
             with _as_written(path):
                 figure = resolve_name(plot)(by_label(read_csv(path)))

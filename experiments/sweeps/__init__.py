@@ -5,10 +5,10 @@
 One idea to a module: ``configuration`` is what is asked, ``structure`` and ``values`` read it from TOML or keywords,
 ``grid`` makes the list of runs, ``simulations`` carries one out (``delays`` counts late on-demand jobs), ``store``
 keeps what is done, ``execution`` spreads the rest over processes or a Dask cluster (``clusters``), ``table`` shows all
-of it, and ``sweep`` is the whole.
+of it, ``aggregates`` sums it up over seeds, and ``sweep`` is the whole.
 
-Other folders use this package's own names, and ``clusters``, ``execution``, ``fingerprint``, ``grid``, ``progress``,
-``simulations`` and ``store``.
+Other folders use this package's own names, and ``aggregates``, ``clusters``, ``execution``, ``fingerprint``, ``grid``,
+``progress``, ``simulations`` and ``store``.
 """
 
 from experiments.sweeps.configuration import Sweep

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 #: What failed, beside the tables.
 FAILURES = "failures.json"
+#: What is drawn from the tables of a sweep.
+SWEEP_PICTURES = tuple(f"{name}.{kind}" for name in ("aggregates", "differences") for kind in ("png", "pdf"))
 #: At most this share of the time is spent on showing what has come so far.
 _SHARE = 0.05
 #: Shortest time between two looks [s].
@@ -67,6 +69,8 @@ class SweepResult:
     ----------
     summary, types, accounting, weeks, timings
         Rows of the tables, in the order of the grid; without those of runs that failed.
+    aggregates, differences
+        Rows of :mod:`experiments.sweeps.aggregates`: means over seeds, and differences from the reference.
     failures
         Runs that failed.
     stored, computed
@@ -84,6 +88,8 @@ class SweepResult:
     stored: int
     computed: int
     lopsided: str = ""
+    aggregates: Sequence[Row] = ()
+    differences: Sequence[Row] = ()
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -119,6 +125,7 @@ def run_sweep(
     cluster_options: Mapping[str, Any] | None = None,
     store: str | Path | None = None,
     progress: bool = False,
+    against: str = "",
 ) -> SweepResult:
     """Carry out what is missing of a sweep, and write its tables.
 
@@ -128,8 +135,9 @@ def run_sweep(
         Sweep of :func:`~experiments.sweeps.structure.make_sweep` or :func:`~experiments.sweeps.structure.read_sweep`.
     directory
         Where the tables go: ``summary.csv`` (and ``.parquet`` where pyarrow is installed), ``types.csv``,
-        ``accounting.csv``, ``weeks.csv``, ``timings.csv``, ``sweep.json``, and ``failures.json`` if runs failed. Rows
-        are added to all of them while it runs. The bytes of the first four depend on the configuration alone.
+        ``accounting.csv``, ``weeks.csv``, ``aggregates.csv``, with a reference ``differences.csv``, ``timings.csv``,
+        ``sweep.json``, and ``failures.json`` if runs failed. Rows are added to all of them while it runs. The bytes of
+        all tables but the timings depend on the configuration alone.
     workers, backend, scheduler, cluster, cluster_options
         Workers, see :class:`experiments.sweeps.execution.Workforce`; by default a process for each core.
     store
@@ -137,6 +145,8 @@ def run_sweep(
         default.
     progress
         Whether to show a bar with the remaining time.
+    against
+        Configuration that the others are compared with, ``order=fcfs``; empty: none.
 
     Returns
     -------
@@ -157,12 +167,12 @@ def run_sweep(
         cluster_options=cluster_options or {},
     )
     runs = expand(sweep)
+    tables = Tables(runs, against)
     place = Path(directory)
     stored = place / "store" if store is None else Path(store)
     _refuse_links(place, stored)
     place = make_directory(place)
     kept = Store(stored)
-    tables = Tables(runs)
     with writing(place, "another sweep"), kept.reserved():
         check_kind(place, SWEEP)
         changed = _changed(place)
@@ -194,6 +204,8 @@ def run_sweep(
         stored=len(runs) - len(missing),
         computed=len(missing) - len(failed),
         lopsided=tables.lopsided,
+        aggregates=tables.aggregates,
+        differences=tables.differences,
     )
 
 
@@ -230,7 +242,7 @@ class _Shown:
             failed = self.failed(self._tables.runs)
             if failed:
                 _write_json(new / FAILURES, [_failure(failure) for failure in failed])
-            seal(new, SWEEP, {**self._told, "done": len(self._tables.summary)})
+            seal(new, SWEEP, {**self._told, "done": len(self._tables.summary)}, SWEEP_PICTURES)
 
 
 def _refuse_links(directory: Path, store: Path) -> None:

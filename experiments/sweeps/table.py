@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.recordings.replay import Measurement
+from experiments.sweeps.aggregates import aggregate_rows, difference_rows, reference_of
 from experiments.sweeps.delays import DELAYS
 from experiments.sweeps.grid import GeneratedYear, RunConfiguration
 from experiments.sweeps.simulations import WALL_CLOCK, RunOutcome
@@ -56,10 +57,14 @@ class Tables:
     ----------
     runs
         All runs of the sweep, in the order of the rows.
+    against
+        Reference of the differences, as :func:`experiments.sweeps.aggregates.reference_of` reads it; empty: none.
     """
 
-    def __init__(self, runs: Sequence[RunConfiguration]) -> None:
+    def __init__(self, runs: Sequence[RunConfiguration], against: str = "") -> None:
         self.runs = runs
+        # A wrong reference is refused before anything is simulated.
+        self._against = reference_of([_parameters(run, None) for run in runs], against) if against else {}
         self._outcomes: dict[str, RunOutcome] = {}
         self._summary: dict[str, Row] = {}
 
@@ -80,6 +85,16 @@ class Tables:
     def summary(self) -> list[Row]:
         """A row for each run."""
         return [self._summary[run.key] for run in self.runs if run.key in self._summary]
+
+    @property
+    def aggregates(self) -> list[Row]:
+        """A row for each configuration and metric, over seeds."""
+        return list(aggregate_rows(self.summary))
+
+    @property
+    def differences(self) -> list[Row]:
+        """The same, less the reference; empty where there is none."""
+        return list(difference_rows(self.summary, self._against)) if self._against else []
 
     @property
     def types(self) -> list[Row]:
@@ -136,9 +151,12 @@ class Tables:
             ("timings", self.timings, TIMINGS),
         ):
             write_csv(directory / f"{name}.csv", found, columns)
+        for name, found in (("aggregates", self.aggregates), ("differences", self.differences)):
+            if found:
+                write_csv(directory / f"{name}.csv", found, tuple(found[0]))
 
 
-def _parameters(run: RunConfiguration, outcome: RunOutcome) -> Row:
+def _parameters(run: RunConfiguration, outcome: RunOutcome | None) -> Row:
     workload = run.workload
     generated = workload if isinstance(workload, GeneratedYear) else None
     return {
@@ -146,7 +164,7 @@ def _parameters(run: RunConfiguration, outcome: RunOutcome) -> Row:
         "workload": workload.label,
         "generator_seed": generated.seed if generated else None,
         "generator_jobs": generated.jobs if generated else None,
-        "nodes": outcome.measured["nodes"],
+        "nodes": None if outcome is None else outcome.measured["nodes"],
         "assignment_seed": run.assignment_seed,
         **{
             item.name: _cell(getattr(given, item.name))

@@ -378,7 +378,7 @@ def test_the_fingerprint_covers_every_module_that_a_simulation_loads() -> None:
 def test_the_files_of_the_page_are_legal_and_make_so_many_runs(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "sweeps.md").read_text()
     files = re.findall(r"^ *```toml\n(.*?)^ *```", page, flags=re.MULTILINE | re.DOTALL)
-    first, second = (textwrap.dedent(text) for text in files if "[options]" in text)
+    first, second, _ = (textwrap.dedent(text) for text in files if "[options]" in text)
     (tmp_path / "a.toml").write_text(first)
     assert len(expand(read_sweep(tmp_path / "a.toml"))) == 350
     (tmp_path / "b.toml").write_text(second)

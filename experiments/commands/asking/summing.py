@@ -1,0 +1,59 @@
+"""Options of summing up runs over seeds: the reference that others are compared with, and the metrics shown."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+__all__ = ["add_summing", "metrics_of", "print_summed"]
+
+
+def add_summing(parser: argparse._ActionsContainer) -> None:
+    """Add the options."""
+    parser.add_argument(
+        "--against",
+        metavar="KEY=VALUE",
+        help="configuration to compare the others with, as order=fcfs or order=fcfs,backfilling=easy (default: none)",
+    )
+    parser.add_argument(
+        "--metrics",
+        metavar="NAME",
+        help="metrics to show, separated by commas, as wait_h,wait_p95_h (default: wait_h, bounded_slowdown, "
+        "instant_start_ratio, utilization)",
+    )
+
+
+def metrics_of(arguments: argparse.Namespace) -> list[str]:
+    """The metrics to show; none: the usual ones.
+
+    Raises
+    ------
+    InputError
+        If there is none of a name.
+    """
+    from experiments.recordings.summaries import is_metric
+    from simulator.results.catalogue import CATALOGUE, Group
+    from workloads.ground.errors import UnknownNameError
+
+    names = [] if arguments.metrics is None else [name.strip() for name in arguments.metrics.split(",")]
+    for name in names:
+        if not is_metric(name):
+            raise UnknownNameError("metric", name, list(CATALOGUE[Group.SUMMARY]))
+    return names
+
+
+def print_summed(
+    aggregates: Sequence[Mapping[str, Any]], differences: Sequence[Mapping[str, Any]], metrics: Sequence[str]
+) -> None:
+    """Print means and differences, as far as there are any."""
+    from experiments.sweeps.aggregates import aggregate_table, difference_table
+
+    if aggregates:
+        print(aggregate_table(aggregates, metrics))
+        if any(row["n"] > 1 for row in aggregates):
+            print("mean over n runs [95 % interval]")
+    if differences:
+        print(f"\n{difference_table(differences, metrics)}")
+        intervals = ", mean over n pairs of runs [95 % interval]; * excludes 0"
+        print(f"difference from {differences[0]['against']}" + (intervals if differences[0]["n"] > 1 else ""))

@@ -1,0 +1,307 @@
+"""Aggregates: the runs of each configuration summed up over seeds, and its differences from another configuration.
+
+The rows are those of ``summary.csv``, of a sweep or of a run with several values of an option. The parameters that vary
+are the keys of a configuration; those of :data:`REPETITIONS` tell its repetitions apart.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from experiments.recordings.summaries import is_metric
+from experiments.recordings.variants import in_label_order, label_of
+from experiments.statistics import Interval, interval, paired
+from experiments.tables import render
+from simulator.results.catalogue import metric
+from workloads.ground.errors import InputError, ParameterError, UnknownNameError
+from workloads.ground.quantities import Better, Metric, Quantity
+
+__all__ = [
+    "REPETITIONS",
+    "aggregate_rows",
+    "aggregate_table",
+    "chosen_metrics",
+    "chosen_values",
+    "difference_rows",
+    "difference_table",
+    "keys_of",
+    "reference_of",
+]
+
+#: Parameters that only repeat a configuration.
+REPETITIONS = ("generator_seed", "assignment_seed", "seed")
+#: Columns that name a run and say nothing of their own.
+_NAMES = ("run", "label", "varied")
+#: Metrics of a table in a terminal and of a figure, as far as there are any.
+SHOWN = ("wait_h", "bounded_slowdown", "instant_start_ratio", "utilization")
+#: Rows that are printed.
+_PRINTED = 40
+
+Row = Mapping[str, Any]
+#: A configuration: the values of its keys.
+Values = tuple[Any, ...]
+
+
+def keys_of(rows: Sequence[Row], repetitions: Sequence[str] = REPETITIONS) -> list[str]:
+    """The parameters that vary and are no repetitions, in the order of a label.
+
+    A parameter that others decide, such as the size of the machine of each trace, is none.
+    """
+    found: list[str] = []
+    names = [name for name in (rows[0] if rows else ()) if name not in (*_NAMES, *repetitions) and not is_metric(name)]
+    if rows and rows[0].get("generator_seed") is not None:
+        names = [name for name in names if name != "workload"]  # its name is its seed
+    # What a warning decides is measured by it, and what a trace decides is its own.
+    for name in sorted(names, key=lambda name: name == "instant_tolerance"):
+        if len({row[name] for row in rows}) > 1:
+            by_others: dict[Values, set[Any]] = {}
+            for row in rows:
+                by_others.setdefault(_values(row, found), set()).add(row[name])
+            if not found or any(len(values) > 1 for values in by_others.values()):
+                found.append(name)
+    return in_label_order(dict.fromkeys(found))
+
+
+def _values(row: Row, names: Iterable[str]) -> Values:
+    return tuple(row[name] for name in names)
+
+
+def _cells(rows: Sequence[Row], keys: Sequence[str], repetitions: Sequence[str]) -> dict[Values, dict[Values, Row]]:
+    """The rows of each configuration by repetition."""
+    found: dict[Values, dict[Values, Row]] = {}
+    for row in rows:
+        found.setdefault(_values(row, keys), {})[_values(row, [name for name in repetitions if name in row])] = row
+    return found
+
+
+def chosen_metrics(rows: Sequence[Row], names: Sequence[str] = ()) -> list[Metric]:
+    """The metrics that are asked for, by default those that any run has.
+
+    Raises
+    ------
+    InputError
+        If there is none of a name.
+    """
+    there = [name for name in (rows[0] if rows else ()) if is_metric(name)]
+    for name in names:
+        if name not in there:
+            raise UnknownNameError("metric", name, there)
+    return [metric(name) for name in names or there if any(_number(row[name]) is not None for row in rows)]
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
+
+
+def _spread(shown: Metric, values: Sequence[float]) -> dict[str, float | None]:
+    if len(values) < 2:
+        return {"mean": values[0], "low": None, "high": None}
+    mean = interval(values, bounds=(0.0, shown.most / shown.scale))
+    return {"mean": mean.mean, "low": mean.low, "high": mean.high}
+
+
+def aggregate_rows(rows: Sequence[Row], repetitions: Sequence[str] = REPETITIONS) -> list[dict[str, Any]]:
+    """A row for each configuration and metric.
+
+    Returns
+    -------
+    list of dict
+        The keys of the configuration, ``metric``, ``n`` (its runs that have this metric), and ``mean``, ``low`` and
+        ``high``: mean and 95 % interval in the unit of the summary; without an interval where n is 1.
+    """
+    keys = keys_of(rows, repetitions)
+    metrics = chosen_metrics(rows)
+    found = []
+    for values, cell in _cells(rows, keys, repetitions).items():
+        for shown in metrics:
+            numbers = [number for row in cell.values() if (number := _number(row[shown.name])) is not None]
+            if numbers:
+                told = {"metric": shown.name, "n": len(numbers), **_spread(shown, numbers)}
+                found.append({**dict(zip(keys, values, strict=True)), **told})
+    return found
+
+
+def reference_of(rows: Sequence[Row], text: str, repetitions: Sequence[str] = REPETITIONS) -> dict[str, Any]:
+    """The values that ``--against`` names, of parameters that vary.
+
+    Parameters
+    ----------
+    rows, repetitions
+        Rows of a summary; parameters that are repetitions.
+    text
+        ``order=fcfs``, or several separated by commas; of a value that only one parameter has, the value alone.
+
+    Raises
+    ------
+    InputError
+        If a parameter does not vary, or has no such value.
+    """
+    keys = keys_of(rows, repetitions)
+    found: dict[str, Any] = {}
+    for word in text.split(","):
+        name, equals, value = (part.strip() for part in word.partition("="))
+        if not equals:
+            value = name
+            having = [key for key in keys if _among(rows, key, value)]
+            if len(having) != 1:
+                raise ParameterError("--against", f"KEY=VALUE with a key that varies ({_listed(keys)})", text)
+            name = having[0]
+        name = name.replace("-", "_")
+        if name not in keys:
+            raise UnknownNameError("key that varies", name, keys)
+        values = _among(rows, name, value)
+        if not values:
+            known = ", ".join(dict.fromkeys(str(row[name]) for row in rows))
+            raise ParameterError(f"--against {name}", f"one of its values, {known}", value)
+        found[name] = values[0]
+    return found
+
+
+def _listed(keys: Sequence[str]) -> str:
+    return ", ".join(keys) or "none does"
+
+
+def _among(rows: Sequence[Row], key: str, text: str) -> list[Any]:
+    """The value of a key that is written so, as a list of one; of numbers the spelling does not matter."""
+
+    def same(value: Any) -> bool:
+        try:
+            return str(value) == text or float(value) == float(text)
+        except (TypeError, ValueError):
+            return False
+
+    return [row[key] for row in rows if same(row[key])][:1]
+
+
+def chosen_values(rows: Sequence[Row], where: Sequence[str]) -> list[Row]:
+    """The rows in which each named parameter has one of its values, ``order=fcfs,sjf``.
+
+    Raises
+    ------
+    InputError
+        If there is no such parameter or value.
+    """
+    chosen = list(rows)
+    for word in where:
+        name, _, values = (part.strip() for part in word.partition("="))
+        name = name.replace("-", "_")
+        if not rows or name not in rows[0] or is_metric(name):
+            raise UnknownNameError("key", name, [key for key in (rows[0] if rows else ()) if not is_metric(key)])
+        wanted = []
+        for text in values.split(","):
+            found = _among(rows, name, text.strip())
+            if not found:
+                known = ", ".join(dict.fromkeys(str(row[name]) for row in rows))
+                raise ParameterError(f"--where {name}", f"values of it, {known}", text)
+            wanted += found
+        chosen = [row for row in chosen if row[name] in wanted]
+    if not chosen:
+        raise InputError(f"no run is left with {', '.join(where)}")
+    return chosen
+
+
+def difference_rows(
+    rows: Sequence[Row], against: Mapping[str, Any], repetitions: Sequence[str] = REPETITIONS
+) -> list[dict[str, Any]]:
+    """A row for each metric of each configuration that differs from the reference in these keys alone.
+
+    Parameters
+    ----------
+    rows, repetitions
+        Rows of a summary; parameters that are repetitions.
+    against
+        Keys and their values in the reference.
+
+    Returns
+    -------
+    list of dict
+        The keys, ``against`` (label of the reference), ``metric``, ``n`` (pairs), ``difference``, ``low`` and ``high``:
+        mean and 95 % interval of the configuration less the reference over the repetitions of both; and ``verdict``:
+        ``better``, ``worse`` or ``undecided``, empty where a pair has no interval or the metric no better direction.
+    """
+    keys = keys_of(rows, repetitions)
+    cells = _cells(rows, keys, repetitions)
+    metrics = chosen_metrics(rows)
+    found = []
+    for values, cell in cells.items():
+        own = dict(zip(keys, values, strict=True))
+        other = {**own, **against}
+        reference = cells.get(_values(other, keys))
+        if other == own or reference is None:
+            continue
+        both = [repetition for repetition in cell if repetition in reference]
+        for shown in metrics:
+            pairs = [(_number(cell[one][shown.name]), _number(reference[one][shown.name])) for one in both]
+            known = [(a, b) for a, b in pairs if a is not None and b is not None]
+            if known:
+                told = {"against": label_of(against), "metric": shown.name, "n": len(known)}
+                found.append({**own, **told, **_difference(shown, known)})
+    return found
+
+
+def _difference(shown: Metric, pairs: Sequence[tuple[float, float]]) -> dict[str, Any]:
+    if len(pairs) < 2:
+        return {"difference": pairs[0][0] - pairs[0][1], "low": None, "high": None, "verdict": None}
+    mean = paired([a for a, _ in pairs], [b for _, b in pairs])
+    verdict: str | None = "undecided"
+    if shown.better is Better.NEITHER:
+        verdict = None
+    elif mean.positive or mean.negative:
+        verdict = "better" if mean.positive == (shown.better is Better.MORE) else "worse"
+    elif mean.decided:
+        verdict = "equal"
+    return {"difference": mean.mean, "low": mean.low, "high": mean.high, "verdict": verdict}
+
+
+_FIXED = ("against", "metric", "n", "mean", "difference", "low", "high", "verdict")
+
+
+def aggregate_table(rows: Sequence[Row], names: Sequence[str] = ()) -> str:
+    """The aggregates as text: a line for each configuration, a column for each metric.
+
+    Parameters
+    ----------
+    rows
+        Rows of :func:`aggregate_rows`.
+    names
+        Metrics; by default the most important ones.
+    """
+    return _table(rows, names, "mean", "")
+
+
+def difference_table(rows: Sequence[Row], names: Sequence[str] = ()) -> str:
+    """The differences likewise; rows of :func:`difference_rows`. A ``*`` marks those whose interval excludes 0."""
+    return _table(rows, names, "difference", "+")
+
+
+def _table(rows: Sequence[Row], names: Sequence[str], value: str, sign: str) -> str:
+    there = dict.fromkeys(row["metric"] for row in rows)
+    chosen = [metric(name) for name in names or SHOWN if name in there]
+    keys = [name for name in (rows[0] if rows else ()) if name not in _FIXED]
+    lines: dict[Values, dict[str, Any]] = {}
+    for row in rows:
+        line = lines.setdefault(_values(row, keys), {**{key: _text(row[key]) for key in keys}, "n": row["n"]})
+        shown = metric(row["metric"])
+        pattern = f"{sign}.{shown.digits if shown.digits is not None else 2}f"
+        mean = Interval(row[value], _or_nan(row["low"]), _or_nan(row["high"]))
+        text = f"{mean.mean * shown.scale:{pattern}}" if math.isnan(mean.low) else mean.text(pattern, shown.scale)
+        line["n"] = max(line["n"], row["n"])
+        line[row["metric"]] = text + ("*" if row.get("verdict") in ("better", "worse") else "")
+    columns: list[Quantity | str] = [
+        *(Quantity(key, key.replace("_", " ")) for key in keys),
+        "n",
+        *(Quantity(item.name, item.title, item.difference if sign else item.unit) for item in chosen),
+    ]
+    shown_lines = list(lines.values())[:_PRINTED]
+    more = f"\n... and {len(lines) - _PRINTED:,} more" if len(lines) > _PRINTED else ""
+    return render(shown_lines, columns) + more
+
+
+def _text(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else "-" if value is None else str(value)
+
+
+def _or_nan(value: Any) -> float:
+    return math.nan if value is None else float(value)
