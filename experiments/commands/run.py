@@ -41,7 +41,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_simulation(parser)
     add_outages(parser)
-    add_summing(parser.add_argument_group("several values of an option"))
+    add_summing(
+        parser.add_argument_group("comparing values of an option, as in --order fcfs,sjf --nodes 100,120 --seed 0:10")
+    )
     measuring = parser.add_argument_group("measuring")
     measuring.add_argument(
         "--instant-tolerance",
