@@ -294,7 +294,13 @@ def simulate(
     if not isinstance(jobs, Iterable):
         raise ParameterError("workload", "a trace, a job table, or jobs", workload)
     if nodes is None:
-        raise InputError("give nodes: this workload does not name the size of its machine")
+        told = "give nodes: this workload does not name the size of its machine"
+        if isinstance(workload, Trace):
+            from workloads.logs.machinesize import with_assumed_size
+
+            assumed = with_assumed_size(workload)
+            told += f" (its jobs held {assumed.nodes:,} {assumed.unit})" if assumed.nodes else ""
+        raise InputError(told)
     return simulated(jobs, nodes, mechanism, **options)
 
 

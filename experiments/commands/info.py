@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from experiments.commands.asking.arguments import add_reading, machine_of, read_options
+from experiments.commands.asking.arguments import add_reading, machine_of, read_log
 
 if TYPE_CHECKING:
     from simulator import Result
@@ -26,29 +26,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(arguments: argparse.Namespace) -> None:
     """Run the command."""
+    from experiments.traces.calendar import submits_between
     from experiments.traces.description import describe, left_out, need_jobs
     from simulator import simulate
     from workloads.hybrid.assignment import as_rigid
-    from workloads.logs.readers import read_trace
 
-    trace = read_trace(arguments.trace, **read_options(arguments))
+    trace = read_log(arguments, arguments.trace)
     nodes = machine_of(arguments, trace, arguments.trace)
     trace = trace.on_machine(nodes)
     need_jobs(trace, arguments.trace)
     print(left_out(trace))
     about = describe(trace, nodes)
     named = {key: trace.header[key] for key in ("Computer", "Installation", "UnixStartTime") if key in trace.header}
+    chosen = f", {trace.header['Where']}" if "Where" in trace.header else ""
+    between = submits_between(trace)
     rows = [
-        ("format", trace.format + "".join(f", {key} {value}" for key, value in named.items())),
+        ("format", trace.format + "".join(f", {key} {value}" for key, value in named.items()) + chosen),
         ("machine", f"{nodes:,} {trace.unit}{_processors(trace)}"),
-        ("period", f"{about.days:.1f} days of submits, {len(trace.jobs) / max(about.days, 1e-9):.1f} jobs a day"),
+        *([("submits", between)] if between else []),
+        ("period", _period(about.days, len(trace.jobs))),
         ("offered load", "-" if math.isnan(about.load) else f"{100 * about.load:.1f} %"),
         ("users, projects", f"{about.users or '-'}, {about.projects or '-'}"),
         (trace.unit, _spread(about.nodes, "")),
         ("", ", ".join(f"{size:,}: {share:.0%} of jobs, {work:.0%} of work" for size, share, work in about.sizes[:3])),
-        ("walltime", _spread([value / 3600 for value in about.walltime], " h")),
-        ("", ", ".join(f"{value / 3600:.3g} h: {share:.0%}" for value, share in about.requests)),
-        ("runtime", _spread([value / 3600 for value in about.runtime], " h")),
+        ("walltime", _spread_of_times(about.walltime)),
+        ("", ", ".join(f"{_time(value)}: {share:.0%}" for value, share in about.requests)),
+        ("runtime", _spread_of_times(about.runtime)),
         ("runtime / walltime", f"mean {about.used[0]:.2f}, {_spread(about.used[1:], '')}; {about.at_limit:.0%} killed"),
     ]
     rows += _life(trace)
@@ -82,13 +85,37 @@ def _life(trace: Trace) -> list[tuple[str, str]]:
         waits = sorted((item.job.wait or 0.0, item.size) for item in trace.withdrawn)
         count = sum(several for _, several in waits)
         before = accumulate(several for _, several in waits)
-        median = next(wait for (wait, _), reached in zip(waits, before, strict=True) if 2 * reached > count) / 3600
-        rows.append(("cancelled", f"{count:,} before their start, after {median:.3g} h of waiting (median)"))
+        median = next(wait for (wait, _), reached in zip(waits, before, strict=True) if 2 * reached > count)
+        rows.append(("cancelled", f"{count:,} before their start, after {_time(median)} of waiting (median)"))
     following = sum(job.preceding is not None for job in trace.jobs)
     if following:
         thinking = sum(job.think_time is not None for job in trace.jobs)
         rows.append(("dependencies", f"{following:,} jobs after another one, {thinking:,} of them with a think time"))
     return rows
+
+
+def _period(days: float, jobs: int) -> str:
+    """How long jobs were submitted, and at which rate: of a short log in the hour."""
+    if days >= 1:
+        return f"{days:.1f} days of submits, {jobs / days:.1f} jobs a day"
+    if not days:
+        return "all submits at once"
+    return f"{_time(86400 * days)} of submits, {jobs / (24 * days):.1f} jobs an hour"
+
+
+def _scale(seconds: float) -> tuple[float, str]:
+    """The unit in which a time says something, and its length [s]."""
+    return (3600.0, " h") if seconds >= 3600 or seconds == 0 else (60.0, " min") if seconds >= 60 else (1.0, " s")
+
+
+def _time(seconds: float) -> str:
+    length, unit = _scale(seconds)
+    return f"{seconds / length:.3g}{unit}"
+
+
+def _spread_of_times(values: Sequence[float]) -> str:
+    length, unit = _scale(values[2])
+    return _spread([value / length for value in values], unit)
 
 
 def _spread(values: Sequence[float], unit: str) -> str:
@@ -103,7 +130,10 @@ def _waits(trace: Trace, result: Result) -> list[tuple[str, str]]:
 
     def told(waits: list[float]) -> str:
         mean, median, high = float(np.mean(waits)), *np.percentile(waits, (50, 95))
-        return f"mean {mean / 3600:.2f} h, median {median / 3600:.2f} h, 95 % within {high / 3600:.2f} h"
+        length, unit = _scale(mean)
+        return (
+            f"mean {mean / length:.2f}{unit}, median {median / length:.2f}{unit}, 95 % within {high / length:.2f}{unit}"
+        )
 
     simulated = [((record.start or 0) - (record.submit or 0)) / 1e6 for record in result.records]
     recorded = [job.wait for job in trace.jobs]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from experiments.commands.asking.arguments import add_preparation, add_reading, assignment_of, machine_of, read_options
+from experiments.commands.asking.arguments import add_preparation, add_reading, assignment_of, machine_of, read_log
 from experiments.commands.asking.life import add_life, life_of
 from experiments.traces.description import composition, left_out, need_jobs
 
@@ -25,12 +25,11 @@ def main(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from workloads.hybrid.assignment import assign
     from workloads.hybrid.imbalance import imbalance
-    from workloads.logs.readers import read_trace
     from workloads.table.jobtable import write_job_table
 
     assignment, seed = assignment_of(arguments)
     life = life_of(arguments)
-    trace = read_trace(arguments.trace, **read_options(arguments))
+    trace = read_log(arguments, arguments.trace)
     trace = life.of_trace(trace, machine_of(arguments, trace, arguments.trace))
     need_jobs(trace, arguments.trace)
     jobs, told = life.of_jobs(trace, assign(trace, assignment, seed=seed))

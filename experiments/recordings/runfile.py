@@ -197,6 +197,7 @@ def _jobs_of_trace(directory: Path, told: Mapping[str, Any], trust: bool) -> lis
     how = {name: source.get(name) for name in ("format", "procs_per_node")}
     if not isinstance(how["format"], str) or isinstance(how["procs_per_node"], bool | float | str | list | dict):
         raise TraceError(directory / RUN, None, "must say with format and procs_per_node how the trace was read")
+    chosen = {name: source[name] for name in ("where", "unit") if name in source}
     with importing(trust):
-        trace = read_trace(path, lenient=bool(source.get("lenient")), **how)
+        trace = read_trace(path, lenient=bool(source.get("lenient")), **how, **chosen)
     return as_rigid(trace.on_machine(nodes))

@@ -30,6 +30,8 @@ class TraceFile:
         Name of the reader; None: recognised by the content.
     procs_per_node
         For logs that count processors.
+    where, unit
+        Which jobs are read, and what their sizes count: see :func:`workloads.logs.readers.read_workload`.
     lenient
         Count broken lines instead of refusing the log; None: as for all traces, else not.
     directory
@@ -40,6 +42,8 @@ class TraceFile:
     nodes: int | None = None
     format: str | None = None
     procs_per_node: int | None = None
+    where: tuple[str, ...] | None = None
+    unit: str | None = None
     lenient: bool | None = None
     directory: str = "."
 
@@ -56,7 +60,7 @@ class Workload:
         Lengths of the generated years [jobs].
     traces
         Logs; empty: the workloads are generated.
-    nodes, format, procs_per_node, lenient
+    nodes, format, procs_per_node, where, unit, lenient
         As in :class:`TraceFile`, for all traces that do not say it themselves.
 
     Raises
@@ -71,12 +75,14 @@ class Workload:
     nodes: int | None = None
     format: str | None = None
     procs_per_node: int | None = None
+    where: tuple[str, ...] | None = None
+    unit: str | None = None
     lenient: bool | None = None
 
     def __post_init__(self) -> None:
         if (self.seeds is None) == (not self.traces):
             raise InputError("give either seeds (of generated years) or traces")
-        others = ("jobs",) if self.traces else ("nodes", "format", "procs_per_node", "lenient")
+        others = ("jobs",) if self.traces else ("nodes", "format", "procs_per_node", "where", "unit", "lenient")
         for name in others:
             if getattr(self, name) is not None:
                 raise InputError(f"{name} is only for {'seeds' if self.traces else 'traces'}")

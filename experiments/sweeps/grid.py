@@ -49,12 +49,12 @@ class Log:
     Attributes
     ----------
     label
-        The path as it was written.
+        The path as it was written, and the conditions on its jobs, if any.
     path
         Absolute; on a cluster the workers must see it under this name.
     sha256
         SHA-256 of the file.
-    nodes, format, procs_per_node, lenient
+    nodes, format, procs_per_node, lenient, where, unit
         As in :class:`experiments.sweeps.configuration.TraceFile`.
     """
 
@@ -65,9 +65,12 @@ class Log:
     format: str | None
     procs_per_node: int | None
     lenient: bool
+    where: tuple[str, ...] | None = None
+    unit: str | None = None
 
     def identity(self) -> dict[str, Any]:
-        return {name: value for name, value in asdict(self).items() if name not in ("label", "path")}
+        told = {name: value for name, value in asdict(self).items() if name not in ("label", "path")}
+        return {name: value for name, value in told.items() if value is not None or name not in ("where", "unit")}
 
 
 @dataclass(frozen=True)
@@ -185,7 +188,11 @@ def _workloads(sweep: Sweep) -> Iterator[GeneratedYear | Log]:
         except (OSError, ValueError) as error:  # a name that is too long, a NUL in it
             raise TraceError(trace.path, None, f"is not a file name: {error}") from None
         lenient = bool(trace.lenient)
-        yield Log(trace.path, str(path), sha256_of(path), trace.nodes, trace.format, trace.procs_per_node, lenient)
+        label = " ".join((trace.path, *(trace.where or ())))
+        yield Log(
+            label, str(path), sha256_of(path), trace.nodes, trace.format, trace.procs_per_node, lenient,
+            trace.where, trace.unit,
+        )  # fmt: skip
 
 
 def _points(sweep: Sweep) -> Iterator[tuple[Assignment, Options, str]]:

@@ -177,7 +177,12 @@ def _trace(workload: GeneratedYear | Log) -> Trace:
     if sha256_of(workload.path) != workload.sha256:
         raise TraceError(workload.label, None, "has changed since the sweep began")
     trace = read_trace(
-        workload.path, format=workload.format, lenient=workload.lenient, procs_per_node=workload.procs_per_node
+        workload.path,
+        format=workload.format,
+        lenient=workload.lenient,
+        procs_per_node=workload.procs_per_node,
+        where=workload.where,
+        unit=workload.unit,
     )
     nodes = workload.nodes if workload.nodes is not None else trace.nodes
     if nodes is None:

@@ -13,6 +13,7 @@ from experiments.sweeps.configuration import AssignmentAxes, OptionAxes, Sweep, 
 from experiments.sweeps.values import (
     Hook,
     axis,
+    conditions,
     flag,
     format_name,
     lengths,
@@ -21,6 +22,7 @@ from experiments.sweeps.values import (
     seeds,
     several,
     text,
+    unit,
     vary,
 )
 from simulator.options import Options
@@ -75,7 +77,7 @@ def make_sweep(**tables: Any) -> Sweep:
     >>> make_sweep(workload={"seed": 0})
     Traceback (most recent call last):
     workloads.ground.errors.InputError: workload: unknown key 'seed': did you mean seeds? known are seeds, jobs, \
-traces, nodes, format, procs_per_node, lenient
+traces, nodes, format, procs_per_node, where, unit, lenient
     """
     return _structured(tables, "", ".")
 
@@ -117,6 +119,8 @@ def _completed(trace: TraceFile, workload: Workload, directory: str) -> TraceFil
         nodes=trace.nodes or workload.nodes,
         format=trace.format or workload.format,
         procs_per_node=trace.procs_per_node or workload.procs_per_node,
+        where=trace.where or workload.where,
+        unit=trace.unit or workload.unit,
         lenient=bool(workload.lenient) if trace.lenient is None else trace.lenient,
         directory=directory,
     )
@@ -176,7 +180,10 @@ def _converter() -> Converter:
         structure: Hook = make_dict_structure_fn(kind, converter, **overrides)  # type: ignore[arg-type]  # by name
         return structure
 
-    log: dict[str, Hook] = {"nodes": positive, "format": format_name, "procs_per_node": positive, "lenient": flag}
+    log: dict[str, Hook] = {
+        **{"nodes": positive, "format": format_name, "procs_per_node": positive, "where": conditions, "unit": unit},
+        "lenient": flag,
+    }
     of_file = hooked(TraceFile, path=text, **log)
 
     def traces(raw: Any, _: Any) -> Any:

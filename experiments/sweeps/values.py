@@ -17,12 +17,14 @@ from workloads.ground.errors import UnknownNameError
 from workloads.ground.numbers import is_whole
 from workloads.hybrid.assignment import Assignment
 from workloads.hybrid.parameters import is_mix, parameter_value, whole, wrong
+from workloads.logs.choice import conditions_of, unit_of
 from workloads.logs.readers import READERS
 from workloads.theta.year import LARGEST
 
 __all__ = [
     "Hook",
     "axis",
+    "conditions",
     "flag",
     "format_name",
     "lengths",
@@ -31,6 +33,7 @@ __all__ = [
     "seeds",
     "several",
     "text",
+    "unit",
     "vary",
 ]
 
@@ -104,6 +107,16 @@ def format_name(raw: Any, _: Any) -> str:
         raise UnknownNameError("format", name, logs)
     _ = READERS[name]
     return name
+
+
+def conditions(raw: Any, _: Any) -> tuple[str, ...]:
+    given = tuple(text(part) for part in several(raw))
+    conditions_of(given)
+    return given
+
+
+def unit(raw: Any, _: Any) -> str:
+    return str(unit_of(text(raw)))
 
 
 def vary(raw: Any, _: Any) -> str:

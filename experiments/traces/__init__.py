@@ -1,4 +1,4 @@
 """What a trace is: its description, and the generator held against the published baseline.
 
-Other folders use ``description`` and ``marginals``.
+Other folders use ``calendar``, ``description`` and ``marginals``.
 """

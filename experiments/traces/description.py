@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from workloads.ground.errors import TraceError
+from workloads.logs.machinesize import ASSUMED
 from workloads.logs.startingstate import state_of
 from workloads.logs.trace import Trace
 from workloads.table.job import Job, JobType
@@ -20,7 +21,7 @@ _DAY = 86400.0
 
 
 def left_out(trace: Trace) -> str:
-    """In a line or two: how many jobs a trace has, and what was left out or read in spite of an oddity.
+    """In a line or more: how many jobs a trace has, what was left out or read in spite of an oddity, and assumed.
 
     Examples
     --------
@@ -38,6 +39,8 @@ def left_out(trace: Trace) -> str:
         text += f"; left out: {sum(trace.excluded.values()):,} ({listed(trace.excluded)})"
     if any(trace.remarks.values()):
         text += f"\nnoted: {listed(trace.remarks)}"
+    if ASSUMED in trace.header:
+        text += f"\nassumed: {trace.header[ASSUMED]}"
     return text
 
 

@@ -1,5 +1,5 @@
 """From a log to a trace: SWF, ALCF and sacct.
 
-Other folders use ``dependencies``, ``intake``, ``readers``, ``startingstate``, ``swf``, ``swfheader``, ``swflines``,
-``trace`` and ``withdrawals``.
+Other folders use ``choice``, ``dependencies``, ``intake``, ``machinesize``, ``readers``, ``startingstate``, ``swf``,
+``swfheader``, ``swflines``, ``trace`` and ``withdrawals``.
 """

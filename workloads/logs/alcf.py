@@ -14,6 +14,7 @@ from workloads.ground.errors import ParameterError, TraceError
 from workloads.ground.fields import Columns, number, seconds_of_date, whole
 from workloads.ground.files import read_text
 from workloads.ground.lines import lines_with_ends
+from workloads.logs.choice import Choice, places_of
 from workloads.logs.intake import BROKEN_LINE, Intake
 from workloads.logs.trace import Trace
 
@@ -24,11 +25,20 @@ _USER = ("USERNAME_GENID", "COBALT_USERNAME_GENID", "COBALT_USER_NAME_GENID", "U
 _PROJECT = ("PROJECT_NAME_GENID", "COBALT_PROJECT_NAME_GENID", "PROJECT_GENID", "COBALT_PROJECT_GENID")
 _REQUESTED = ("NODES_REQUESTED", "REQUESTED_NODES")
 _USED = ("NODES_USED", "USED_NODES")
+_CORES = ("CORES_REQUESTED", "CORES_USED")
+#: Columns of names that other logs have, too; any other name is that of a column.
+_FIELDS = {
+    **{"user": _USER, "project": _PROJECT, "name": ("JOB_NAME",), "state": ("EXIT_STATUS",)},
+    **dict.fromkeys(("queue", "partition"), ("QUEUE_NAME",)),
+}
+_ALL = Choice()
 #: Nodes of the machines; a remark in the header, never taken for the size: partitions and years differ.
 _MACHINES = {"theta": "4392", "mira": "49152", "polaris": "560"}
 
 
-def read_alcf(path: str | Path, *, lenient: bool = False, procs_per_node: int | None = None) -> Trace:
+def read_alcf(
+    path: str | Path, *, lenient: bool = False, procs_per_node: int | None = None, choice: Choice = _ALL
+) -> Trace:
     """Read a DIM_JOB_COMPOSITE table.
 
     Left out and counted, besides what :class:`~workloads.logs.intake.Intake` leaves out: jobs of debug queues, jobs
@@ -42,6 +52,9 @@ def read_alcf(path: str | Path, *, lenient: bool = False, procs_per_node: int | 
         Count broken lines among the excluded instead of refusing the file.
     procs_per_node
         Only None: the table counts nodes.
+    choice
+        Jobs that are read: conditions on any column, also by the names queue, user, project and name. A condition on
+        the queue takes debug queues in. The unit ``processors`` takes CORES_REQUESTED, else CORES_USED.
 
     Returns
     -------
@@ -56,17 +69,24 @@ def read_alcf(path: str | Path, *, lenient: bool = False, procs_per_node: int | 
     ParameterError
         If ``procs_per_node`` is given.
     """
-    return parse_alcf(read_text(path), path, lenient=lenient, procs_per_node=procs_per_node)
+    return parse_alcf(read_text(path), path, lenient=lenient, procs_per_node=procs_per_node, choice=choice)
 
 
-def parse_alcf(text: str, path: str | Path, *, lenient: bool = False, procs_per_node: int | None = None) -> Trace:
+def parse_alcf(
+    text: str,
+    path: str | Path,
+    *,
+    lenient: bool = False,
+    procs_per_node: int | None = None,
+    choice: Choice = _ALL,
+) -> Trace:
     """Read a table from its text; see :func:`read_alcf`. ``path`` is for messages."""
     if procs_per_node is not None:
         raise ParameterError("procs_per_node", "left out for an ALCF log, which counts nodes", procs_per_node)
     rows = csv.reader(lines_with_ends(text))
     line = 1
     try:
-        record = _CobaltRecord(Columns(next(rows)))
+        record = _CobaltRecord(Columns(next(rows)), choice)
         intake = Intake()
         line = rows.line_num + 1
         for row in rows:
@@ -85,9 +105,11 @@ def parse_alcf(text: str, path: str | Path, *, lenient: bool = False, procs_per_
     header = {}
     if record.machines:
         header["Computer"] = ", ".join(sorted(record.machines))
-    if len(record.machines) == 1 and header["Computer"].lower() in _MACHINES:
+    if choice.conditions:
+        header["Where"] = choice.told
+    if choice.unit != "processors" and len(record.machines) == 1 and header["Computer"].lower() in _MACHINES:
         header["ComputerNodes"] = _MACHINES[header["Computer"].lower()]
-    return intake.trace(path, "alcf", None, header)
+    return intake.trace(path, "alcf", None, header, choice.unit or "nodes")
 
 
 def looks_like_alcf(text: str) -> bool:
@@ -99,15 +121,18 @@ def looks_like_alcf(text: str) -> bool:
 class _CobaltRecord:
     """One row of the table, by the names in its header."""
 
-    def __init__(self, columns: Columns) -> None:
+    def __init__(self, columns: Columns, choice: Choice) -> None:
         self.width = len(columns.names)
+        self.chosen = places_of(choice.conditions, columns, _FIELDS)
+        self.debugging = choice.asks_for("queue", "partition", "queue_name")
         self.job_id = columns.need(*_JOB_ID)
         self.queued = columns.need("QUEUED_TIMESTAMP")
         self.start = columns.need("START_TIMESTAMP")
         self.runtime = columns.need("RUNTIME_SECONDS")
         self.walltime = columns.need("WALLTIME_SECONDS")
-        self.requested = columns.find(*_REQUESTED)
-        self.used = columns.find(*_USED) if self.requested is not None else columns.need(*_REQUESTED, *_USED)
+        requested, used = (_CORES[:1], _CORES[1:]) if choice.unit == "processors" else (_REQUESTED, _USED)
+        self.requested = columns.find(*requested)
+        self.used = columns.find(*used) if self.requested is not None else columns.need(*requested, *used)
         self.started = columns.find("START_DATE_ID")
         self.queue = columns.find("QUEUE_NAME")
         self.user = columns.find(*_USER)
@@ -119,6 +144,10 @@ class _CobaltRecord:
         """Hand a row to the intake, or raise the ValueError of what is wrong with it."""
         if len(row) != self.width:
             raise ValueError(f"a row must have {self.width} fields like the header, not {len(row)}")
+        for place, condition in self.chosen:
+            if not condition.holds(row[place]):
+                intake.pass_over(condition, row[place])
+                return
         job_id = whole(row[self.job_id], "the job id")
         runtime = number(row[self.runtime] or "0", "RUNTIME_SECONDS")
         walltime = number(row[self.walltime] or "0", "WALLTIME_SECONDS")
@@ -131,7 +160,7 @@ class _CobaltRecord:
                 intake.remarks["no requested nodes: the used taken"] += 1
         if self.machine is not None and row[self.machine].strip():
             self.machines.add(row[self.machine].strip())
-        if self.queue is not None and "debug" in row[self.queue].lower():
+        if not self.debugging and self.queue is not None and "debug" in row[self.queue].lower():
             intake.excluded["debug queue"] += 1
         elif not row[self.start].strip() or (
             self.started is not None and number(row[self.started] or "0", "START_DATE_ID") == 0

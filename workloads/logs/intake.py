@@ -12,6 +12,7 @@ from pathlib import Path
 
 from workloads.ground.errors import ParameterError, TraceError
 from workloads.ground.units import LARGEST_SIZE, LARGEST_TIME, SHORTEST_TIME
+from workloads.logs.choice import Condition
 from workloads.logs.trace import Trace, TraceJob, Withdrawn
 
 __all__ = ["BROKEN_LINE", "NO_RUNTIME", "NO_WALLTIME", "Intake", "check_procs_per_node"]
@@ -22,6 +23,8 @@ BROKEN_LINE = "broken line"
 NO_RUNTIME = "runtime <= 0"
 #: Remark on jobs without a known request.
 NO_WALLTIME = "no walltime: the runtime taken"
+#: Values of a column that a message names, and their length.
+_SHOWN, _LONG = 10, 40
 _TIMES = ("submit time", "runtime", "walltime", "wait", "think time")
 
 
@@ -46,6 +49,7 @@ class Intake:
         self.excluded: Counter[str] = Counter()
         self.remarks: Counter[str] = Counter()
         self._latest = 0.0
+        self._others: dict[str, dict[str, None]] = {}
 
     def add(
         self,
@@ -160,6 +164,13 @@ class Intake:
         )
         self.withdrawn.append(Withdrawn(len(self.jobs), reason, job, tasks))
 
+    def pass_over(self, condition: Condition, cell: str, jobs: int = 1) -> None:
+        """Count a record that does not fulfil a condition, and remember what stands in the column instead."""
+        self.excluded[condition.reason] += jobs
+        others = self._others.setdefault(condition.name, {})
+        if len(others) <= _SHOWN:
+            others[cell.strip()] = None
+
     def trace(
         self, path: str | Path, format: str, nodes: int | None, header: Mapping[str, str], unit: str = "nodes"
     ) -> Trace:
@@ -172,7 +183,8 @@ class Intake:
         """
         if not self.jobs:
             reasons = ", ".join(f"{count:,} {reason}" for reason, count in self.excluded.most_common())
-            raise TraceError(path, None, f"no job is left ({reasons})" if reasons else "holds no job")
+            advice = "; ".join(f"{name} is {_listed(list(cells))}" for name, cells in self._others.items())
+            raise TraceError(path, None, f"no job is left ({reasons})" if reasons else "holds no job", advice)
         repeated = len(self.jobs) - len({job.job_id for job in self.jobs})
         if repeated:
             self.remarks["job id seen before"] += repeated
@@ -187,6 +199,12 @@ class Intake:
             tuple(self.withdrawn),
             unit,
         )
+
+
+def _listed(cells: list[str]) -> str:
+    """The first values of a column."""
+    names = [cell[:_LONG] or "empty" for cell in cells[:_SHOWN]]
+    return " or ".join([*names, "something else"] if len(cells) > _SHOWN else names)
 
 
 def _out_of_bounds(nodes: int, *times: float | None) -> str:

@@ -11,6 +11,7 @@ from workloads.ground.errors import InputError, ParameterError, TraceError
 from workloads.ground.files import decode_text, read_bytes, sha256_of
 from workloads.ground.registry import Registry
 from workloads.logs.alcf import looks_like_alcf, parse_alcf
+from workloads.logs.choice import Choice, Where
 from workloads.logs.sacct import looks_like_sacct, parse_sacct
 from workloads.logs.swf import looks_like_swf, parse_swf
 from workloads.logs.trace import Trace
@@ -39,10 +40,13 @@ class Reader:
     parse
         Content of a file (decompressed) and its name for messages to a trace or job table. Keywords: ``lenient``,
         ``procs_per_node``.
+    chooses
+        Whether ``parse`` has the keyword ``choice``, too (:class:`~workloads.logs.choice.Choice`).
     """
 
     recognises: Callable[[str], bool]
     parse: _Parse
+    chooses: bool = False
 
 
 class _TraceParser(Protocol):
@@ -50,8 +54,8 @@ class _TraceParser(Protocol):
 
 
 def _log(parse: _TraceParser) -> _Parse:
-    def parse_bytes(data: bytes, path: str | Path, *, lenient: bool, procs_per_node: int | None) -> Trace:
-        return parse(decode_text(data, path), path, lenient=lenient, procs_per_node=procs_per_node)
+    def parse_bytes(data: bytes, path: str | Path, **options: Any) -> Trace:
+        return parse(decode_text(data, path), path, **options)
 
     return parse_bytes
 
@@ -75,13 +79,31 @@ def _reader(plugin: Any) -> Reader:
 #: The formats by name, asked in this order.
 READERS: Registry[Reader] = Registry("format", "holdfast.readers", _reader)
 READERS.add("job-table", Reader(looks_like_job_table, _parse_table), "Holdfast's own job table, CSV or Parquet")
-READERS.add("alcf", Reader(looks_like_alcf, _log(parse_alcf)), "job logs of the Argonne Leadership Computing Facility")
-READERS.add("sacct", Reader(looks_like_sacct, _log(parse_sacct)), "Slurm accounting, as sacct --parsable2 prints it")
-READERS.add("swf", Reader(looks_like_swf, _log(parse_swf)), "Standard Workload Format (Parallel Workloads Archive)")
+READERS.add(
+    "alcf",
+    Reader(looks_like_alcf, _log(parse_alcf), chooses=True),
+    "job logs of the Argonne Leadership Computing Facility",
+)
+READERS.add(
+    "sacct",
+    Reader(looks_like_sacct, _log(parse_sacct), chooses=True),
+    "Slurm accounting, as sacct --parsable2 prints it",
+)
+READERS.add(
+    "swf",
+    Reader(looks_like_swf, _log(parse_swf), chooses=True),
+    "Standard Workload Format (Parallel Workloads Archive)",
+)
 
 
 def read_workload(
-    path: str | Path, *, format: str | None = None, lenient: bool = False, procs_per_node: int | None = None
+    path: str | Path,
+    *,
+    format: str | None = None,
+    lenient: bool = False,
+    procs_per_node: int | None = None,
+    where: Where | None = None,
+    unit: str | None = None,
 ) -> Trace | JobTable:
     """Read a workload file.
 
@@ -95,6 +117,12 @@ def read_workload(
         Count broken lines of a log instead of refusing it. A job table is always read strictly.
     procs_per_node
         For logs that count processors: convert them to nodes.
+    where
+        Jobs of a log that are read, by what its columns hold: ``"partition=batch,debug"``, ``["partition=batch",
+        "user!=root"]`` or ``{"partition": "batch"}``. The names user, project (or account), queue, partition, qos,
+        state and name serve all logs that have such a column; other names are those of columns. None: all.
+    unit
+        ``nodes`` or ``processors`` (``cores``), whichever the sizes of jobs shall count; None: as the log does.
 
     Returns
     -------
@@ -108,16 +136,28 @@ def read_workload(
     UnknownNameError
         If there is no format of that name.
     ParameterError
-        If ``procs_per_node`` makes no sense for the format.
+        If ``procs_per_node``, ``where`` or ``unit`` makes no sense for the format.
     """
     named = READERS[format] if format is not None else None
+    choice = Choice.of(where, unit)
     data = read_bytes(path)
     reader = named or READERS[_recognised(data, path)]
-    return reader.parse(data, path, lenient=lenient, procs_per_node=procs_per_node)
+    options: dict[str, Any] = {"lenient": lenient, "procs_per_node": procs_per_node}
+    if choice:
+        if not reader.chooses:
+            raise InputError(f"{path}: where and unit choose from SWF, ALCF and sacct logs alone, which this is not")
+        options["choice"] = choice
+    return reader.parse(data, path, **options)
 
 
 def read_trace(
-    path: str | Path, *, format: str | None = None, lenient: bool = False, procs_per_node: int | None = None
+    path: str | Path,
+    *,
+    format: str | None = None,
+    lenient: bool = False,
+    procs_per_node: int | None = None,
+    where: Where | None = None,
+    unit: str | None = None,
 ) -> Trace:
     """Read a log; see :func:`read_workload`.
 
@@ -126,7 +166,9 @@ def read_trace(
     TraceError
         Also if the file is a job table.
     """
-    workload = read_workload(path, format=format, lenient=lenient, procs_per_node=procs_per_node)
+    workload = read_workload(
+        path, format=format, lenient=lenient, procs_per_node=procs_per_node, where=where, unit=unit
+    )
     if not isinstance(workload, Trace):
         raise TraceError(path, None, "is a job table, but a trace is required")
     return workload

@@ -15,7 +15,9 @@ from typing import Any
 from workloads.ground.errors import ParameterError, TraceError, shown
 from workloads.ground.fields import Columns, number
 from workloads.ground.files import read_text
+from workloads.logs.choice import Choice, Condition, places_of
 from workloads.logs.intake import BROKEN_LINE, Intake, check_procs_per_node
+from workloads.logs.nodenames import NamedNodes
 from workloads.logs.sacctforms import AlignedForm, Form, form_of, looks_like_sacct
 from workloads.logs.sacctvalues import (
     ARRAY,
@@ -23,6 +25,7 @@ from workloads.logs.sacctvalues import (
     clock_of,
     count_of,
     id_of,
+    is_local,
     is_missing,
     state_of_job,
     tasks_of,
@@ -33,7 +36,13 @@ from workloads.logs.trace import Trace
 
 __all__ = ["looks_like_sacct", "parse_sacct", "read_sacct"]
 
+_ALL = Choice()
 _HINT = "docs/guides/sacct.md has a command that exports all columns"
+#: Columns of names that other logs have, too; any other name is that of a column.
+_FIELDS = {
+    **{"user": ("User",), "project": ("Account",), "partition": ("Partition",), "queue": ("Partition",)},
+    **{"qos": ("QOS",), "state": ("State",), "name": ("JobName",)},
+}
 _NEVER_STARTED = "never started"
 _NOT_ENDED = frozenset({"RUNNING", "SUSPENDED", "COMPLETING", "CONFIGURING", "STOPPED", "SIGNALING"})
 #: Columns in which a cut cell says nothing.
@@ -43,7 +52,9 @@ _EXACT = (
 )
 
 
-def read_sacct(path: str | Path, *, lenient: bool = False, procs_per_node: int | None = None) -> Trace:
+def read_sacct(
+    path: str | Path, *, lenient: bool = False, procs_per_node: int | None = None, choice: Choice = _ALL
+) -> Trace:
     """Read an sacct export: columns separated by a character or aligned under dashes, or JSON.
 
     Left out and counted, besides what :class:`~workloads.logs.intake.Intake` leaves out: job steps, jobs that never
@@ -60,12 +71,14 @@ def read_sacct(path: str | Path, *, lenient: bool = False, procs_per_node: int |
         Count broken lines among the excluded instead of refusing the file.
     procs_per_node
         For an export without NNodes: a job takes ceil(NCPUS / p) nodes. None: the unit is the processor.
+    choice
+        Jobs that are read: conditions on any column. The unit ``processors`` takes NCPUS where there is NNodes, too.
 
     Returns
     -------
     Trace
         In file order; times in seconds since 1970, ISO times without a zone taken as UTC; TimelimitRaw is in minutes.
-        Size None.
+        Size None; ``header`` tells how many nodes NodeList names (NodesNamed), if it has this column.
 
     Raises
     ------
@@ -74,19 +87,27 @@ def read_sacct(path: str | Path, *, lenient: bool = False, procs_per_node: int |
     ParameterError
         If ``procs_per_node`` is not positive, or given for an export that counts nodes.
     """
-    return parse_sacct(read_text(path), path, lenient=lenient, procs_per_node=procs_per_node)
+    return parse_sacct(read_text(path), path, lenient=lenient, procs_per_node=procs_per_node, choice=choice)
 
 
-def parse_sacct(text: str, path: str | Path, *, lenient: bool = False, procs_per_node: int | None = None) -> Trace:
+def parse_sacct(
+    text: str,
+    path: str | Path,
+    *,
+    lenient: bool = False,
+    procs_per_node: int | None = None,
+    choice: Choice = _ALL,
+) -> Trace:
     """Read an export from its text; see :func:`read_sacct`. ``path`` is for messages."""
     check_procs_per_node(procs_per_node)
     form = form_of(text, path)
     try:
-        record = _SacctRecord(Columns(form.names), procs_per_node, isinstance(form, AlignedForm))
+        record = _SacctRecord(Columns(form.names), procs_per_node, isinstance(form, AlignedForm), choice)
     except ParameterError:
         raise
     except ValueError as error:
-        raise TraceError(path, form.first, f"{error} ({_HINT})") from None
+        hint = "" if "select by" in str(error) else f" ({_HINT})"
+        raise TraceError(path, form.first or None, f"{error}{hint}") from None
     intake = Intake()
     for place, line in form.records():
         try:
@@ -95,13 +116,17 @@ def parse_sacct(text: str, path: str | Path, *, lenient: bool = False, procs_per
             if not lenient:
                 raise TraceError(path, place, _cut_cell(form, line) or str(error)) from None
             intake.excluded[BROKEN_LINE] += 1
-    return intake.trace(path, "sacct", None, {"Unit": record.unit}, record.unit)
+    return intake.trace(path, "sacct", None, record.header(choice), record.unit)
 
 
 class _SacctRecord:
     """One line of the export, by the names in its header."""
 
-    def __init__(self, columns: Columns, procs_per_node: int | None, aligned: bool) -> None:
+    def __init__(self, columns: Columns, procs_per_node: int | None, aligned: bool, choice: Choice) -> None:
+        self.chosen = places_of(choice.conditions, columns, _FIELDS)
+        self.nodes = NamedNodes()
+        self.node_list = columns.find("NodeList")
+        self.local = False
         self.aligned = aligned
         self.resized: set[int] = set()
         self.job_id = columns.need("JobIDRaw", "JobID")
@@ -118,12 +143,19 @@ class _SacctRecord:
         self.user = columns.find("User")
         self.project = columns.find("Account")
         counted = columns.find("NNodes", "AllocNodes", "ReqNodes")
+        if choice.unit == "processors":
+            if procs_per_node is not None:
+                raise ParameterError("procs_per_node", "left out where processors are the unit", procs_per_node)
+            counted = None
+        elif choice.unit == "nodes" and counted is None and procs_per_node is None:
+            raise ValueError("nodes as the unit need a column NNodes, or procs_per_node")
         if counted is not None and procs_per_node is not None:
             raise ParameterError(
                 "procs_per_node", "left out for an export with the column NNodes, which counts nodes", procs_per_node
             )
         self.asked = columns.find("ReqNodes") if counted is not None else columns.find("ReqCPUS")
-        self.size = columns.need("NNodes", "NCPUS", "AllocCPUS", "ReqCPUS") if counted is None else counted
+        sizes = () if choice.unit == "processors" else ("NNodes",)
+        self.size = columns.need(*sizes, "NCPUS", "AllocCPUS", "ReqCPUS") if counted is None else counted
         self.per_node = procs_per_node or 1
         self.unit = "nodes" if counted is not None or procs_per_node is not None else "processors"
 
@@ -134,6 +166,11 @@ class _SacctRecord:
         if array is None and self._is_step(row):
             intake.excluded["job step"] += 1
             return
+        for place, condition in self.chosen:
+            cell = row[place]
+            if not condition.holds(cell, *_readings(condition, cell)):
+                intake.pass_over(condition, cell, (sum(map(len, tasks_of(array))) if array else 0) or 1)
+                return
         state = "" if self.state is None else state_of_job(row[self.state])
         start = time_of(row[self.start], "Start")
         end = start if self.end is None else time_of(row[self.end], "End")
@@ -163,6 +200,10 @@ class _SacctRecord:
             start, runtime, walltime = submit, end - submit, walltime - (submit - start)
         wait = None if submit is None else start - submit
         kept = intake.add(job_id, submit, nodes, runtime, walltime, wait, user, project, state == "TIMEOUT")
+        if kept and self.node_list is not None:
+            self.nodes.add(row[self.node_list])
+        if kept and not self.local:
+            self.local = is_local(row[self.submit])
         if kept and state not in ("", "COMPLETED"):
             intake.remarks[f"state {state}"] += 1
         if kept and self.aligned:
@@ -175,6 +216,17 @@ class _SacctRecord:
         job = row[self.job_id]
         cut = self.aligned and self.user is not None and job.endswith("+")
         return "." in job or (cut and self.user is not None and not row[self.user])
+
+    def header(self, choice: Choice) -> dict[str, str]:
+        """What is known of all the jobs."""
+        told = {"Unit": self.unit}
+        if choice.conditions:
+            told["Where"] = choice.told
+        if self.local:
+            told["Clock"] = "local"
+        if self.nodes.count and self.unit == "nodes":
+            told["NodesNamed"] = str(self.nodes.count)
+        return told
 
     def _never_ran(self, row: Sequence[str], start: float, end: float | None) -> bool:
         """Whether a job that was cancelled in the queue: Slurm then writes the time of that as its start, too."""
@@ -214,6 +266,13 @@ class _SacctRecord:
         if self.limit is not None and not is_missing(row[self.limit]):
             return clock_of(row[self.limit], "Timelimit")
         return 0.0
+
+
+def _readings(condition: Condition, cell: str) -> Sequence[str]:
+    """What a cell may be called otherwise: ``CANCELLED by 7`` is CANCELLED; a job may wait for several partitions."""
+    if condition.kind == "state":
+        return (state_of_job(cell),)
+    return cell.split(",") if "," in cell else ()
 
 
 def _cut_cell(form: Form, line: Any) -> str:

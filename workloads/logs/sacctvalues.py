@@ -13,6 +13,7 @@ __all__ = [
     "clock_of",
     "count_of",
     "id_of",
+    "is_local",
     "is_missing",
     "state_of_job",
     "tasks_of",
@@ -37,6 +38,7 @@ CUT_ARRAY = re.compile(r"\d{1,10}_\[.*\+")
 _TASK = re.compile(r"(\d{1,10})(?:-(\d{1,10}))?(?::(\d{1,10}))?")
 #: The largest number of a job, or a component, and Slurm's largest number of a task.
 _LARGEST_ID, _LARGEST_TASK = (1 << 31) - 1, 4_000_000
+_ZONE = re.compile(r"(?:Z|[+-]\d\d:?\d\d)\s*$")
 _CLOCK = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+(?:\.\d+)?)")
 #: Slurm shortens large counts unless --noconvert is given.
 _SCALES = {"K": 1024, "M": 1024**2}
@@ -67,6 +69,11 @@ def time_of(text: str, name: str) -> float | None:
         return number(text, name) or None  # 0 is Slurm's "never"
     except ValueError:
         return seconds_of_date(text, name)
+
+
+def is_local(text: str) -> bool:
+    """Whether it is a date without a zone, which is the local time of the cluster."""
+    return ":" in text and _ZONE.search(text, 10) is None
 
 
 def clock_of(text: str, name: str) -> float:

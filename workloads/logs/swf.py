@@ -9,15 +9,16 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from workloads.ground.errors import TraceError, shown
+from workloads.ground.errors import ParameterError, TraceError, shown
 from workloads.ground.fields import number, whole
 from workloads.ground.files import read_text
 from workloads.ground.lines import blocks_of_lines, numbered_lines
+from workloads.logs.choice import Choice, Condition
 from workloads.logs.intake import BROKEN_LINE, NO_RUNTIME, Intake, check_procs_per_node
-from workloads.logs.swfheader import machine_of, read_header
+from workloads.logs.swfheader import machine_of, read_header, sizes_of
 from workloads.logs.swflines import CANCELLED, CONVERSION, write_swf
 from workloads.logs.trace import Trace
 
@@ -48,12 +49,18 @@ _NAMES = (
     "think time",
 )
 _STATUS = {0: "failed", 2: "partial record", 3: "partial record", 4: "partial record", 5: "cancelled"}
+#: Fields to select by.
+_FIELD_OF = {"user": 11, "project": 12, "executable": 13, "queue": 14, "partition": 15, "state": 10}
+_STATES = {"failed": "0", "completed": "1", "cancelled": "5"}
+_ALL = Choice()
 #: Preceding job and think time of a job without a dependency.
 _NOBODY = (None, None)
 _JOB = re.compile(r"\s*-?\d+(?:\s+[^\s,|]+){16}")
 
 
-def read_swf(path: str | Path, *, lenient: bool = False, procs_per_node: int | None = None) -> Trace:
+def read_swf(
+    path: str | Path, *, lenient: bool = False, procs_per_node: int | None = None, choice: Choice = _ALL
+) -> Trace:
     """Read a log in the Standard Workload Format.
 
     Parameters
@@ -65,6 +72,10 @@ def read_swf(path: str | Path, *, lenient: bool = False, procs_per_node: int | N
     procs_per_node
         Convert processors to nodes: the machine has MaxNodes (or MaxProcs / p) nodes, a job takes ceil(procs / p).
         None: sizes as they stand, on a machine of MaxProcs, else MaxNodes.
+    choice
+        Jobs that are read: conditions on user, group (or project), executable, queue, partition or status. A queue or
+        partition is its number, or its name in the header. The unit ``nodes`` takes the processors of a node from
+        MaxProcs and MaxNodes. Of a log of some partitions the size of the machine is not known.
 
     Returns
     -------
@@ -84,13 +95,25 @@ def read_swf(path: str | Path, *, lenient: bool = False, procs_per_node: int | N
     exception are partial records (status 2 to 4) of a job whose summary stands above them; they would count twice.
     A job that was cancelled (status 5) and did not run is among ``withdrawn``: it waited, and then its user gave up.
     """
-    return parse_swf(read_text(path), path, lenient=lenient, procs_per_node=procs_per_node)
+    return parse_swf(read_text(path), path, lenient=lenient, procs_per_node=procs_per_node, choice=choice)
 
 
-def parse_swf(text: str, path: str | Path, *, lenient: bool = False, procs_per_node: int | None = None) -> Trace:
+def parse_swf(
+    text: str,
+    path: str | Path,
+    *,
+    lenient: bool = False,
+    procs_per_node: int | None = None,
+    choice: Choice = _ALL,
+) -> Trace:
     """Read a log from its text; see :func:`read_swf`. ``path`` is for messages."""
     check_procs_per_node(procs_per_node)
     header, places = read_header(text)
+    if choice.unit == "processors" and procs_per_node is not None:
+        raise ParameterError("procs_per_node", "left out where processors are the unit", procs_per_node)
+    if choice.unit == "nodes" and procs_per_node is None:
+        procs_per_node = _each_node(header, path)
+    chosen = [(_FIELD_OF[one.kind], _by_number(one, header)) for one in _known(choice, path)]
     ours = header.get("Conversion", "").startswith(CONVERSION)
     per_node = procs_per_node or 1
     intake = Intake()
@@ -117,6 +140,8 @@ def parse_swf(text: str, path: str | Path, *, lenient: bool = False, procs_per_n
                     procs = sizes[fields[4]]
                     if procs > 0:
                         remarks["no requested processors: the allocated taken"] += 1
+                if chosen and _passed_over(fields, chosen, intake):
+                    continue
                 # Almost no job depends on another.
                 before = _NOBODY if fields[16] == "-1" else _before(fields)
                 if len(fields) > _FIELDS:
@@ -146,7 +171,53 @@ def parse_swf(text: str, path: str | Path, *, lenient: bool = False, procs_per_n
             if status not in (-1, 1):
                 remarks[f"status {status:g} ({_STATUS.get(int(status), 'not defined')})"] = count
     size, unit = machine
+    if choice.unit is not None:
+        unit = choice.unit
+    if choice.conditions:
+        header["Where"] = choice.told
+        size = None if choice.asks_for("partition") else size
     return intake.trace(path, "swf", size, header, unit)
+
+
+def _known(choice: Choice, path: str | Path) -> Sequence[Condition]:
+    """The conditions, if all are on fields that the format has."""
+    for one in choice.conditions:
+        if one.kind not in _FIELD_OF:
+            names = ", ".join(sorted(_FIELD_OF))
+            raise TraceError(path, None, f"has no column {one.name} to select by: choose from {names}")
+    return choice.conditions
+
+
+def _by_number(condition: Condition, header: Mapping[str, str]) -> Condition:
+    """The condition with the numbers for names that the header explains, or that the format has for states."""
+    names = dict(_STATES) if condition.kind == "state" else {}
+    if condition.kind in ("queue", "partition"):
+        # "Queue: 1 express": number and name.
+        for line in header.get(condition.kind.capitalize(), "").split("\n"):
+            words = line.replace(":", " ").split()
+            if len(words) > 1 and words[0].isdecimal():
+                names[words[1].strip('",;').casefold()] = words[0]
+    numbers = tuple(names[value.casefold()] for value in condition.values if value.casefold() in names)
+    return condition.also(numbers)
+
+
+def _passed_over(fields: Sequence[str], chosen: Sequence[tuple[int, Condition]], intake: Intake) -> bool:
+    """Whether a job does not fulfil a condition; it is counted then."""
+    for place, condition in chosen:
+        if not condition.holds(fields[place]):
+            intake.pass_over(condition, fields[place])
+            return True
+    return False
+
+
+def _each_node(header: Mapping[str, str], path: str | Path) -> int | None:
+    """Processors of a node, as the size of the machine in both says; None: the log counts nodes."""
+    procs, nodes = sizes_of(header)
+    if not procs or procs == nodes:
+        return None
+    if not nodes or procs % nodes:
+        raise TraceError(path, None, "does not say how many processors a node has: give procs_per_node")
+    return procs // nodes
 
 
 def looks_like_swf(text: str) -> bool:

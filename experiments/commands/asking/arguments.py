@@ -25,8 +25,10 @@ __all__ = [
     "duration",
     "machine_of",
     "number",
+    "read_log",
     "read_options",
     "share",
+    "sized",
     "whole",
 ]
 
@@ -102,10 +104,21 @@ def add_choice(parser: argparse.ArgumentParser, place: str = "DIR") -> None:
 def add_reading(parser: argparse.ArgumentParser) -> None:
     """Add the options of reading a trace."""
     group = parser.add_argument_group("reading")
-    group.add_argument("--nodes", metavar="N", help="number of nodes of the machine (default: from the trace's header)")
+    group.add_argument("--nodes", metavar="N", help="number of nodes of the machine (default: from the trace)")
     group.add_argument("--format", metavar="NAME", help="format: swf, alcf, sacct or job-table (default: recognised)")
     group.add_argument(
         "--procs-per-node", metavar="N", help="processors of a node, where the trace counts processors (default: 1)"
+    )
+    group.add_argument(
+        "--where",
+        metavar="COLUMN=VALUE,...",
+        action="append",
+        help="jobs of a log to read, such as partition=batch,debug or user!=root; may be repeated (default: all)",
+    )
+    group.add_argument(
+        "--unit",
+        metavar="{nodes,processors}",
+        help="unit of sizes: nodes, or processors (also cores) (default: as the trace counts)",
     )
     group.add_argument(
         "--lenient", action="store_true", help="skip and count broken lines instead of stopping at the first"
@@ -118,16 +131,41 @@ class ReadOptions(TypedDict):
     format: str | None
     lenient: bool
     procs_per_node: int | None
+    where: list[str] | None
+    unit: str | None
 
 
 def read_options(arguments: argparse.Namespace) -> ReadOptions:
     """Options of the readers."""
+    from workloads.logs.choice import Choice
+
     per_node = arguments.procs_per_node
+    try:
+        Choice.of(arguments.where, arguments.unit)
+    except ParameterError as error:
+        given = arguments.unit if error.parameter == "unit" else " ".join(arguments.where)
+        raise ParameterError(f"--{error.parameter}", error.legal, shortened(given)) from None
     return ReadOptions(
         format=arguments.format,
         lenient=arguments.lenient,
         procs_per_node=None if per_node is None else whole(per_node, "--procs-per-node", 1, LARGEST_SIZE),
+        where=arguments.where,
+        unit=arguments.unit,
     )
+
+
+def read_log(arguments: argparse.Namespace, path: str | Path) -> Trace:
+    """Read a log, with the size of its machine assumed where neither ``--nodes`` nor the log says it."""
+    from workloads.logs.readers import read_trace
+
+    return sized(read_trace(path, **read_options(arguments)), arguments)
+
+
+def sized(trace: Trace, arguments: argparse.Namespace) -> Trace:
+    """Assume the size of the machine where neither ``--nodes`` nor the log says it."""
+    from workloads.logs.machinesize import with_assumed_size
+
+    return with_assumed_size(trace) if arguments.nodes is None else trace
 
 
 def add_preparation(parser: argparse.ArgumentParser) -> None:

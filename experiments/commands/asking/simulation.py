@@ -16,6 +16,7 @@ from experiments.commands.asking.arguments import (
     number,
     read_options,
     share,
+    sized,
     whole,
 )
 from experiments.commands.asking.life import add_life, life_of
@@ -201,13 +202,15 @@ def simulation_of(arguments: argparse.Namespace, mechanisms: Sequence[str]) -> S
     prepared, about, types, lopsided = False, "", "", ""
     jobs: list[Job]
     if isinstance(workload, Trace):
-        nodes = machine_of(arguments, workload, arguments.input)
-        trace = life.of_trace(workload, nodes)
+        trace = sized(workload, arguments)
+        nodes = machine_of(arguments, trace, arguments.input)
+        trace = life.of_trace(trace, nodes)
         need_jobs(trace, arguments.input)
         drawn = list(mechanisms) != [BASELINE] or assignment.stochastic_share > 0
         prepared = drawn or bool(life.told)
         jobs, told = life.of_jobs(trace, assign(trace, assignment, seed=seed) if drawn else as_rigid(trace))
         how = {**read_options(arguments), "format": trace.format}
+        how = {name: value for name, value in how.items() if value is not None or name not in ("where", "unit")}
         configuration["input"] |= {**how, "left_out": dict(trace.excluded)}
         if drawn:
             configuration["preparation"] = {"seed": seed, **asdict(assignment)}

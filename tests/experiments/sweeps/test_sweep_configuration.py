@@ -54,14 +54,14 @@ WORKLOAD = "[workload]\nseeds = 0\n"
         (
             "[workload]\nseeds = 0\nseed = 0",
             "workload: unknown key 'seed': did you mean seeds? known are seeds, jobs, traces, nodes, "
-            "format, procs_per_node, lenient",
+            "format, procs_per_node, where, unit, lenient",
         ),
         ("[workload]\ntraces = [3]", "workload.traces[0] must be a table, not 3"),
         ("[workload]\ntraces = [{nodes = 3}]", "workload.traces[0].path is missing"),
         (
             "[workload]\ntraces = ['a', {path = 'b', node = 3}]",
             "workload.traces[1]: unknown key 'node': did you mean nodes? known are path, nodes, format,"
-            " procs_per_node, lenient",
+            " procs_per_node, where, unit, lenient",
         ),
         ("[workload]\ntraces = [{path = 'a', directory = 'b'}]", "workload.traces[0]: unknown key 'directory'"),
         ("[workload]\ntraces = ['a']\nnodes = '10'", "workload.nodes must be a whole number of at least 1, not '10'"),
@@ -69,6 +69,8 @@ WORKLOAD = "[workload]\nseeds = 0\n"
             "[workload]\ntraces = ['a']\nformat = 'sfw'",
             "workload.format: unknown format 'sfw': did you mean swf? known are alcf, sacct, swf",
         ),
+        ("[workload]\ntraces = ['a']\nwhere = 'batch'", "workload.where must be a column and its values, such as"),
+        ("[workload]\ntraces = ['a']\nunit = 'racks'", "workload.unit must be nodes or processors (or cores), not"),
         ("[workload]\ntraces = ['a']\nlenient = 1", "workload.lenient must be true or false, not 1"),
         ("mechanism = 'all'\n" + WORKLOAD, "unknown key 'mechanism': did you mean mechanisms"),
         ("mechanisms = 'CUB-PAA'\n" + WORKLOAD, "mechanisms: unknown mechanism 'CUB-PAA': did you mean"),
@@ -232,6 +234,7 @@ def test_values_are_read_as_they_are_meant(tmp_path: Path) -> None:
         traces = ["a.swf", {path = "b.csv", nodes = 7, format = "alcf", lenient = false}]
         nodes = 100
         lenient = true
+        where = "queue!=1"
         [assignment]
         seeds = "3:5"
         node_mtbf = ["1y", 31536000]

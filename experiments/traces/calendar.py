@@ -1,0 +1,73 @@
+"""Dates of a trace, in the time zone that it records."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
+
+from workloads.logs.trace import Trace, epoch_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["submits_between", "zone_of"]
+
+#: No clock of the world is further from UTC [s].
+_FURTHEST = 14 * 3600
+
+
+def submits_between(trace: Trace) -> str:
+    """The dates of the first and the last submit; empty if the trace does not count from a date.
+
+    Examples
+    --------
+    >>> from workloads.logs.trace import TraceJob
+    >>> jobs = tuple(TraceJob(number, 86400.0 * number, 1, 60.0, 60.0) for number in (0, 31))
+    >>> submits_between(Trace(jobs, header={"UnixStartTime": "1767225600", "TimeZoneString": "Europe/Berlin"}))
+    'Thu 2026-01-01 01:00 to Sun 2026-02-01 01:00 (Europe/Berlin)'
+    """
+    submits = [job.submit for job in trace.jobs]
+    first, last = min(submits, default=0.0), max(submits, default=0.0)
+    epoch = epoch_of(trace.header, first)
+    if epoch is None:
+        return ""
+    zone, name = zone_of(trace.format, trace.header)
+    try:
+        begin, end = (_date(epoch + submit, zone) for submit in (first, last))
+    except (OverflowError, ValueError, OSError):
+        return ""  # beyond the last year of the calendar
+    return f"{begin} to {end} ({name})"
+
+
+def zone_of(format: str, header: Mapping[str, str]) -> tuple[tzinfo, str]:
+    """Time zone in which the dates of a log are told, and its name.
+
+    Parameters
+    ----------
+    format, header
+        Of a trace. Dates without a zone (of the ALCF, or of sacct without epochs) stay as they are recorded. SWF may
+        name a zone, or its distance from UTC in seconds.
+    """
+    if format == "alcf" or header.get("Clock") == "local":
+        return UTC, "local time"
+    name = header.get("TimeZoneString", "").strip()
+    try:
+        return ZoneInfo(name), name
+    except (ValueError, OSError):  # empty, no zone, or a path
+        pass
+    try:
+        shift = int(header.get("TimeZone", ""))
+    except ValueError:
+        return UTC, "UTC"
+    if not 0 < abs(shift) <= _FURTHEST:
+        return UTC, "UTC"
+    sign = "+" if shift > 0 else "-"
+    hours, minutes = divmod(abs(shift) // 60, 60)
+    return timezone(timedelta(seconds=shift)), f"UTC{sign}{hours}{f':{minutes:02d}' if minutes else ''}"
+
+
+def _date(seconds: float, zone: tzinfo) -> str:
+    date = datetime.fromtimestamp(seconds, UTC).astimezone(zone)
+    day = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")[date.weekday()]
+    return f"{day} {date:%Y-%m-%d %H:%M}"

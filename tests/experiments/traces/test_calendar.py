@@ -1,0 +1,83 @@
+"""Dates of a trace: in the zone that it records, and none where it does not count from a date."""
+
+import pytest
+
+from experiments import cli
+from experiments.recordings.archive import read_recording
+from experiments.tables import read_csv
+from experiments.traces.calendar import submits_between
+from tests.workloads.logs.test_sacct_forms import delimited, row
+from workloads.logs.trace import Trace, TraceJob
+
+START = {"UnixStartTime": "1767225600"}
+
+
+@pytest.mark.parametrize(
+    ("format", "header", "told"),
+    [
+        ("swf", START, "Thu 2026-01-01 00:00 to Thu 2026-01-01 01:30 (UTC)"),
+        ("swf", {**START, "TimeZoneString": "US/Pacific"}, "Wed 2025-12-31 16:00 to Wed 2025-12-31 17:30 (US/Pacific)"),
+        ("swf", {**START, "TimeZone": "-28800"}, "Wed 2025-12-31 16:00 to Wed 2025-12-31 17:30 (UTC-8)"),
+        ("swf", {**START, "TimeZone": "19800"}, "Thu 2026-01-01 05:30 to Thu 2026-01-01 07:00 (UTC+5:30)"),
+        ("swf", {**START, "TimeZone": "999999"}, "Thu 2026-01-01 00:00 to Thu 2026-01-01 01:30 (UTC)"),
+        ("swf", {**START, "TimeZoneString": "../etc/passwd"}, "Thu 2026-01-01 00:00 to Thu 2026-01-01 01:30 (UTC)"),
+        ("sacct", {**START, "Clock": "local"}, "Thu 2026-01-01 00:00 to Thu 2026-01-01 01:30 (local time)"),
+        ("alcf", START, "Thu 2026-01-01 00:00 to Thu 2026-01-01 01:30 (local time)"),
+        ("swf", {}, ""),
+        ("swf", {"UnixStartTime": "253402300799"}, ""),
+    ],
+)
+def test_dates_are_in_the_zone_of_the_log(format, header, told):
+    jobs = tuple(TraceJob(number, submit, 1, 60.0, 60.0) for number, submit in enumerate((5400.0, 0.0)))
+    assert submits_between(Trace(jobs, format=format, header=header)) == told
+
+
+def test_a_short_log_is_described_in_minutes(tmp_path, capsys):
+    rows = [row(n, submit=60 * n, start=60 * n + 30, end=60 * n + 330, limit="10") for n in range(4)]
+    iso = dict.fromkeys(("Submit", "Start", "End"), "2026-01-31T23:%02d:00")
+    path = tmp_path / "a.txt"
+    path.write_text(delimited(rows))
+    assert cli.main(["info", str(path)]) == 0
+    out = capsys.readouterr().out
+    for line in (
+        "assumed: a machine of 16 nodes, enough for what the jobs held at once in 99 % of the time (--nodes",
+        "  submits            Tue 2023-11-14 22:13 to Tue 2023-11-14 22:16 (UTC)",
+        "  period             3 min of submits, 80.0 jobs an hour",
+        "  walltime           median 10 min (half in 10 - 10 min, 90 % in 10 - 10 min)",
+        "  runtime            median 5 min (half",
+        "  wait, recorded     mean 30.00 s, median 30.00 s, 95 % within 30.00 s",
+    ):
+        assert line in out
+    path.write_text(delimited([one | {name: iso[name] % n for name in iso} for n, one in enumerate(rows)]))
+    assert cli.main(["info", str(path), "--nodes", "5"]) == 0
+    out = capsys.readouterr().out
+    assert "Sat 2026-01-31 23:00 to Sat 2026-01-31 23:03 (local time)" in out
+    assert "assumed" not in out
+    path.write_text(delimited(rows[:1]))
+    assert cli.main(["info", str(path), "--where", "partition=batch", "--unit", "cores"]) == 0
+    out = capsys.readouterr().out
+    assert "  period             all submits at once" in out
+    assert "  machine            256 processors" in out
+    assert "  format             sacct, partition=batch" in out
+
+
+def test_a_part_of_a_log_is_prepared_run_and_read_back(tmp_path, capsys):
+    path, out = tmp_path / "a.txt", tmp_path / "out"
+    path.write_text(delimited([row(n, Partition=("batch", "gpu")[n % 2], submit=n) for n in range(6)]))
+    words = ["run", str(path), "-o", str(out), "--mechanism", "baseline", "--where", "partition=gpu", "--unit", "cores"]
+    assert cli.main(words) == 0
+    assert "3 jobs on 768 processors; left out: 3 (3 not partition=gpu)" in capsys.readouterr().out
+    # Without a job table the jobs are read from the log again, in the same way.
+    assert [job.nodes for job in read_recording(out, events=False).table] == [256, 256, 256]
+    assert cli.main(["prepare", str(path), "-o", str(tmp_path / "t.csv"), "--where", "partition=gpu"]) == 0
+    assert "3 jobs written" in capsys.readouterr().out
+    (tmp_path / "s.toml").write_text(
+        f'mechanisms = "baseline"\n[workload]\nnodes = 16\n'
+        f'traces = ["{path}", {{path = "{path}", where = "partition=gpu"}}]\n'
+    )
+    assert cli.main(["sweep", str(tmp_path / "s.toml"), "-o", str(tmp_path / "sweep"), "--workers", "1"]) == 0
+    rows = read_csv(tmp_path / "sweep" / "summary.csv")
+    assert [row["workload"] for row in rows] == [str(path), f"{path} partition=gpu"]
+    for wrong in (["--where", "gpu"], ["--unit", "racks"]):
+        assert cli.main(["info", str(path), *wrong]) == 2
+        assert f"holdfast info: {wrong[0]} must be " in capsys.readouterr().err
