@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from experiments.exports import export_result as export
     from experiments.gantt.page import write_gantt as write_gantt
     from experiments.recordings.archive import read_recording as read_result
+    from experiments.recordings.gains import Gains
     from experiments.recordings.windows import Window as Window
     from experiments.stories.story import Stories as Stories
     from experiments.stories.story import explain as explain
@@ -364,30 +365,65 @@ def simulate_each(
     return results
 
 
-def compare(results: Mapping[str, Result] | Sequence[Result], *metrics: str) -> pd.DataFrame:
-    """Compare results side by side.
+@overload
+def compare(results: Mapping[str, Result] | Sequence[Result], /, *metrics: str) -> pd.DataFrame: ...
+
+
+@overload
+def compare(results: Result, other: Result, /, *, by: str | None = None) -> Gains: ...
+
+
+def compare(
+    results: Mapping[str, Result] | Sequence[Result] | Result, /, *others: Any, by: str | None = None
+) -> pd.DataFrame | Gains:
+    """Compare results side by side, or two results of the same jobs job by job.
 
     Parameters
     ----------
     results
-        By label, or in a sequence; then each has its own label, or that of its mechanism.
-    *metrics
-        Metrics of :meth:`Result.summary` to show; by default all of them.
+        Results by label, or in a sequence; then each has its own label, or that of its mechanism. Or the first of two
+        results.
+    *others
+        Metrics of :meth:`Result.summary` to show, by default all of them; or the second of two results.
+    by
+        What groups the jobs of two results: ``user``, ``project``, ``size``, ``type`` or ``week``; None: nothing.
 
     Returns
     -------
-    pandas.DataFrame
-        A row for each result and a column for each metric.
+    pandas.DataFrame or Gains
+        A row for each result and a column for each metric; of two results a
+        :class:`~experiments.recordings.gains.Gains`: paired differences, second less first, with 95 % intervals, and
+        the groups that gain and lose (``print``, ``.frame``, ``figures.plot_gains``).
 
     Raises
     ------
     InputError
-        If there is no such metric, or two results have the same label.
+        If there is no such metric, two results have the same label, or two results are not of the same jobs.
+
+    Examples
+    --------
+    >>> import holdfast as hf
+    >>> trace = hf.generate(jobs=100, seed=1)
+    >>> fcfs, sjf = (hf.simulate(trace, order=order) for order in ("fcfs", "sjf"))
+    >>> hf.compare([fcfs], "wait_h", "utilization").index.tolist()
+    ['baseline']
+    >>> len(hf.compare(fcfs, sjf, by="type").of("wait_h"))  # all jobs, and the rigid ones
+    2
     """
     import pandas as pd
 
-    from workloads.ground.errors import InputError, UnknownNameError
+    from simulator.results.result import Result
+    from workloads.ground.errors import InputError, ParameterError, UnknownNameError
 
+    if isinstance(results, Result):
+        from experiments.recordings.gains import gains
+
+        if len(others) != 1 or not isinstance(others[0], Result):
+            raise InputError("give two results to compare job by job, or several as a list or a dict")
+        return gains(results, others[0], by)
+    if by is not None:
+        raise ParameterError("by", "left out unless two results are compared job by job", by)
+    metrics = others
     labelled = list(results.items()) if isinstance(results, Mapping) else [(item.name, item) for item in results]
     labels = [label for label, _ in labelled]
     twice = next((label for label in labels if labels.count(label) > 1), None)

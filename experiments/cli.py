@@ -40,6 +40,7 @@ _GROUPS = {
         "export": "write results in the formats of other tools: SWF, Batsim/evalys, Perfetto, Parquet",
     },
     "study": {
+        "compare": "compare two results of the same jobs, group by group: who gains, who loses",
         "sweep": "run a grid of simulations, on this machine or a cluster, or continue an interrupted one",
         "policies": "list the plug-ins (orders, rules, strategies, readers), or check that one keeps its contract",
         "plan": "plan the reservations of a job, from the distribution of its runtime or from past runs",
@@ -84,7 +85,7 @@ _TIME = "A TIME is in seconds, or has units: 90s, 30m, 12h, 1h30m, 5y."
 
 #: Commands that read a directory of results. An unexpected error there means a damaged directory; ``python -X dev``
 #: shows the traceback.
-_READING = frozenset({"explain", "export", "gantt", "picture"})
+_READING = frozenset({"compare", "explain", "export", "gantt", "picture"})
 
 
 class _Help(argparse.HelpFormatter):
@@ -241,7 +242,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if parsed.command not in _READING or sys.flags.dev_mode:
             raise
         # The directory may come from anybody: each table may be valid, and yet contradict another one.
-        where = f"holdfast {parsed.command}: {parsed.directory}"
+        where = f"holdfast {parsed.command}: {getattr(parsed, 'directory', None) or ' and '.join(parsed.result)}"
         _refuse(f"{where}: cannot be read: its files contradict one another; run the simulation again")
         return 2
     except KeyboardInterrupt as stop:

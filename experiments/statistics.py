@@ -170,6 +170,53 @@ def interval(values: ArrayLike, level: float = 0.95, bounds: tuple[float, float]
     return Interval(mean, mean, mean, error, data.size - 1, bounds=bounds).at(level)
 
 
+def clustered(values: ArrayLike, clusters: ArrayLike, level: float = 0.95) -> Interval:
+    """The mean and its confidence interval where values of one cluster depend on each other.
+
+    Jobs of one week wait in one queue: their waits are no independent draws, but those of different weeks nearly are.
+    The standard error is that of the ratio of two sums over clusters; with one value in each cluster it is
+    :func:`interval`.
+
+    Parameters
+    ----------
+    values
+        Shape (n,).
+    clusters
+        The cluster of each value; two or more different ones, shape (n,).
+    level
+        Level of confidence, within (0, 1).
+
+    Raises
+    ------
+    ParameterError
+        If there are fewer than two clusters, a value is not finite, or the level is not legal.
+
+    References
+    ----------
+    W. G. Cochran, "Sampling Techniques", 3rd edition (1977), section 6.4 (ratio estimate) and chapter 9A.
+
+    Examples
+    --------
+    >>> clustered([1.0, 2.0, 3.0], [0, 1, 2]).text(".2f")
+    '2.00 [-0.48, 4.48]'
+    >>> clustered([1.0, 1.0, 2.0, 2.0, 3.0, 3.0], [0, 0, 1, 1, 2, 2]).text(".2f")
+    '2.00 [-0.48, 4.48]'
+    """
+    data, names = np.asarray(values, dtype=float), np.asarray(clusters)
+    if data.ndim != 1 or names.shape != data.shape or not np.isfinite(data).all():
+        raise ParameterError("values", "finite numbers, each with its cluster", values)
+    if not 0 < level < 1:
+        raise ParameterError("level", "within (0, 1)", level)
+    places = np.unique(names, return_inverse=True)[1]
+    count = int(places.max(initial=-1)) + 1
+    if count < 2:
+        raise ParameterError("clusters", "two or more different ones", clusters)
+    mean = float(data[0] if data.min() == data.max() else data.mean())
+    residuals = np.bincount(places, weights=data - mean)
+    variance = count / (count - 1) * float(np.sum(residuals**2)) / data.size**2
+    return Interval(mean, mean, mean, math.sqrt(variance), count - 1).at(level)
+
+
 def paired(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Interval:
     """The mean of a - b, instance by instance, with its confidence interval.
 

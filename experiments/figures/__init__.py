@@ -1,10 +1,10 @@
 """Pictures, each made from tables or a recording alone.
 
 Other folders use this package's own names, and ``planning.costs``, ``planning.loop``, ``planning.losses``,
-``planning.plans``, ``planning.waits``, ``recording.portraits``, ``study.aggregates``, ``study.bearing``,
-``study.courses``, ``study.datasets``, ``study.evaluation``, ``study.evidence``, ``study.front``, ``study.honesty``,
-``study.inputs``, ``study.intervals``, ``study.machine``, ``study.marginals``, ``study.mechanisms``, ``study.orders``,
-``study.scenarios`` and ``style``.
+``planning.plans``, ``planning.waits``, ``recording.gains``, ``recording.portraits``, ``study.aggregates``,
+``study.bearing``, ``study.courses``, ``study.datasets``, ``study.evaluation``, ``study.evidence``, ``study.front``,
+``study.honesty``, ``study.inputs``, ``study.intervals``, ``study.machine``, ``study.marginals``, ``study.mechanisms``,
+``study.orders``, ``study.scenarios`` and ``style``.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from experiments.figures.planning.plans import plot_plan
+    from experiments.figures.recording.gains import plot_gains
     from experiments.figures.recording.gantt import plot_gantt
     from experiments.figures.recording.heat import plot_wait_map
     from experiments.figures.recording.ondemand import plot_on_demand
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "plot_accounting",
+    "plot_gains",
     "plot_gantt",
     "plot_machine",
     "plot_mechanisms",
@@ -39,6 +41,7 @@ __all__ = [
 #: The module of each name, imported when the name is first used: drawing one figure needs no other.
 _MODULES = {
     "plot_accounting": "study.machine",
+    "plot_gains": "recording.gains",
     "plot_gantt": "recording.gantt",
     "plot_machine": "study.machine",
     "plot_mechanisms": "study.mechanisms",

@@ -10,7 +10,7 @@ from typing import Any
 from experiments.recordings.runfile import RUN, chosen_mechanism
 from workloads.ground.errors import InputError, TraceError
 
-__all__ = ["RUNS", "Variant", "chosen_variant", "in_label_order", "label_of"]
+__all__ = ["RUNS", "Variant", "chosen_variant", "in_label_order", "label_of", "names_of"]
 
 #: Key of ``run.json``: one entry for each run, where an option other than the mechanism had several values.
 RUNS = "runs"
@@ -111,6 +111,13 @@ def chosen_variant(directory: Path, told: Mapping[str, Any], wanted: str | None)
     own = {key: value for key, value in run.items() if key not in ("label", "mechanism", "values")}
     rest = {key: value for key, value in told.items() if key != RUNS}
     return Variant(run["label"], run["mechanism"], True, {**rest, **own, "mechanisms": [run["mechanism"]]})
+
+
+def names_of(told: Mapping[str, Any]) -> list[str]:
+    """The names of the runs of a result: their labels, or their mechanisms."""
+    if RUNS in told and isinstance(told[RUNS], list):
+        return [str(run.get("label")) for run in told[RUNS] if isinstance(run, dict)]
+    return [str(name) for name in told["mechanisms"]]
 
 
 def _parts(label: str) -> set[str]:
