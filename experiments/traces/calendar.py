@@ -54,7 +54,7 @@ def zone_of(format: str, header: Mapping[str, str]) -> tuple[tzinfo, str]:
     name = header.get("TimeZoneString", "").strip()
     try:
         return ZoneInfo(name), name
-    except (ValueError, OSError):  # empty, no zone, or a path
+    except (KeyError, ValueError, OSError):  # not known, empty, or a path
         pass
     try:
         shift = int(header.get("TimeZone", ""))

@@ -42,12 +42,17 @@ class Case:
 _MECHANISMS = ("baseline", "N&PAA", "N&SPAA", "CUA&PAA", "CUA&SPAA", "CUP&PAA", "CUP&SPAA")
 
 
+_WHERE = ("partition=batch", "user!=u1,U0", "state=completed", "queue=1", "project=a1", "NodeList=x", "qos=")
+
+
 def _trace(name: str, data: Callable[[Random], bytes], nodes: str) -> Callable[[Random], Case]:
     def make(rng: Random) -> Case:
         reading = (
             name,
             *(("--nodes", nodes) if rng.random() < 0.5 else ()),
             *(("--lenient",) if rng.random() < 0.4 else ()),
+            *(("--where", rng.choice(_WHERE)) if rng.random() < 0.2 else ()),
+            *(("--unit", rng.choice(("nodes", "cores"))) if rng.random() < 0.1 else ()),
         )
         kind = rng.random()
         if kind < 0.7:
@@ -336,6 +341,11 @@ _PLAUSIBLE: Mapping[str, tuple[str, ...]] = {
     "--strategy": ("mean-by-mean", "median-by-median", "doubling", "optimal", "all-checkpoint", "periodic"),
     "--fit": ("discrete", "kernel", "polynomial"),
     "--format": ("swf", "alcf", "sacct", "job-table", "perfetto", "batsim", "parquet"),
+    "--where": _WHERE,
+    "--unit": ("nodes", "processors", "cores"),
+    "--shares": ("0.5,0.3,0.2", "1,0,0"),
+    "--notice-mix": ("W1", "0.4,0.3,0.2,0.1"),
+    "--notice-lead": ("1m,1h", "0,0"),
     "--grid": ("equal-time", "equal-probability", "cubic"),
     "--group-by": ("user", "project", "campaign"),
     "--tenants": ("any", "fits", "none"),

@@ -21,6 +21,8 @@ START = {"UnixStartTime": "1767225600"}
         ("swf", {**START, "TimeZone": "19800"}, "Thu 2026-01-01 05:30 to Thu 2026-01-01 07:00 (UTC+5:30)"),
         ("swf", {**START, "TimeZone": "999999"}, "Thu 2026-01-01 00:00 to Thu 2026-01-01 01:30 (UTC)"),
         ("swf", {**START, "TimeZoneString": "../etc/passwd"}, "Thu 2026-01-01 00:00 to Thu 2026-01-01 01:30 (UTC)"),
+        ("swf", {**START, "TimeZoneString": "Mars/Crater"}, "Thu 2026-01-01 00:00 to Thu 2026-01-01 01:30 (UTC)"),
+        ("swf", {**START, "TimeZoneString": "x" * 999}, "Thu 2026-01-01 00:00 to Thu 2026-01-01 01:30 (UTC)"),
         ("sacct", {**START, "Clock": "local"}, "Thu 2026-01-01 00:00 to Thu 2026-01-01 01:30 (local time)"),
         ("alcf", START, "Thu 2026-01-01 00:00 to Thu 2026-01-01 01:30 (local time)"),
         ("swf", {}, ""),
