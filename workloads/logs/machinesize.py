@@ -69,7 +69,7 @@ def with_assumed_size(trace: Trace) -> Trace:
     if trace.nodes is not None:
         return trace
     size, how = int(trace.header.get("NodesNamed", 0)), "all that the column NodeList names"
-    if not size:
+    if size < max((job.nodes for job in trace.jobs), default=0):
         size, how = held_at_once(trace), "enough for what the jobs held at once in 99 % of the time"
     if not size:
         return trace

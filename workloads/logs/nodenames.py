@@ -13,6 +13,8 @@ _BRACKETS = re.compile(r"\[([0-9,-]+)\]")
 _MOST = 1_000_000
 #: Texts that are remembered; most jobs run on nodes that another one had.
 _REMEMBERED = 100_000
+#: Names that are read of all lists together, a second's work: by then a log has named all its nodes.
+_READ = 5_000_000
 
 
 class NamedNodes:
@@ -31,16 +33,26 @@ class NamedNodes:
         self._seen: set[str] = set()
         self._names: set[str] = set()
         self._known = True
+        self._read = 0
 
     @property
     def count(self) -> int:
-        """How many different names there are; 0 if that cannot be told: a list was cut off, or names too many."""
+        """How many different names there are, in the first five million that are listed.
+
+        0 if that cannot be told: a list was cut off, or stands for too many.
+        """
         return len(self._names) if self._known else 0
 
     def add(self, text: str) -> None:
         """Take a list, as in the column NodeList."""
         text = text.strip()
-        if not self._known or text in self._seen or not text or text.lower().startswith(("none", "unknown", "(null)")):
+        if (
+            not self._known
+            or self._read > _READ
+            or text in self._seen
+            or not text
+            or text.lower().startswith(("none", "unknown", "(null)"))
+        ):
             return
         if text.endswith("+"):
             self._known = False
@@ -67,6 +79,7 @@ class NamedNodes:
                 self._known = False
                 return
             names = [f"{name}{number}{after}" for name in names for number in counted]
+        self._read += len(names)
         if len(self._names) + len(names) > _MOST:
             self._known = False
         else:

@@ -28,6 +28,8 @@ _USED = (
     *("NodeList", "JobName"),
 )
 _KNOWN = frozenset(name.lower() for name in _USED)
+#: All columns of sacct together have two thousand.
+_LONGEST_HEADER = 100_000
 #: A column may cut its own name, too; shorter beginnings do not say which column it is.
 _SHORTEST_NAME = 6
 _DASHES = re.compile(r"-+(?: +-+)* *")
@@ -71,6 +73,8 @@ def form_of(text: str, path: str | Path) -> Form:
     lines = ((line, row) for line, row in numbered_lines(text) if row and not row.isspace())
     first, header = next(lines)
     second, dashes = next(lines, (first, ""))
+    if max(len(header), len(dashes)) > _LONGEST_HEADER:
+        raise TraceError(path, first, f"the header row must have at most {_LONGEST_HEADER:,} characters")
     if _DASHES.fullmatch(dashes.strip()) and not set(header) & set("|,;\t"):
         return AlignedForm(text, path, first, header, second, dashes)
     return _DelimitedForm(text, first, header)

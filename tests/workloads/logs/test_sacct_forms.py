@@ -221,6 +221,8 @@ def test_steps_and_arrays_whose_ids_are_cut():
             aligned([row(1)], ("JobID", "JobName", "Partition", "Account", "NCPUS", "State")),
             "a.txt:1: the header row must have a column Submit (docs/guides/sacct.md has a command",
         ),
+        ("JobID|Submit" * 10_000, "a.txt:1: the header row must have at most 100,000 characters"),
+        ("JobID Submit\n" + "- " * 60_000, "a.txt:1: the header row must have at most 100,000 characters"),
         ('{"jobs": {}}', "a.txt: has no list 'jobs'"),
         ('{"jobs": [\n7]}', "a.txt:2: a job must be an object, not 7"),
         ('{"jobs": [{"time": []}]}', "a.txt:1: time must be an object, not []"),
