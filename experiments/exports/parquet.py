@@ -10,7 +10,7 @@ from typing import Any
 from experiments.placement.ranges import size, text_of
 from experiments.placement.spans import place_nodes
 from simulator.results.recording import Recording
-from simulator.results.schema import EVENTS, JOBS, Field, Kind, Schema, timeline_schema
+from simulator.results.schema import EVENTS, STUDIED_JOBS, Field, Kind, Schema, timeline_schema
 from workloads.ground.errors import OutputError
 from workloads.ground.files import atomic_open
 
@@ -25,11 +25,8 @@ _ARROW: dict[Kind, str] = {
     "clock": "float64",
 }
 #: The result file with what was asked for.
-_JOBS = JOBS.extended(
+_JOBS = STUDIED_JOBS.extended(
     (
-        Field("min_nodes", "whole", "nodes", lambda recording, record: recording.job[record.job_id].min_nodes),
-        Field("runtime", "ticks", "s", "runtime"),
-        Field("walltime", "ticks", "s", lambda recording, record: recording.walltime(recording.job[record.job_id])),
         Field("user", "text", "", lambda recording, record: recording.job[record.job_id].user or None),
         Field("project", "text", "", lambda recording, record: recording.job[record.job_id].project or None),
     ),

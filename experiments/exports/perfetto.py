@@ -18,7 +18,7 @@ from typing import Any
 from experiments.exports.lanes import Lanes
 from experiments.placement.ranges import size, text_of
 from experiments.placement.spans import DOWN, HELD, RUN, WARNED, Span, place_nodes
-from experiments.timelines.runs import LoggedRun, runs
+from simulator.results.loggedruns import LoggedRun, runs
 from simulator.results.recording import Recording
 from workloads.ground.files import atomic_open
 from workloads.ground.units import SECOND

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from experiments.timelines.runs import LoggedRun, runs_of
+from simulator.results.loggedruns import LoggedRun, runs_of
 from simulator.results.recording import Recording
 from simulator.results.records import JobRecord
 from workloads.ground.units import to_ticks

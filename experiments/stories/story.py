@@ -82,6 +82,7 @@ class Stories:
         instant_tolerance: float | None = None,
     ) -> None:
         tolerance = recording.options.warning if instant_tolerance is None else instant_tolerance
+        self._of = repr(recording)
         self._biographer = Biographer(recording, recording.decisions, to_ticks(tolerance))
         self._known = recording.record
         submits = [record.submit for record in recording.records if record.submit is not None]
@@ -89,6 +90,9 @@ class Stories:
         # Without a stated epoch the table's seconds may be so many that they must count from 1970.
         guessed = epoch_of({}, min(submits, default=0) / to_ticks(1))
         self._epoch = guessed if recording.epoch is None else recording.epoch
+
+    def __repr__(self) -> str:
+        return f"Stories({self._of})"
 
     def story(self, job_id: int) -> Story:
         """The story of a job.

@@ -61,7 +61,7 @@ class Failure:
     trace: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SweepResult:
     """What a sweep has shown.
 
@@ -90,6 +90,10 @@ class SweepResult:
     lopsided: str = ""
     aggregates: Sequence[Row] = ()
     differences: Sequence[Row] = ()
+
+    def __repr__(self) -> str:
+        failed = f", {len(self.failures):,} failed" if self.failures else ""
+        return f"SweepResult({len(self.summary):,} runs: {self.stored:,} stored, {self.computed:,} computed{failed})"
 
     @property
     def frame(self) -> pd.DataFrame:

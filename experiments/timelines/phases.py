@@ -14,13 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from experiments.recordings.windows import opened
-from experiments.timelines.runs import LoggedRun, runs
 from policies.mechanism import BASELINE
 from simulator.machine.jobstate import FixedJob, JobState, MalleableJob
 from simulator.machine.kinds import job_state
 from simulator.machine.stochastic import ReservationRecord
 from simulator.machine.truth import CANCELLED, COMPLETED, SAVED
 from simulator.results.integrals import integral
+from simulator.results.loggedruns import LoggedRun, runs
 from simulator.results.recording import Recording
 from simulator.results.records import Accounting
 from workloads.table.job import JobType

@@ -68,7 +68,7 @@ def stays(recording: Recording) -> list[Stay]:
     served = recording.mechanism != "baseline"
     rows = {job.job_id: row for row, job in enumerate(recording.table)}
     done = _compute_done(recording)
-    lengths = {(item.job_id, item.start - recording.origin): item.length for item in recording.reservations}
+    lengths = {(item.job_id, item.start - recording.origin): item.length for item in recording.reservation_records}
     begun: dict[int, int] = {}
     submits: dict[int, int] = {}
     # An on-demand job that arrives under a mechanism is in the queue only where it says that it waits.

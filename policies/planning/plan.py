@@ -23,9 +23,11 @@ __all__ = ["ReservationPlan"]
 Floats = NDArray[np.float64]
 #: A term of the expected cost that is smaller than this part of the sum ends the sum.
 NEGLIGIBLE = 1e-18
+#: As many lengths are shown where a plan shows itself.
+_SHOWN = 6
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class ReservationPlan(ReservationSequence):
     """A sequence of reservations, and what it costs for a law of the runtime or for given runtimes.
 
@@ -46,6 +48,13 @@ class ReservationPlan(ReservationSequence):
     >>> plan.cost_of([20, 40, 80])
     array([ 27.,  54., 121.])
     """
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{length:.6g}" for length in self.length[:_SHOWN])
+        rest = ", ..." if len(self.length) > _SHOWN else ""
+        saves = f"{int(self.checkpointed.sum()):,} checkpointed" if self.checkpointed.any() else "no checkpoints"
+        name = f"{self.strategy}: " if self.strategy else ""
+        return f"ReservationPlan({name}{len(self.length):,} reservations of {shown}{rest}; {saves})"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ReservationPlan):

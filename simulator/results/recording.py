@@ -30,7 +30,7 @@ __all__ = ["NO_METRICS", "Recording", "changes_of", "origin_of"]
 NO_METRICS = "a result that was read back has no metrics: they are in the tables of its directory"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Recording:
     """One simulation of a job table under a mechanism.
 
@@ -110,6 +110,11 @@ class Recording:
     malleable_setup: int = 0
     label: str = ""
 
+    def __repr__(self) -> str:
+        operated = f"{self.nodes:,} nodes, {self.options.order}, {self.options.backfilling}"
+        events = f"{len(self.entries):,} events" if self.entries else "no event log"
+        return f"{type(self).__name__}({self.name}: {len(self.records):,} jobs on {operated}; {events})"
+
     @property
     def name(self) -> str:
         """Its label; without one its mechanism."""
@@ -144,7 +149,7 @@ class Recording:
         return {record.job_id: record for record in self.records}
 
     @property
-    def reservations(self) -> list[ReservationRecord]:
+    def reservation_records(self) -> list[ReservationRecord]:
         """Those of stochastic jobs, job by job."""
         return [item for course in self.stochastic for item in course.reservations]
 

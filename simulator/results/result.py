@@ -5,31 +5,80 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any
 
 from simulator.results.metrics import MeasuredWindow, summarize
 from simulator.results.recording import Recording
-from simulator.results.schema import EVENTS, JOBS, timeline_schema
+from simulator.results.schema import EVENTS, RESERVATIONS, RUNS, STUDIED_JOBS, timeline_schema
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
 __all__ = ["Result"]
 
+#: What draws results. It stands above this package, which works without it, and is imported when it is asked for.
+_BACKEND = "experiments.figures.recording.notebook"
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Result(Recording):
     """Result of a simulation: a :class:`~simulator.results.recording.Recording` with tables and metrics."""
 
     @cached_property
     def jobs(self) -> pd.DataFrame:
-        """One row a job, with the columns of ``jobs-*.csv``; seconds, nodes and node-seconds."""
-        return JOBS.frame(self)
+        """One row a job: what was asked for, by whom, and what became of it; seconds, nodes and node-seconds.
+
+        The columns of ``jobs-*.csv`` are among them. A column of numbers is one of numbers where values are missing,
+        too: of a job that never came, or was withdrawn.
+        """
+        return STUDIED_JOBS.frame(self)
+
+    @cached_property
+    def runs(self) -> pd.DataFrame:
+        """One row a run of a job, from a start to the next end: times [s], nodes at its start, cause, ending.
+
+        Raises
+        ------
+        InputError
+            If the event log was switched off.
+        """
+        return RUNS.frame(self)
+
+    @cached_property
+    def reservations(self) -> pd.DataFrame:
+        """One row a reservation of a stochastic job, with the columns of ``reservations-*.csv``; without rows: none."""
+        return RESERVATIONS.frame(self)
 
     @cached_property
     def events(self) -> pd.DataFrame:
         """The event log: time [s], event, job_id, nodes before, nodes after, cause."""
         return EVENTS.frame(self)
+
+    def plot(self, kind: str = "machine", **how: Any) -> Figure:
+        """Draw a picture of the result.
+
+        Parameters
+        ----------
+        kind
+            ``machine`` (busy and held nodes and the queue over time), ``accounting`` (node-hours by use), ``gantt``,
+            ``use``, ``queue``, ``on-demand`` or ``waits``.
+        **how
+            ``start`` and ``end`` of the window of time, as of ``holdfast picture``; ``quantile`` of the waits.
+
+        Raises
+        ------
+        InputError
+            If there is no such picture, or the result has no event log and the picture needs it.
+        """
+        figure: Figure = resolve_name(f"{_BACKEND}:plot_result")(self, kind, **how)
+        return figure
+
+    def _repr_html_(self) -> str:
+        """The result as a notebook shows it: its metrics and a small picture."""
+        html: str = resolve_name(f"{_BACKEND}:html_of")(self)
+        return html
 
     def timeline(self) -> pd.DataFrame:
         """The machine over time: a row for each instant at which something happened, valid until the next.

@@ -12,6 +12,7 @@ from decimal import Decimal
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
+from simulator.results.loggedruns import runs
 from simulator.results.recording import Recording
 from simulator.results.records import JobRecord
 from workloads.ground.errors import ParameterError
@@ -27,6 +28,8 @@ __all__ = [
     "EVENTS",
     "JOBS",
     "RESERVATIONS",
+    "RUNS",
+    "STUDIED_JOBS",
     "TIMELINE",
     "Field",
     "Kind",
@@ -148,9 +151,19 @@ class Schema:
         import pandas as pd
 
         records = self.of(recording)
-        frame = pd.DataFrame({item.name: item.values(recording, records) for item in self.fields})
+        values = {item.name: item.values(recording, records) for item in self.fields}
+        frame = pd.DataFrame(
+            {item.name: pd.Series(values[item.name], dtype=_dtype(item, values[item.name])) for item in self.fields}
+        )
         frame.attrs["units"] = {item.name: item.unit for item in self.fields if item.unit}
         return frame
+
+
+def _dtype(item: Field, values: Sequence[Any]) -> str:
+    """What a column of a DataFrame holds; a whole number that may be missing is a float, as pandas has it."""
+    if item.kind == "text":
+        return "object"
+    return "int64" if item.kind == "whole" and None not in values else "float64"
 
 
 def _ran(record: JobRecord) -> bool:
@@ -203,6 +216,53 @@ def job_schema(instant_tolerance: float | None = None) -> Schema:
 
 #: One row a job, with the warning as the tolerance of instant starts.
 JOBS = job_schema()
+
+
+def _of_job(name: str) -> Callable[[Recording, JobRecord], Any]:
+    """What a column of the job table holds for the job of a record."""
+    return lambda recording, record: getattr(recording.job[record.job_id], name)
+
+
+def _slowdown(recording: Recording, record: JobRecord) -> float | None:
+    return record.turnaround / record.runtime if _ran(record) and record.runtime else None
+
+
+def _bounded(recording: Recording, record: JobRecord) -> float | None:
+    return record.bounded_slowdown if _ran(record) else None
+
+
+#: One row a job with all that a study needs: what was asked for, by whom, and what became of it.
+STUDIED_JOBS = JOBS.extended(
+    (
+        Field("user", "text", "", _of_job("user")),
+        Field("project", "text", "", _of_job("project")),
+        Field("application", "text", "", _of_job("application")),
+        Field("min_nodes", "whole", "nodes", _of_job("min_nodes")),
+        Field("runtime", "ticks", "s", "runtime"),
+        Field("walltime", "ticks", "s", lambda recording, record: recording.walltime(recording.job[record.job_id])),
+        Field("slowdown", "number", "", _slowdown),
+        Field("bounded_slowdown", "number", "", _bounded),
+    ),
+    *("job_id", "type", "user", "project", "application", "submit", "start", "end", "nodes", "min_nodes", "runtime"),
+    *("walltime", "wait", "turnaround", "slowdown", "bounded_slowdown", "instant", "preemptions", "shrinks", "status"),
+    "lost_node_seconds",
+)
+
+#: One row a run, made from a :class:`~simulator.results.loggedruns.LoggedRun`.
+RUNS = Schema(
+    (
+        Field("job_id", "whole", "", "job_id"),
+        Field("number", "whole", "", "number"),
+        Field("start", "clock", "s", "start"),
+        Field("end", "clock", "s", "end"),
+        Field("nodes", "whole", "nodes", "nodes"),
+        Field("node_seconds", "ticks", "node-s", "node_ticks"),
+        Field("warned", "clock", "s", "warned"),
+        Field("cause", "text", "", "cause"),
+        Field("ending", "text", "", "ending"),
+    ),
+    lambda recording: sorted(runs(recording), key=lambda run: (run.start, run.job_id)),
+)
 
 #: The event log.
 EVENTS = Schema(
@@ -267,7 +327,7 @@ RESERVATIONS = Schema(
         Field("ending", "text", "", "ending"),
         Field("memory_gb", "number", "GB", "memory"),
     ),
-    lambda recording: recording.reservations,
+    lambda recording: recording.reservation_records,
 )
 
 

@@ -194,7 +194,7 @@ def fit_interpolated(samples: Samples) -> Fit:
     return checked(fit, samples)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class KernelLaw(_Inverted):
     """A mixture of lognormal laws around samples, so that no runtime is below 0 and the tail is as wide as its data."""
 
@@ -204,6 +204,9 @@ class KernelLaw(_Inverted):
     name: str = "kernel"
     lower: float = 0.0
     upper: float = math.inf
+
+    def __repr__(self) -> str:
+        return f"KernelLaw({len(self.centres):,} centres, bandwidth {self.bandwidth:.4g})"
 
     def _mixed(self, x: Array, sign: float) -> Array:
         from scipy import special

@@ -75,6 +75,9 @@ class Registry(Generic[T]):
         self._about: dict[str, str] = {}
         self._origins: dict[str, str] = {}
 
+    def __repr__(self) -> str:
+        return f"Registry({self.kind}: {', '.join(self._known)})"
+
     def add(self, name: str, plugin: Any, about: str = "") -> Any:
         """Register a plug-in under a name.
 

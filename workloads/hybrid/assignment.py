@@ -21,6 +21,7 @@ from workloads.hybrid.notices import NoticeDraws, notice_shares, notice_times
 from workloads.hybrid.typedjobs import malleable, on_demand, plain, rigid, stochastic
 from workloads.logs.trace import Trace
 from workloads.table.job import Job, JobType
+from workloads.table.jobs import Jobs
 
 __all__ = ["OVERHEADS", "Assignment", "as_rigid", "assign"]
 
@@ -170,7 +171,7 @@ def assign(trace: Trace, parameters: Assignment | None = None, *, seed: int = 0,
             jobs.append(rigid(job, job_id, float(setups[index]), how))
         else:
             jobs.append(malleable(job, job_id, float(setups[index]), how))
-    return jobs
+    return Jobs(jobs)
 
 
 def as_rigid(trace: Trace) -> list[Job]:
@@ -186,7 +187,7 @@ def as_rigid(trace: Trace) -> list[Job]:
     list of Job
         In the order of the trace; job ids as in :func:`assign`.
     """
-    return [plain(job, job_id, JobType.RIGID) for job, job_id in zip(trace.jobs, _job_ids(trace), strict=True)]
+    return Jobs(plain(job, job_id, JobType.RIGID) for job, job_id in zip(trace.jobs, _job_ids(trace), strict=True))
 
 
 def _changed(parameters: Assignment, changes: dict[str, Any]) -> Assignment:

@@ -100,7 +100,7 @@ class Withdrawn(NamedTuple):
                 yield replace(self.job, job_id=job_id)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Trace:
     """A log of jobs in file order.
 
@@ -136,6 +136,12 @@ class Trace:
     remarks: Mapping[str, int] = field(default_factory=dict)
     withdrawn: tuple[Withdrawn, ...] = ()
     unit: str = "nodes"
+
+    def __repr__(self) -> str:
+        machine = "a machine of unknown size" if self.nodes is None else f"{self.nodes:,} {self.unit}"
+        origin = f", from {self.source}" if self.source else ""
+        left_out = f"; {sum(self.excluded.values()):,} left out" if self.excluded else ""
+        return f"Trace({len(self.jobs):,} jobs on {machine}{origin}{left_out})"
 
     def on_machine(self, nodes: int) -> Trace:
         """The trace as a machine of ``nodes`` nodes can run it: larger jobs are left out and counted.

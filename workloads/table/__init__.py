@@ -1,4 +1,4 @@
 """The job table, in which every random choice is already made.
 
-Other folders use ``job``, ``joblife``, ``jobtable``, ``profile`` and ``validation``.
+Other folders use ``frames``, ``job``, ``joblife``, ``jobs``, ``jobtable``, ``profile`` and ``validation``.
 """

@@ -17,9 +17,10 @@ from workloads.ground.errors import TraceError, UnknownNameError
 from workloads.ground.files import atomic_open, csv_rows, decode_text, read_bytes
 from workloads.table.columns import ALL_COLUMNS, DEFAULTS, NEEDED_COLUMNS, columns_of, line_writer, values_of
 from workloads.table.job import Job
+from workloads.table.jobs import composition
 from workloads.table.validation import first_fault
 
-__all__ = ["JobTable", "looks_like_job_table", "parse_job_table", "read_job_table", "write_job_table"]
+__all__ = ["JobTable", "looks_like_job_table", "parse_job_table", "read_job_table", "table_of", "write_job_table"]
 
 #: Rows that are converted together: column by column is fast, and not all cells are in memory at once.
 _BLOCK = 4096
@@ -27,7 +28,7 @@ _BLOCK = 4096
 PARQUET_MAGIC = b"PAR1"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class JobTable:
     """A workload in which everything is decided.
 
@@ -41,6 +42,9 @@ class JobTable:
 
     jobs: tuple[Job, ...]
     source: str = ""
+
+    def __repr__(self) -> str:
+        return f"JobTable({composition(self.jobs)}{f'; from {self.source}' if self.source else ''})"
 
 
 def read_job_table(path: str | Path, *, nodes: int | None = None) -> JobTable:
@@ -77,6 +81,27 @@ def parse_job_table(data: bytes, path: str | Path, *, nodes: int | None = None) 
         names, blocks = parquet_blocks(data, path, _BLOCK)
     else:
         names, blocks = _csv_blocks(decode_text(data, path), path)
+    return table_of(names, blocks, path, nodes=nodes)
+
+
+def table_of(
+    names: Sequence[str],
+    blocks: Iterable[tuple[Sequence[Sequence[str]], list[int]]],
+    path: str | Path,
+    *,
+    nodes: int | None = None,
+) -> JobTable:
+    """The table of cells that are text; see :func:`read_job_table`.
+
+    Parameters
+    ----------
+    names
+        Of the columns.
+    blocks
+        Rows, column by column, each block with the lines of its rows, which a table without lines leaves out.
+    path, nodes
+        As of :func:`parse_job_table`.
+    """
     places = _places(names, path)
     jobs: list[Job] = []
     lines: list[int] = []

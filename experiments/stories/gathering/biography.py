@@ -41,7 +41,7 @@ class Biographer:
         self._waits = WaitParts(self._chronicle)
         self._tolerance = tolerance
         self._slots: dict[int, list[ReservationRecord]] = {}
-        for item in recording.reservations:
+        for item in recording.reservation_records:
             self._slots.setdefault(item.job_id, []).append(item)
 
     def of(self, job_id: int) -> lifetime.Facts:

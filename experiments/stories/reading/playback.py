@@ -80,7 +80,7 @@ class Playback:
             for row, job in enumerate(recording.table)
         }
         asked: dict[int, list[ReservationRecord]] = defaultdict(list)
-        for item in recording.reservations:
+        for item in recording.reservation_records:
             asked[item.job_id].append(item)
         self._asked: dict[int, Iterator[ReservationRecord]] = {job_id: iter(items) for job_id, items in asked.items()}
         self._ending: dict[int, ReservationRecord] = {}

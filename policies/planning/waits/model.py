@@ -89,7 +89,7 @@ class SizeClass:
     fallback: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class WaitModel:
     """Waits by the size of the job.
 
@@ -110,6 +110,10 @@ class WaitModel:
 
     all: WaitFit
     classes: tuple[SizeClass, ...] = ()
+
+    def __repr__(self) -> str:
+        sizes = f"; {len(self.classes):,} classes of sizes" if self.classes else ""
+        return f"WaitModel(alpha={self.all.alpha:.4g}, gamma={self.all.gamma:.4g}{sizes})"
 
     def class_for(self, nodes: int) -> SizeClass | None:
         """The class of jobs of that size; None where there are no classes.

@@ -1,0 +1,121 @@
+"""Results in notebooks: any picture of a result by its name, and the result as HTML with its metrics and a picture."""
+
+from __future__ import annotations
+
+import base64
+import io
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from experiments.figures.recording.portraits import PORTRAITS
+from experiments.recordings.windows import Window
+from experiments.tables import cell_text
+from simulator.results.catalogue import metric
+from simulator.results.result import Result
+from workloads.ground.errors import InputError, UnknownNameError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from matplotlib.figure import Figure
+
+__all__ = ["KINDS", "html_of", "plot_result"]
+
+#: Pictures of one result that need no window.
+_WHOLE = ("machine", "accounting")
+#: All pictures of one result.
+KINDS = (*_WHOLE, *PORTRAITS)
+#: Metrics in the order of the console; a wall-clock time would differ from run to run.
+_SHOWN = (
+    *("jobs", "wait_h", "wait_median_h", "wait_p95_h", "bounded_slowdown", "turnaround_h", "turnaround_on_demand_h"),
+    *("instant_start_ratio", "preemption_ratio_rigid", "preemption_ratio_malleable", "shrink_ratio"),
+    *("utilization", "lost_node_hours", "makespan_h"),
+)
+#: Resolution of the small picture [dots per inch].
+_DPI = 72
+
+
+def plot_result(
+    result: Result,
+    kind: str = "machine",
+    start: float | str | None = None,
+    end: float | str | None = None,
+    quantile: float = 0.9,
+) -> Figure:
+    """Draw a result.
+
+    Parameters
+    ----------
+    result
+        What is drawn; all kinds but ``waits`` and ``accounting`` need its event log.
+    kind
+        ``machine`` (busy and held nodes and the queue over time), ``accounting`` (node-hours by use), or a picture of
+        ``holdfast picture``: ``gantt``, ``use``, ``queue``, ``on-demand`` or ``waits``.
+    start, end
+        Window of time of those (:class:`~experiments.recordings.windows.Window`).
+    quantile
+        Quantile that ``waits`` draws beside the median.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such kind.
+    InputError
+        If the result has not what the picture shows, or ``machine`` and ``accounting`` are given a window.
+    """
+    if kind not in KINDS:
+        raise UnknownNameError("picture", kind, KINDS)
+    if kind in PORTRAITS:
+        return PORTRAITS[kind].draw(result, Window(start, end), quantile)
+    if start is not None or end is not None:
+        raise InputError(f"start and end are for {', '.join(PORTRAITS)}; the picture {kind} shows the whole result")
+    from experiments.figures.study.machine import plot_accounting, plot_machine
+
+    return plot_machine(result) if kind == "machine" else plot_accounting(result)
+
+
+def html_of(result: Result) -> str:
+    """A result as a notebook shows it: what was simulated, its metrics, and busy nodes and queue over time."""
+    options = result.options
+    head = (
+        f"{escape(result.name)}: {len(result.records):,} jobs on {result.nodes:,} nodes, "
+        f"order {escape(options.order)}, backfilling {escape(options.backfilling)}"
+    )
+    rows = "".join(
+        f'<tr><td style="text-align:left">{escape(name)}</td><td>{escape(value)}</td></tr>'
+        for name, value in _metrics(result)
+    )
+    table = f'<table style="margin-right:1.5em">{rows}</table>' if rows else ""
+    return (
+        f"<div><p><b>{head}</b></p>"
+        f'<div style="display:flex;flex-wrap:wrap;align-items:flex-start">{table}{_picture(result)}</div></div>'
+    )
+
+
+def _metrics(result: Result) -> Iterator[tuple[str, str]]:
+    """Name with unit, and value of each metric that is known; none of a result that was read back."""
+    try:
+        told: Any = result.summary()
+    except InputError:
+        return
+    for name in _SHOWN:
+        value, shown = told[name], metric(name)
+        if value == value:
+            jobs = "" if shown.of in ("all jobs", "machine") else f" ({shown.of})"
+            unit = f" [{shown.unit}]" if shown.unit else ""
+            number = value if name == "jobs" else float(value) * shown.scale
+            digits = shown.digits
+            text = cell_text(number) if digits is None or name == "jobs" else f"{number:,.{digits}f}"
+            yield f"{shown.title}{jobs}{unit}", text
+
+
+def _picture(result: Result) -> str:
+    """The machine over time as an image within the page; empty without an event log."""
+    try:
+        figure = plot_result(result)
+    except InputError:
+        return ""
+    out = io.BytesIO()
+    figure.savefig(out, format="png", dpi=_DPI, metadata={"Software": None})
+    data = base64.b64encode(out.getvalue()).decode()
+    return f'<img alt="busy and held nodes and the queue over time" src="data:image/png;base64,{data}">'
