@@ -245,14 +245,20 @@ def generate(*, jobs: int | None = None, seed: int = 0, **parameters: Any) -> Tr
 
 
 def simulate(
-    workload: Trace | JobTable | Iterable[Job], nodes: int | None = None, mechanism: str = "baseline", **options: Any
+    workload: Trace | JobTable | pd.DataFrame | Iterable[Job],
+    nodes: int | None = None,
+    mechanism: str = "baseline",
+    **options: Any,
 ) -> Result:
     """Simulate a workload on a machine.
 
     Parameters
     ----------
     workload
-        A job table, or a trace, whose jobs then all are rigid and without overheads (:func:`as_rigid`).
+        A job table, or a trace, whose jobs then all are rigid and without overheads (:func:`as_rigid`). Either may be a
+        DataFrame with a row for each job: with the columns of the job table, or, without ``type``, with ``submit``,
+        ``nodes``, ``runtime`` and best ``walltime``, ``user`` and ``project``; seconds, or datetimes and timedeltas.
+        Columns of :attr:`Result.jobs` that tell what became of a job are not read.
     nodes
         Size of the machine; by default the one that the trace names.
     mechanism
@@ -264,7 +270,8 @@ def simulate(
     Returns
     -------
     Result
-        ``.summary()``, ``.jobs``, ``.events`` and ``.timeline()``.
+        ``.summary()``; ``.jobs``, ``.runs``, ``.reservations``, ``.events`` and ``.timeline()``, which are DataFrames;
+        ``.plot()``.
 
     Raises
     ------
@@ -287,13 +294,19 @@ def simulate(
     from workloads.logs.trace import Trace
     from workloads.table.jobtable import JobTable
 
-    jobs: Iterable[Job]
+    pandas = sys.modules.get("pandas")
+    if pandas is not None and isinstance(workload, pandas.DataFrame):
+        from simulator.results.schema import STUDIED_JOBS
+        from workloads.table.frames import jobs_of_frame
+
+        workload = jobs_of_frame(workload, ignored=STUDIED_JOBS.names)
+    jobs: Any
     if isinstance(workload, Trace):
         jobs, nodes = as_rigid(workload), workload.nodes if nodes is None else nodes
     else:
         jobs = workload.jobs if isinstance(workload, JobTable) else workload
     if not isinstance(jobs, Iterable):
-        raise ParameterError("workload", "a trace, a job table, or jobs", workload)
+        raise ParameterError("workload", "a trace, a job table, a DataFrame, or jobs", workload)
     if nodes is None:
         told = "give nodes: this workload does not name the size of its machine"
         if isinstance(workload, Trace):
@@ -306,7 +319,7 @@ def simulate(
 
 
 def simulate_each(
-    workload: Trace | JobTable | Iterable[Job],
+    workload: Trace | JobTable | pd.DataFrame | Iterable[Job],
     nodes: int | Sequence[int] | None = None,
     mechanism: str | Sequence[str] = "baseline",
     **options: Any,

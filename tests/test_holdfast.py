@@ -7,8 +7,10 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import asdict, replace
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import holdfast as hf
@@ -70,8 +72,51 @@ def test_a_trace_is_simulated_as_it_is() -> None:
 def test_a_job_table_needs_a_machine() -> None:
     with pytest.raises(InputError, match=r"give nodes: this workload does not name"):
         hf.simulate(hf.prepare(hf.generate(jobs=20)))
-    with pytest.raises(InputError, match="workload must be a trace, a job table, or jobs, not 3"):
+    with pytest.raises(InputError, match="workload must be a trace, a job table, a DataFrame, or jobs, not 3"):
         hf.simulate(3, 4)  # type: ignore[arg-type]
+
+
+def test_a_dataframe_is_simulated_as_a_trace_or_a_job_table(tmp_path: Path) -> None:
+    trace = hf.generate(jobs=120, seed=3)
+    expected = hf.simulate(trace)
+    frame = pd.DataFrame([asdict(job) for job in trace.jobs])
+    assert hf.simulate(frame, trace.nodes).records == expected.records
+    # Times of a calendar, and no more than there must be.
+    least = frame[["submit", "nodes"]].assign(
+        submit=pd.to_datetime(frame.submit, unit="s", utc=True), runtime=pd.to_timedelta(frame.runtime, unit="s")
+    )
+    exact = hf.simulate([replace(job, walltime=job.runtime) for job in expected.table], trace.nodes)
+    assert [(job.start, job.end) for job in hf.simulate(least, trace.nodes).records] == [
+        (job.start, job.end) for job in exact.records
+    ]
+    # What a result tells of its jobs is a workload again.
+    assert hf.simulate(expected.jobs, trace.nodes).records == expected.records
+    # A job table with all that may be missing.
+    jobs = hf.prepare(trace, seed=3, no_show_share=0.5)
+    hf.write_job_table(jobs, tmp_path / "jobs.csv")
+    table = pd.read_csv(tmp_path / "jobs.csv")
+    told = hf.simulate(table, trace.nodes, "CUA-SPAA")
+    assert told.records == hf.simulate(jobs, trace.nodes, "CUA-SPAA").records
+    long = pd.DataFrame({"submit": [0], "nodes": [1], "runtime": [90.0], "walltime": [60.0]})
+    assert hf.simulate(long, 1).jobs.loc[0, ["end", "status"]].tolist() == [60.0, "killed"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "sentence"),
+    [
+        ({"submit": 0, "runtime": 1}, "of a trace must have the columns submit, nodes, runtime; it lacks nodes,"),
+        ({"type": "rigid", "submit": 0}, "of a job table must have .*; it lacks job_id, nodes, runtime, walltime,"),
+        ({"submit": 0, "nodes": 1, "runtime": 1, "waltime": 1}, "unknown column 'waltime': did you mean walltime"),
+        ({"submit": 0, "nodes": 0, "runtime": 1}, "the DataFrame: row 1: "),
+        ({"submit": 0, "nodes": 1, "runtime": "long"}, "the DataFrame: row 1: runtime"),
+        ({"submit": 0, "nodes": 1.5, "runtime": 9}, "the DataFrame: row 1: nodes"),
+        ({"submit": 0, "nodes": 1, "runtime": None}, "the DataFrame: row 1: runtime"),
+    ],
+)  # fmt: skip
+def test_a_dataframe_that_is_no_workload_is_told_in_a_sentence(columns: dict[str, object], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence) as told:
+        hf.simulate(pd.DataFrame({name: [value] for name, value in columns.items()}), 4)
+    assert "\n" not in str(told.value)
 
 
 def test_results_are_compared_by_label() -> None:

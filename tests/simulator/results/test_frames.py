@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import base64
+
 import pandas as pd
 import pytest
 
 import holdfast as hf
+from experiments.figures.recording.notebook import KINDS
 from tests.support.jobs import on_demand, rigid, stochastic
 
 NODES = 8
@@ -84,3 +87,28 @@ def test_objects_show_themselves_in_one_line(result: hf.Result) -> None:
         assert repr(item).startswith(begin)
         assert len(repr(item)) < 200
         assert "\n" not in repr(item)
+
+
+def test_a_result_shows_its_metrics_and_a_picture(result: hf.Result) -> None:
+    html = result._repr_html_()
+    assert html == result._repr_html_(), "no wall-clock time is in it"
+    assert "CUA-PAA: 4 jobs on 8 nodes, order fcfs, backfilling easy" in html
+    wait = result.summary()["wait_h"]
+    assert f"<td>{wait:.1f}</td>" in html
+    assert "engine" not in html
+    picture = base64.b64decode(html.partition("base64,")[2].partition('"')[0])
+    assert b"png" in picture.lower()
+    assert len(html) < 200_000
+    bare = hf.simulate(JOBS[:1], NODES, events=False)
+    assert "1 jobs on 8 nodes" in bare._repr_html_()
+
+
+def test_a_result_is_drawn_by_the_name_of_a_picture(result: hf.Result) -> None:
+    for kind in KINDS:
+        assert result.plot(kind).axes
+    with pytest.raises(hf.InputError, match="unknown picture 'gant': did you mean gantt"):
+        result.plot("gant")
+    with pytest.raises(hf.InputError, match="start and end are for gantt"):
+        result.plot(start="1h")
+    with pytest.raises(hf.InputError, match="the window of time is empty"):
+        result.plot("gantt", start="2h", end="1h")
