@@ -20,7 +20,7 @@ from experiments.sweeps.grid import RunConfiguration
 from experiments.sweeps.simulations import RunOutcome
 from workloads.ground.errors import HoldfastError, ParameterError, UnknownNameError
 
-__all__ = ["BACKENDS", "Pool", "Workforce", "carry_out", "spread"]
+__all__ = ["BACKENDS", "Pool", "Workforce", "available_workers", "carry_out", "spread"]
 
 BACKENDS = ("loky", "dask")
 
@@ -83,7 +83,7 @@ class Workforce:
     @contextmanager
     def assembled(self) -> Iterator[Pool]:
         """The workers, for as long as they are needed."""
-        here = self.workers or _processors()
+        here = self.workers or available_workers()
         if self.backend == "loky" and here == 1:
             yield Pool(None, 1, "", {})
             return
@@ -139,7 +139,7 @@ class Pool:
             yield from parallel(delayed(task)(item) for item in items)
 
 
-def _processors() -> int:
+def available_workers() -> int:
     """How many this process may use."""
     import joblib
 

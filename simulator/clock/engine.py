@@ -97,6 +97,7 @@ class Engine:
             self._withdrawals = Withdrawals(jobs, self.system, self._service, self)
         self._submissions = Submissions(setup, self.system, self._service, self._instants, self._withdrawals)
         self._left = self._submissions.coming
+        self._awaited = None if setup.awaited is None else set(setup.awaited)
         self._done = self._env.event()
         self._progress = setup.progress
 
@@ -126,7 +127,7 @@ class Engine:
         return None if self._withdrawals is None else self.system.usage.withdrawn
 
     def run(self) -> None:
-        """Run until every job that arrives has ended."""
+        """Run until every job that arrives has ended, or every awaited one has started."""
         if not self._left:
             return
         if self._state is not None:
@@ -210,13 +211,17 @@ class Engine:
         if self._progress is not None and self._left % _REPORT_EVERY == 0:
             self._progress(self._submissions.coming - self._left)
         self._submissions.after(job)
-        if not self._left:
+        if not self._left and not self._done.triggered:
             self._done.succeed()
 
     # What the system and the service ask for.
 
     def began(self, run: Run) -> None:
         run.process = self._env.process(self._live(run))
+        if self._awaited is not None:
+            self._awaited.discard(run.job.job_id)
+            if not self._awaited and not self._done.triggered:
+                self._done.succeed()
         if self._withdrawals is not None:
             self._withdrawals.began(run)
 

@@ -50,6 +50,10 @@ class Setup:
         Plans of the stochastic jobs; None: there are no such jobs.
     closures
         Outages; None: there are none.
+    begin
+        When the replay begins [ticks of the simulated clock]; None: the jobs tell.
+    awaited
+        Jobs with whose last start the simulation ends; None: it ends when all jobs have ended.
     """
 
     table: Sequence[Job]
@@ -62,6 +66,8 @@ class Setup:
     progress: Callable[[int], None] | None = None
     book: PlanBook | None = None
     closures: Closures | None = None
+    begin: int | None = None
+    awaited: frozenset[int] | None = None
 
     @cached_property
     def states(self) -> list[JobState]:
@@ -82,4 +88,6 @@ class Setup:
     @cached_property
     def running(self) -> StartingState | None:
         """The jobs that run already; None: there are none."""
-        return starting_state_of(self.states, self.origin) if self.lively else None
+        if not self.lively and self.begin is None:
+            return None
+        return starting_state_of(self.states, self.origin, self.begin)

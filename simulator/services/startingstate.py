@@ -1,8 +1,8 @@
 """The starting state: jobs that run already when the replay begins.
 
-The replay begins at the latest start of such a job. They run on from then with their recorded starts, so that what they
-still have to do, when their walltimes end and what a preemption would cost follow from those; but nothing of what was
-before is booked. Jobs submitted by then that do not run wait.
+The replay begins at the latest start of such a job, or at a later time that is given. They run on from then with their
+recorded starts, so that what they still have to do, when their walltimes end and what a preemption would cost follow
+from those; but nothing of what was before is booked. Jobs submitted by then that do not run wait.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ class StartingState:
     ----------
     running
         States with their starts [ticks of the simulated clock].
+    begin
+        When the replay begins, not before the latest of these starts [ticks]; None: at it.
 
     Attributes
     ----------
@@ -36,9 +38,9 @@ class StartingState:
         Their ids.
     """
 
-    def __init__(self, running: Sequence[tuple[int, JobState]]) -> None:
+    def __init__(self, running: Sequence[tuple[int, JobState]], begin: int | None = None) -> None:
         self._running = sorted(running, key=lambda item: (item[0], item[1].rank))
-        self.begin = self._running[-1][0]
+        self.begin = self._running[-1][0] if begin is None else begin
         self.jobs = frozenset(job.job_id for _, job in running)
 
     def enter(self, system: System) -> list[JobState]:
@@ -70,8 +72,8 @@ class StartingState:
         return job.estimated_arrival >= self.begin
 
 
-def starting_state_of(jobs: Sequence[JobState], origin: int) -> StartingState | None:
-    """The starting state of a table; None: it begins with an empty machine.
+def starting_state_of(jobs: Sequence[JobState], origin: int, begin: int | None = None) -> StartingState | None:
+    """The starting state of a table; None: it begins with an empty machine, at the first submit.
 
     Parameters
     ----------
@@ -79,9 +81,11 @@ def starting_state_of(jobs: Sequence[JobState], origin: int) -> StartingState | 
         All states.
     origin
         Ticks of the table's clock at which the simulated clock stands at 0.
+    begin
+        When the replay begins [ticks of the simulated clock]; None: the jobs tell.
     """
     running = [(to_ticks(job.job.running_since) - origin, job) for job in jobs if job.job.running_since is not None]
-    return StartingState(running) if running else None
+    return StartingState(running, begin) if running or begin is not None else None
 
 
 class EarlyFixedRun(FixedRun):

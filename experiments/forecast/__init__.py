@@ -1,0 +1,4 @@
+"""When will a queued job start: many simulations from the present state, with runtimes drawn from past runs.
+
+Other folders use ``forecasts``, ``history`` and ``states``.
+"""

@@ -1,0 +1,213 @@
+"""Forecasts: when the waiting jobs of a state will start, from many simulations of drawn futures.
+
+Source: docs/forecast.md. One simulation answers for all jobs of the state.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from experiments.forecast.draws import Drawing, Future
+from experiments.forecast.history import History
+from experiments.forecast.states import MachineState, SeenJob
+from experiments.sweeps.execution import available_workers, spread
+from simulator.options import Options
+from simulator.simulation import first_starts
+from workloads.ground.errors import InputError, ParameterError
+from workloads.ground.numbers import is_whole
+
+__all__ = ["LEVELS", "WITHIN", "Forecast", "forecast"]
+
+#: Levels of the quantiles that are told.
+LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
+#: Times within which a start has a probability [s].
+WITHIN = (3_600.0, 4 * 3_600.0, 24 * 3_600.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Forecast:
+    """When jobs of a state start, in each draw.
+
+    Attributes
+    ----------
+    state
+        The state.
+    ids
+        The jobs asked for, shape (jobs,).
+    starts, ends
+        Start and end of each of them in each draw [s on the clock of the log], shape (draws, jobs).
+    waiting
+        Ids of all waiting jobs, the asked ones included, shape (waiting,).
+    others
+        Start of each waiting job in each draw [s]; infinite where the draw had ended before; shape (draws, waiting).
+    """
+
+    state: MachineState
+    ids: tuple[int, ...]
+    starts: npt.NDArray[np.float64]
+    ends: npt.NDArray[np.float64]
+    waiting: tuple[int, ...]
+    others: npt.NDArray[np.float64]
+
+    def __repr__(self) -> str:
+        return f"<Forecast of {len(self.ids):,} jobs, {len(self.starts):,} draws>"
+
+    @property
+    def waits(self) -> npt.NDArray[np.float64]:
+        """Time from now to the start of each job in each draw [s], shape (draws, jobs)."""
+        waits: npt.NDArray[np.float64] = self.starts - self.state.at
+        return waits
+
+    def job(self, job_id: int) -> SeenJob:
+        """A job of the state."""
+        return next(job for job in self.state.jobs if job.job_id == job_id)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for each job: its request, quantiles of the time to its start and end [s], and probabilities.
+
+        Quantiles are those of the draws: the smallest value that is not below the level's share of them.
+        """
+        return [self._row(place, job_id) for place, job_id in enumerate(self.ids)]
+
+    def _row(self, place: int, job_id: int) -> dict[str, Any]:
+        job, waits, ends = self.job(job_id), self.waits[:, place], self.ends[:, place] - self.state.at
+        row: dict[str, Any] = {
+            "job_id": job_id,
+            "nodes": job.nodes,
+            "walltime": job.walltime,
+            "waited": self.state.at - job.submit,
+        }
+        for name, values in (("start", waits), ("end", ends)):
+            for level in LEVELS:
+                value = np.quantile(values, level, method="inverted_cdf")
+                row[f"{name}_p{100 * level:02.0f}"] = float(value)
+        row |= {f"start_within_{time / 3600:g}h": float(np.mean(waits <= time)) for time in WITHIN}
+        return row
+
+    def before(self, job_id: int, least: float = 0.5) -> list[tuple[int, float]]:
+        """The waiting jobs that usually start before one: ids and shares of the draws, the largest share first."""
+        place = self.ids.index(job_id)
+        shares = np.mean(self.others < self.starts[:, [place]], axis=0)
+        found = [(other, float(share)) for other, share in zip(self.waiting, shares, strict=True) if share >= least]
+        return sorted(found, key=lambda item: (-item[1], item[0]))
+
+    def queue(self, times: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        """How many of the jobs that wait now still wait at some times from now.
+
+        Parameters
+        ----------
+        times
+            Times from now [s], shape (times,).
+
+        Returns
+        -------
+        numpy.ndarray
+            Shape (draws, times); NaN after the last asked job of a draw has started, where it was not simulated on.
+        """
+        at = self.state.at + np.atleast_1d(np.asarray(times, dtype=float))
+        left = np.sum(self.others[:, None, :] > at[None, :, None], axis=2).astype(float)
+        left[at[None, :] > np.max(self.starts, axis=1)[:, None]] = np.nan
+        return left
+
+
+@dataclass(frozen=True)
+class _Task:
+    """Some draws for a worker."""
+
+    drawing: Drawing
+    draws: range
+    awaited: tuple[int, ...]
+    options: Mapping[str, object]
+
+
+def forecast(
+    state: MachineState,
+    history: History | None,
+    *,
+    jobs: Sequence[int] | None = None,
+    draws: int = 200,
+    seed: int = 0,
+    workers: int | None = 1,
+    arrivals: str = "weeks",
+    horizon: float = 7 * 86_400.0,
+    **options: object,
+) -> Forecast:
+    """Forecast when waiting jobs start.
+
+    Parameters
+    ----------
+    state
+        The machine now.
+    history
+        Runs that had ended by then; None: every job runs for its walltime and none is submitted, which is what
+        ``squeue --start`` takes for granted.
+    jobs
+        Ids of waiting jobs; None: all.
+    draws
+        Number of simulations, >= 1.
+    seed
+        Seed of every random choice.
+    workers
+        Processes; the result does not depend on it. None: one for each core.
+    arrivals
+        ``weeks``: jobs are submitted as in a random earlier week; ``none``: nothing is.
+    horizon
+        How long jobs are submitted [s].
+    **options
+        Fields of :class:`simulator.Options`: ``order``, ``backfilling``, ...
+
+    Returns
+    -------
+    Forecast
+        Starts and ends in each draw.
+
+    Raises
+    ------
+    InputError
+        If a job does not wait, or a parameter is not legal.
+    """
+    if not is_whole(draws, 1):
+        raise ParameterError("draws", "a whole number of at least 1", draws)
+    settings = Options.of(**options)
+    waiting = tuple(job.job_id for job in state.waiting)
+    asked = waiting if jobs is None else tuple(jobs)
+    for job_id in asked:
+        if job_id not in waiting:
+            runs = any(job.job_id == job_id for job in state.running)
+            raise InputError(
+                f"{state.source}: job {job_id} must be a waiting one, and "
+                f"{'runs already' if runs else 'is neither waiting nor running'} at {state.at:,.0f} s"
+            )
+    if not asked:
+        raise InputError(f"{state.source}: no job waits at {state.at:,.0f} s")
+    drawing = Drawing(state, history, Future(arrivals, horizon), draws, seed)
+    given = {"order": settings.order, "backfilling": settings.backfilling, **options}
+    # One task for each worker: each has to be told of the whole history.
+    count = min(draws, workers or available_workers())
+    ends_of = [draws * number // count for number in range(count + 1)]
+    tasks = [_Task(drawing, range(low, high), asked, given) for low, high in pairwise(ends_of)]
+    starts = np.array([row for rows in spread(_simulated, tasks, workers) for row in rows])
+    places = {job_id: place for place, job_id in enumerate(waiting)}
+    columns = {job.job_id: place for place, job in enumerate(state.jobs)}
+    mine = starts[:, [places[job_id] for job_id in asked]]
+    ends = mine + drawing.runtimes[:, [columns[job_id] for job_id in asked]]
+    return Forecast(state, asked, mine, ends, waiting, starts)
+
+
+def _simulated(task: _Task) -> list[list[float]]:
+    """Start of each waiting job in some draws [s]; infinite where it had not started when the draw ended."""
+    state = task.drawing.state
+    found = []
+    for draw in task.draws:
+        starts = first_starts(
+            task.drawing.table(draw), state.nodes, state.at, task.awaited, outages=state.outages, **task.options
+        )
+        found.append([starts.get(job.job_id, math.inf) for job in state.waiting])
+    return found

@@ -1,0 +1,256 @@
+"""History: what the runs completed by a time tell of the runtimes of jobs that still run or wait.
+
+A job's runtime is a share of its walltime. The share's distribution is fitted to the completed runs of the finest group
+with enough of them: those of the same user, walltime and size class; of the user; of the project; all. A run that hit
+its walltime has the share 1, an atom. Source: docs/forecast.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from experiments.forecast.states import SeenJob
+from workloads.fits.selection import METHODS, fits_of
+from workloads.ground.errors import InputError, ParameterError, UnknownNameError
+from workloads.ground.numbers import is_whole
+from workloads.logs.withdrawals import keep_cancelled
+
+if TYPE_CHECKING:
+    from workloads.laws import Law
+    from workloads.logs.trace import Trace
+
+__all__ = ["History", "PastRun", "history_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class PastRun:
+    """A completed run.
+
+    Attributes
+    ----------
+    nodes
+        Requested nodes.
+    walltime
+        Requested walltime [s].
+    share
+        Runtime over walltime, above 0 and at most 1.
+    user, project
+        Names; empty if unknown.
+    """
+
+    nodes: int
+    walltime: float
+    share: float
+    user: str = ""
+    project: str = ""
+
+
+class History:
+    """Completed runs, and the distributions of their groups.
+
+    Parameters
+    ----------
+    runs
+        The runs.
+    submitted
+        All jobs submitted by then, for the arrivals to come; ordered by submit here.
+    fit
+        Kind of fit, one of :data:`workloads.fits.selection.METHODS`.
+    least
+        Fewest runs of a group to fit a distribution to, >= 1; where there are fewer in all, all are used.
+
+    Raises
+    ------
+    InputError
+        If there are no runs, or ``least`` or ``fit`` is not legal.
+
+    Examples
+    --------
+    >>> runs = [PastRun(4, 3600.0, share, user="ann") for share in (0.1, 0.2, 0.4)]
+    >>> history = History(runs, least=3)
+    >>> history.runtimes(SeenJob(1, 0.0, 4, 3600.0, "ann"), [0.9, 0.5, 0.1]).tolist()
+    [360.0, 720.0, 1440.0]
+
+    Of a job that has run for 10 minutes only the longer runs are compared with.
+
+    >>> history.runtimes(SeenJob(1, 0.0, 4, 3600.0, "ann", start=0.0), [0.9, 0.5, 0.1], elapsed=600).tolist()
+    [720.0, 720.0, 1440.0]
+    """
+
+    def __init__(
+        self,
+        runs: Iterable[PastRun],
+        submitted: Iterable[SeenJob] = (),
+        fit: str = "discrete",
+        least: int = 10,
+    ) -> None:
+        if fit not in METHODS:
+            raise UnknownNameError("kind of fit", fit, METHODS)
+        if not is_whole(least, 1):
+            raise ParameterError("least", "a whole number of at least 1", least)
+        self._fit = fit
+        self._least = least
+        self._shares: dict[tuple[object, ...], list[float]] = {}
+        self._laws: dict[tuple[object, ...], Law] = {}
+        self.runs = tuple(runs)
+        if not self.runs:
+            raise InputError(
+                "no run had ended by then, so that nothing tells how long jobs run: choose a later time, or take "
+                "walltimes for runtimes"
+            )
+        self.submitted = tuple(sorted(submitted, key=lambda job: (job.submit, job.job_id)))
+        #: Their submits [s], ascending.
+        self.submits = np.array([job.submit for job in self.submitted])
+        for run in self.runs:
+            for group in _groups(run.user, run.project, run.walltime, run.nodes):
+                self._shares.setdefault(group, []).append(run.share)
+
+    def __len__(self) -> int:
+        return len(self.runs)
+
+    def runtimes(self, job: SeenJob, levels: npt.ArrayLike, elapsed: float = 0.0) -> npt.NDArray[np.float64]:
+        """Runtimes of a job at given levels.
+
+        Parameters
+        ----------
+        job
+            The job.
+        levels
+            Probabilities of a longer runtime, in (0, 1), any shape; uniform ones make draws.
+        elapsed
+            How long it has run [s]: its runtime is longer.
+
+        Returns
+        -------
+        numpy.ndarray
+            Runtimes of the same shape [s], above ``elapsed`` and at most the walltime; a job that is over its walltime
+            ends a minute later.
+        """
+        levels = np.asarray(levels, dtype=float)
+        if elapsed >= job.walltime:
+            return np.full(levels.shape, elapsed + 60.0)
+        done = elapsed / job.walltime
+        law, left = self._law_beyond(job, done)
+        shares = np.ones(levels.shape) if law is None else np.asarray(law.isf(levels * left), dtype=float)
+        least = min(job.walltime, elapsed + 1.0)
+        return np.clip(shares * job.walltime, least, job.walltime)
+
+    def runtimes_of_submitted(self, first: int, last: int, levels: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Runtimes of some of the submitted jobs, as if they were submitted again.
+
+        Parameters
+        ----------
+        first, last
+            From which to before which of :attr:`submitted`.
+        levels
+            Probabilities of a longer runtime, one for each of them.
+
+        Returns
+        -------
+        numpy.ndarray
+            Shape (last - first,) [s].
+        """
+        laws, which = self._laws_of_submitted
+        walltimes, which = self._walltimes[first:last], which[first:last]
+        shares = np.empty(last - first)
+        # A law is asked once for all of its jobs.
+        for number in np.unique(which):
+            mine = which == number
+            shares[mine] = laws[number].isf(levels[mine])
+        return np.clip(shares * walltimes, np.minimum(walltimes, 1.0), walltimes)
+
+    @cached_property
+    def _walltimes(self) -> npt.NDArray[np.float64]:
+        return np.array([job.walltime for job in self.submitted])
+
+    @cached_property
+    def _laws_of_submitted(self) -> tuple[list[Law], npt.NDArray[np.int64]]:
+        """The different laws of the submitted jobs, and which of them is each job's."""
+        places: dict[int, int] = {}
+        laws: list[Law] = []
+        which: list[int] = []
+        for job in self.submitted:
+            law = next(self._laws_of(job))
+            if id(law) not in places:
+                places[id(law)] = len(laws)
+                laws.append(law)
+            which.append(places[id(law)])
+        return laws, np.array(which, dtype=np.int64)
+
+    def _law_beyond(self, job: SeenJob, done: float) -> tuple[Law | None, float]:
+        """The distribution of the finest group that knows of runs beyond a share, and their probability."""
+        for law in self._laws_of(job):
+            left = float(law.sf(done)) if done else 1.0
+            if left > 0:
+                return law, left
+        return None, 0.0
+
+    def _laws_of(self, job: SeenJob) -> Iterator[Law]:
+        enough = False
+        for group in _groups(job.user, job.project, job.walltime, job.nodes):
+            shares = self._shares.get(group, ())
+            if len(shares) >= self._least:
+                enough = True
+                if group not in self._laws:
+                    self._laws[group] = fits_of(self._fit, shares, 1.0).chosen.good()
+                yield self._laws[group]
+        if not enough:
+            if _ALL not in self._laws:
+                self._laws[_ALL] = fits_of("discrete", self._shares[_ALL], 1.0).chosen.good()
+            yield self._laws[_ALL]
+
+
+_ALL: tuple[object, ...] = ("all",)
+
+
+def _groups(user: str, project: str, walltime: float, nodes: int) -> Iterator[tuple[object, ...]]:
+    """The groups of a job, the finest first."""
+    if user:
+        yield ("user", user, walltime, math.frexp(nodes)[1])
+        yield ("user", user)
+    if project:
+        yield ("project", project)
+    yield _ALL
+
+
+def history_of(trace: Trace, at: float, *, fit: str = "discrete", least: int = 10) -> History:
+    """The history of a log at a time: the jobs that were submitted, and the runs that had ended by then.
+
+    Parameters
+    ----------
+    trace
+        A log with recorded waits; a job without one is not known to have ended.
+    at
+        The time, on the log's own clock [s].
+    fit, least
+        As of :class:`History`.
+
+    Returns
+    -------
+    History
+        Of these jobs and runs.
+
+    Raises
+    ------
+    InputError
+        If no run had ended.
+    """
+    known = [job for job in keep_cancelled(trace).jobs if job.submit <= at]
+    runs = (
+        PastRun(job.nodes, job.walltime, min(1.0, job.runtime / job.walltime), job.user, job.project)
+        for job in known
+        if job.wait is not None and job.cancelled_at is None and job.submit + job.wait + job.runtime <= at
+    )
+    submitted = (
+        SeenJob(place, job.submit, job.nodes, job.walltime, job.user, job.project)
+        for place, job in enumerate(known, start=1)
+        if job.cancelled_at is None or job.cancelled_at > at
+    )
+    return History(runs, submitted, fit, least)

@@ -1,0 +1,181 @@
+"""States: the jobs that run and wait on a machine at one time, and what is announced of the machine.
+
+A state is all that a user of the machine can see at that time: of running jobs the start, but not the runtime. Source:
+docs/forecast.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from workloads.ground.errors import InputError
+from workloads.logs.trace import Trace, TraceJob
+from workloads.logs.withdrawals import keep_cancelled
+from workloads.outages.outage import Outage, OutageKind
+
+__all__ = ["MachineState", "SeenJob", "state_at"]
+
+
+@dataclass(frozen=True, slots=True)
+class SeenJob:
+    """A job as the queue shows it.
+
+    Attributes
+    ----------
+    job_id
+        Unique within a state.
+    submit
+        Submit time [s].
+    nodes
+        Requested nodes.
+    walltime
+        Requested walltime [s].
+    user, project
+        Names; empty if unknown.
+    start
+        When it started [s]; None: it waits.
+    """
+
+    job_id: int
+    submit: float
+    nodes: int
+    walltime: float
+    user: str = ""
+    project: str = ""
+    start: float | None = None
+
+
+@dataclass(frozen=True)
+class MachineState:
+    """A machine at one time.
+
+    Parameters
+    ----------
+    at
+        The time, on the clock of the log [s].
+    nodes
+        Size of the machine.
+    jobs
+        The running and the waiting jobs.
+    outages
+        Windows that are announced by then.
+    source
+        Where it comes from, for messages.
+
+    Raises
+    ------
+    InputError
+        If two jobs have one id, a job is larger than the machine, or the running jobs are.
+    """
+
+    at: float
+    nodes: int
+    jobs: tuple[SeenJob, ...]
+    outages: tuple[Outage, ...] = ()
+    source: str = field(default="the state", compare=False)
+
+    def __post_init__(self) -> None:
+        ids = [job.job_id for job in self.jobs]
+        if len(set(ids)) < len(ids):
+            twice = next(job_id for job_id in ids if ids.count(job_id) > 1)
+            raise InputError(f"{self.source}: job ids must be unique, and {twice} stands twice in the state")
+        for job in self.jobs:
+            if job.nodes > self.nodes:
+                raise InputError(
+                    f"{self.source}: job {job.job_id} asks for {job.nodes:,} nodes, and must ask for at most the "
+                    f"{self.nodes:,} nodes of the machine"
+                )
+        used = sum(job.nodes for job in self.running)
+        if used > self.nodes:
+            raise InputError(
+                f"{self.source}: the {len(self.running):,} running jobs use {used:,} nodes, and must use at most the "
+                f"{self.nodes:,} nodes of the machine"
+            )
+
+    @property
+    def running(self) -> tuple[SeenJob, ...]:
+        """The jobs that run."""
+        return tuple(job for job in self.jobs if job.start is not None)
+
+    @property
+    def waiting(self) -> tuple[SeenJob, ...]:
+        """The jobs that wait."""
+        return tuple(job for job in self.jobs if job.start is None)
+
+    def with_job(self, nodes: int, walltime: float, user: str = "", project: str = "") -> tuple[MachineState, int]:
+        """The state with one more job, submitted now.
+
+        Returns
+        -------
+        tuple
+            The state, and the id of the job: the next after all others.
+        """
+        job_id = max((job.job_id for job in self.jobs), default=0) + 1
+        job = SeenJob(job_id, self.at, nodes, walltime, user, project)
+        return replace(self, jobs=(*self.jobs, job)), job_id
+
+
+def state_at(trace: Trace, at: float, nodes: int, outages: Sequence[Outage] = ()) -> MachineState:
+    """The state of a log's machine at a time, as it was known then.
+
+    Parameters
+    ----------
+    trace
+        A log with recorded waits.
+    at
+        The time, on the log's own clock [s].
+    nodes
+        Size of the machine.
+    outages
+        Windows; those announced after ``at`` are left out, and failures are.
+
+    Returns
+    -------
+    MachineState
+        Jobs submitted by then that had not ended: those that ran with their start, and those that waited, later
+        withdrawn ones included. Nothing that the log records after ``at`` changes it.
+
+    Raises
+    ------
+    InputError
+        If the log records no waits, the time lies outside it, or the running jobs need more nodes than there are.
+    """
+    jobs = keep_cancelled(trace).jobs
+    submits = [job.submit for job in jobs]
+    if not submits or not min(submits) <= at <= max(submits):
+        span = f"from {min(submits):,.0f} s to {max(submits):,.0f} s" if submits else "(it has no jobs)"
+        raise InputError(f"{trace.source}: the time must lie within the log, {span}, not at {at:,.0f} s")
+    if all(job.wait is None for job in jobs):
+        raise InputError(f"{trace.source}: records no waits, so that nothing tells which jobs ran and which waited")
+    known = [(place, job) for place, job in enumerate(jobs, start=1) if job.submit <= at]
+    unique = len({job.job_id for _, job in known}) == len(known)
+    seen = []
+    for place, job in known:
+        if job.cancelled_at is not None and job.cancelled_at <= at:
+            continue
+        start = _start_of(job)
+        if start is None and job.cancelled_at is None:
+            continue  # nobody recorded when it started, perhaps long ago
+        if start is not None and start <= at:
+            if start + job.runtime <= at:
+                continue
+        else:
+            start = None
+        job_id = job.job_id if unique else place
+        seen.append(SeenJob(job_id, job.submit, job.nodes, job.walltime, job.user, job.project, start))
+    announced = tuple(outage for outage in outages if _is_known(outage, at))
+    return MachineState(at, nodes, tuple(seen), announced, trace.source)
+
+
+def _start_of(job: TraceJob) -> float | None:
+    if job.cancelled_at is not None or job.wait is None:
+        return None
+    return job.submit + job.wait
+
+
+def _is_known(outage: Outage, at: float) -> bool:
+    """Whether a window is announced and not over; nobody knows when a failed node will be repaired."""
+    since = -math.inf if outage.announced is None else outage.announced
+    return outage.kind is not OutageKind.FAILURE and since <= at < outage.end
