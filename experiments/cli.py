@@ -44,6 +44,7 @@ _GROUPS = {
         "sweep": "run a grid of simulations, on this machine or a cluster, or continue an interrupted one",
         "policies": "list the plug-ins (orders, rules, strategies, readers), or check that one keeps its contract",
         "plan": "plan the reservations of a job, from the distribution of its runtime or from past runs",
+        "forecast": "forecast when waiting jobs start, from the runs that had ended by a time",
         "fit-costs": "fit queue-wait costs for the planner, from recorded or simulated waits",
         "loop": "plan stochastic jobs, simulate, fit the waits, and plan again until the plans are stable",
     },

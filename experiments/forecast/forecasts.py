@@ -5,7 +5,6 @@ Source: docs/forecast.md. One simulation answers for all jobs of the state.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -46,7 +45,7 @@ class Forecast:
     waiting
         Ids of all waiting jobs, the asked ones included, shape (waiting,).
     others
-        Start of each waiting job in each draw [s]; infinite where the draw had ended before; shape (draws, waiting).
+        Start of each of these in each draw [s], shape (draws, waiting).
     """
 
     state: MachineState
@@ -98,7 +97,7 @@ class Forecast:
         found = [(other, float(share)) for other, share in zip(self.waiting, shares, strict=True) if share >= least]
         return sorted(found, key=lambda item: (-item[1], item[0]))
 
-    def queue(self, times: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    def queue(self, times: npt.ArrayLike) -> npt.NDArray[np.int64]:
         """How many of the jobs that wait now still wait at some times from now.
 
         Parameters
@@ -109,11 +108,10 @@ class Forecast:
         Returns
         -------
         numpy.ndarray
-            Shape (draws, times); NaN after the last asked job of a draw has started, where it was not simulated on.
+            Shape (draws, times).
         """
         at = self.state.at + np.atleast_1d(np.asarray(times, dtype=float))
-        left = np.sum(self.others[:, None, :] > at[None, :, None], axis=2).astype(float)
-        left[at[None, :] > np.max(self.starts, axis=1)[:, None]] = np.nan
+        left: npt.NDArray[np.int64] = np.sum(self.others[:, None, :] > at[None, :, None], axis=2)
         return left
 
 
@@ -123,7 +121,6 @@ class _Task:
 
     drawing: Drawing
     draws: range
-    awaited: tuple[int, ...]
     options: Mapping[str, object]
 
 
@@ -192,7 +189,7 @@ def forecast(
     # One task for each worker: each has to be told of the whole history.
     count = min(draws, workers or available_workers())
     ends_of = [draws * number // count for number in range(count + 1)]
-    tasks = [_Task(drawing, range(low, high), asked, given) for low, high in pairwise(ends_of)]
+    tasks = [_Task(drawing, range(low, high), given) for low, high in pairwise(ends_of)]
     starts = np.array([row for rows in spread(_simulated, tasks, workers) for row in rows])
     places = {job_id: place for place, job_id in enumerate(waiting)}
     columns = {job.job_id: place for place, job in enumerate(state.jobs)}
@@ -202,12 +199,12 @@ def forecast(
 
 
 def _simulated(task: _Task) -> list[list[float]]:
-    """Start of each waiting job in some draws [s]; infinite where it had not started when the draw ended."""
+    """Start of each waiting job in some draws [s]."""
     state = task.drawing.state
+    waiting = [job.job_id for job in state.waiting]
     found = []
     for draw in task.draws:
-        starts = first_starts(
-            task.drawing.table(draw), state.nodes, state.at, task.awaited, outages=state.outages, **task.options
-        )
-        found.append([starts.get(job.job_id, math.inf) for job in state.waiting])
+        table = task.drawing.table(draw)
+        starts = first_starts(table, state.nodes, state.at, waiting, outages=state.outages, **task.options)
+        found.append([starts[job_id] for job_id in waiting])
     return found
