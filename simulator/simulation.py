@@ -126,6 +126,7 @@ def first_starts(
     begin: float,
     awaited: Iterable[int],
     *,
+    origin: float | None = None,
     outages: Sequence[Outage] = (),
     **options: object,
 ) -> dict[int, float]:
@@ -141,6 +142,9 @@ def first_starts(
         Time of the state, on the job table's clock, not before any ``running_since`` [s].
     awaited
         Job ids.
+    origin
+        Where the simulated clock stands at 0, not after the first submit [s]: some orders (``f1``) depend on the time
+        since then; None: at the first submit of the table.
     outages
         Windows, those that are not announced by ``begin`` included.
     **options
@@ -170,20 +174,21 @@ def first_starts(
     unknown = ids - {job.job_id for job in table}
     if unknown or not ids:
         raise ParameterError("awaited", "ids of jobs of the table", sorted(unknown))
-    origin, latest = origin_of(table), beginning_of(table)
+    zero, latest = origin_of(table), beginning_of(table)
+    zero = zero if origin is None else min(zero, to_ticks(origin))
     if latest is not None and to_ticks(latest) > to_ticks(begin):
         raise ParameterError("begin", f"a time from the latest start of a running job, {latest:g} s, on", begin)
-    at = max(0, to_ticks(begin) - origin)
-    closures = Closures(list(outages), None, nodes, origin, at) if outages else None
+    at = max(0, to_ticks(begin) - zero)
+    closures = Closures(list(outages), None, nodes, zero, at) if outages else None
     log, recorder = EventLog(False), Decisions(False)
     with _collector_paused():
         setup = Setup(
-            table, nodes, None, settings, log, recorder, origin, closures=closures, begin=at, awaited=ids
+            table, nodes, None, settings, log, recorder, zero, closures=closures, begin=at, awaited=ids
         )  # fmt: skip
         states = setup.states
         Engine(setup).run()
     return {
-        state.job.job_id: to_seconds(state.start + origin)
+        state.job.job_id: to_seconds(state.start + zero)
         for state in states
         if state.start is not None and state.job.running_since is None
     }

@@ -18,7 +18,9 @@ __all__ = ["add_arguments", "main"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("log", metavar="LOG", help="SWF, ALCF or sacct file with recorded waits")
+    parser.add_argument(
+        "log", metavar="LOG", help="SWF, ALCF or sacct file with recorded waits, or results of 'holdfast run'"
+    )
     parser.add_argument(
         "--at",
         metavar="TIME",
@@ -32,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     asked.add_argument("--user", metavar="NAME", default="", help="user of that job (default: unknown)")
     asked.add_argument("--project", metavar="NAME", default="", help="project of that job (default: unknown)")
     reading = parser.add_argument_group("reading")
+    reading.add_argument("--mechanism", metavar="NAME", help="result to take (default: the only one in LOG)")
     reading.add_argument(
         "--machine", metavar="N", help="number of nodes of the machine (default: from the log's header)"
     )
@@ -77,8 +80,8 @@ def main(arguments: argparse.Namespace) -> None:
     from experiments.forecast.forecasts import forecast
     from experiments.forecast.history import history_of
     from experiments.forecast.moments import moment_of, moment_told
+    from experiments.forecast.sources import read_log
     from experiments.forecast.telling import document, sentence, table
-    from workloads.logs.readers import read_trace
 
     draws = whole(arguments.draws, "--draws", 1, 100_000)
     least = whole(arguments.least, "--least", 1)
@@ -87,7 +90,7 @@ def main(arguments: argparse.Namespace) -> None:
     if arguments.runtimes not in ("history", "walltime"):
         raise InputError(f"--runtimes must be history or walltime, not {arguments.runtimes}")
     check_outputs(arguments.json, arguments.plot)
-    trace = read_trace(arguments.log, **read_options(arguments))
+    trace = read_log(arguments.log, arguments.mechanism, **read_options(arguments))
     at = moment_of(arguments.at, trace, "--at")
     state = _state(arguments, trace, at)
     asked = None if arguments.job is None else [whole(word, "--job") for word in arguments.job]

@@ -205,6 +205,8 @@ def _simulated(task: _Task) -> list[list[float]]:
     found = []
     for draw in task.draws:
         table = task.drawing.table(draw)
-        starts = first_starts(table, state.nodes, state.at, waiting, outages=state.outages, **task.options)
+        starts = first_starts(
+            table, state.nodes, state.at, waiting, origin=state.origin, outages=state.outages, **task.options
+        )
         found.append([starts[job_id] for job_id in waiting])
     return found

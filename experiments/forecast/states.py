@@ -61,6 +61,8 @@ class MachineState:
         The running and the waiting jobs.
     outages
         Windows that are announced by then.
+    origin
+        First submit of the log [s]; some orders (``f1``) depend on the time since then. None: that of the jobs.
     source
         Where it comes from, for messages.
 
@@ -74,6 +76,7 @@ class MachineState:
     nodes: int
     jobs: tuple[SeenJob, ...]
     outages: tuple[Outage, ...] = ()
+    origin: float | None = None
     source: str = field(default="the state", compare=False)
 
     def __post_init__(self) -> None:
@@ -146,9 +149,11 @@ def state_at(trace: Trace, at: float, nodes: int, outages: Sequence[Outage] = ()
     submits = [job.submit for job in jobs]
     if not submits or not min(submits) <= at <= max(submits):
         span = f"from {min(submits):,.0f} s to {max(submits):,.0f} s" if submits else "(it has no jobs)"
-        raise InputError(f"{trace.source}: the time must lie within the log, {span}, not at {at:,.0f} s")
+        raise InputError(f"{trace.source or 'the log'}: the time must lie within the log, {span}, not at {at:,.0f} s")
     if all(job.wait is None for job in jobs):
-        raise InputError(f"{trace.source}: records no waits, so that nothing tells which jobs ran and which waited")
+        raise InputError(
+            f"{trace.source or 'the log'}: records no waits, so that nothing tells which jobs ran and which waited"
+        )
     known = [(place, job) for place, job in enumerate(jobs, start=1) if job.submit <= at]
     unique = len({job.job_id for _, job in known}) == len(known)
     seen = []
@@ -166,7 +171,7 @@ def state_at(trace: Trace, at: float, nodes: int, outages: Sequence[Outage] = ()
         job_id = job.job_id if unique else place
         seen.append(SeenJob(job_id, job.submit, job.nodes, job.walltime, job.user, job.project, start))
     announced = tuple(outage for outage in outages if _is_known(outage, at))
-    return MachineState(at, nodes, tuple(seen), announced, trace.source)
+    return MachineState(at, nodes, tuple(seen), announced, min(submits), trace.source or "the state")
 
 
 def _start_of(job: TraceJob) -> float | None:

@@ -1,0 +1,66 @@
+"""Sources of a state: a log with recorded waits, or a result of ``holdfast run`` taken for one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from experiments.recordings.archive import read_recording
+from simulator import Result
+from workloads.ground.units import SECOND, to_seconds
+from workloads.logs.readers import read_trace
+from workloads.logs.trace import Trace, TraceJob
+
+__all__ = ["read_log", "trace_of"]
+
+
+def read_log(
+    path: str | Path,
+    mechanism: str | None = None,
+    *,
+    format: str | None = None,
+    lenient: bool = False,
+    procs_per_node: int | None = None,
+) -> Trace:
+    """Read a log, or a directory of results.
+
+    Parameters
+    ----------
+    path
+        SWF, ALCF or sacct file, or a directory of ``holdfast run``.
+    mechanism
+        Of a directory: which result, where there are several.
+    format, lenient, procs_per_node
+        As of :func:`workloads.logs.readers.read_trace`.
+
+    Returns
+    -------
+    Trace
+        With recorded or simulated waits.
+    """
+    if Path(path).is_dir():
+        return trace_of(read_recording(path, mechanism, events=False), str(path))
+    return read_trace(path, format=format, lenient=lenient, procs_per_node=procs_per_node)
+
+
+def trace_of(result: Result, source: str = "the result") -> Trace:
+    """A simulated schedule as a log: the waits are the simulated ones.
+
+    Parameters
+    ----------
+    result
+        Any result; the time from the first start to the end of a job counts as its runtime, also if it was preempted in
+        between.
+    source
+        Its name in messages.
+    """
+    jobs = []
+    for job, record in zip(result.table, result.records, strict=True):
+        if record.submit is None or record.start is None or record.end is None or record.end <= record.start:
+            continue
+        submit, runtime = to_seconds(record.submit), (record.end - record.start) / SECOND
+        walltime = max(job.walltime, runtime)
+        wait = (record.start - record.submit) / SECOND
+        jobs.append(TraceJob(job.job_id, submit, job.nodes, runtime, walltime, job.killed, wait, job.user, job.project))
+    jobs.sort(key=lambda job: (job.submit, job.job_id))
+    header = {} if result.epoch is None else {"UnixStartTime": f"{result.epoch:.0f}"}
+    return Trace(tuple(jobs), result.nodes, source, "result", header)

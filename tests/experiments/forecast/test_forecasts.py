@@ -1,0 +1,270 @@
+"""Forecasts: equal to the simulation where nothing is unknown, blind for what comes later, and well calibrated."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from experiments.forecast.draws import Drawing, Future
+from experiments.forecast.forecasts import Forecast, forecast
+from experiments.forecast.history import History, PastRun, history_of
+from experiments.forecast.sources import trace_of
+from experiments.forecast.states import MachineState, SeenJob, state_at
+from experiments.forecast.telling import document, sentence, table
+from policies.backfilling import BACKFILLING
+from policies.order import ORDERS
+from simulator import simulate
+from workloads.ground.errors import InputError
+from workloads.ground.streams import stream
+from workloads.logs.trace import Trace, TraceJob
+from workloads.outages.outage import Outage, OutageKind
+from workloads.table.job import Job, JobType
+
+NODES = 16
+
+
+def random_jobs(seed: int, count: int = 60, *, exact: bool = True, gap: float = 400.0) -> list[Job]:
+    rng = np.random.default_rng(seed)
+    jobs, submit = [], 0.0
+    for number in range(1, count + 1):
+        submit += float(rng.integers(1, gap))
+        walltime = float(rng.integers(200, 6000))
+        runtime = walltime if exact else max(1.0, round(walltime * rng.beta(1.0, 2.0)))
+        nodes = int(rng.choice([1, 2, 3, 4, 8, 16]))
+        jobs.append(Job(number, JobType.RIGID, submit, nodes, runtime, walltime, user=f"u{number % 3}"))
+    return jobs
+
+
+def scheduled(jobs: list[Job], **options: object) -> Trace:
+    return trace_of(simulate(jobs, NODES, events=False, **options))
+
+
+#: What the order of a user depends on lies before the state: a forecast does not know it.
+_MEMORY = {"fairshare", "alcf"}
+
+
+@pytest.mark.parametrize("backfilling", list(BACKFILLING))
+@pytest.mark.parametrize("order", [name for name in ORDERS if name not in _MEMORY])
+def test_with_exact_walltimes_and_no_jobs_to_come_it_is_what_the_simulator_does(order: str, backfilling: str) -> None:
+    jobs = random_jobs(3)
+    # Everything has been submitted by then, and much of it waits.
+    at = jobs[-1].submit or 0.0
+    trace = scheduled(jobs, order=order, backfilling=backfilling)
+    state = state_at(trace, at, NODES)
+    assert len(state.waiting) > 10
+    found = forecast(state, None, draws=1, order=order, backfilling=backfilling)
+    starts = {job.job_id: job.submit + (job.wait or 0.0) for job in trace.jobs}
+    assert dict(zip(found.ids, found.starts[0].tolist(), strict=True)) == {
+        job_id: pytest.approx(starts[job_id], abs=1e-5) for job_id in found.ids
+    }
+
+
+@given(st.integers(0, 10**6), st.floats(0.2, 0.9), st.integers(0, 2**32))
+@settings(max_examples=10, deadline=None)
+def test_nothing_after_the_time_is_read(seed: int, share: float, other: int) -> None:
+    trace = scheduled(random_jobs(seed, exact=False))
+    at = trace.jobs[0].submit + share * (trace.jobs[-1].submit - trace.jobs[0].submit)
+    rng = np.random.default_rng(other)
+    changed = []
+    for job in trace.jobs:
+        assert job.wait is not None
+        start = job.submit + job.wait
+        if job.submit > at:
+            job = replace(job, nodes=int(rng.integers(1, NODES + 1)), runtime=5.0, walltime=70.0, user="x")
+        elif start > at:
+            job = replace(job, wait=at - job.submit + float(rng.integers(1, 9999)), runtime=job.walltime / 2)
+        elif start + job.runtime > at:
+            job = replace(job, runtime=at - start + float(rng.integers(1, 9999)))
+        changed.append(job)
+    # The last submit stays: it says how long the log is.
+    other_future = replace(trace, jobs=tuple(changed))
+
+    def told(log: Trace) -> object:
+        state = state_at(log, at, NODES)
+        if not state.waiting:
+            return state
+        try:
+            history = history_of(log, at, least=3)
+        except InputError:
+            return state
+        return document(forecast(state, history, draws=4, seed=1))
+
+    assert told(trace) == told(other_future)
+
+
+@pytest.mark.system
+def test_the_number_of_workers_changes_nothing() -> None:
+    trace = scheduled(random_jobs(5, exact=False))
+    at = trace.jobs[-1].submit
+    state, history = state_at(trace, at, NODES), history_of(trace, at)
+    one, three = (forecast(state, history, draws=7, seed=2, workers=workers) for workers in (1, 3))
+    assert one.starts.tobytes() == three.starts.tobytes()
+    assert one.ends.tobytes() == three.ends.tobytes()
+
+
+# The state.
+
+
+def test_the_state_is_what_was_seen_then() -> None:
+    jobs = (
+        TraceJob(1, 0.0, 4, 100.0, 200.0, wait=0.0),  # ended
+        TraceJob(2, 0.0, 4, 500.0, 900.0, wait=50.0, user="ann"),
+        TraceJob(3, 10.0, 8, 100.0, 100.0, wait=400.0),
+        TraceJob(4, 350.0, 2, 100.0, 100.0, wait=0.0),  # not yet submitted
+    )
+    window = Outage(OutageKind.MAINTENANCE, 1000.0, 2000.0, announced=250.0)
+    late = replace(window, announced=301.0)
+    broken = Outage(OutageKind.FAILURE, 100.0, 400.0)
+    state = state_at(Trace(jobs, NODES), 300.0, NODES, [window, late, broken])
+    assert state.running == (SeenJob(2, 0.0, 4, 900.0, "ann", "", 50.0),)
+    assert state.waiting == (SeenJob(3, 10.0, 8, 100.0),)
+    assert state.outages == (window,)
+    added, job_id = state.with_job(3, 60.0)
+    assert added.waiting[-1] == SeenJob(job_id, 300.0, 3, 60.0)
+
+
+def test_one_sentence_each() -> None:
+    trace = scheduled(random_jobs(1))
+    at = trace.jobs[-1].submit
+    state = state_at(trace, at, NODES)
+    waits, runs = state.waiting[0].job_id, state.running[0].job_id
+    with pytest.raises(InputError, match=f"job {runs} must be a waiting one, and runs already"):
+        forecast(state, None, jobs=[runs], draws=1)
+    with pytest.raises(InputError, match="is neither waiting nor running"):
+        forecast(state, None, jobs=[waits, 9999], draws=1)
+    with pytest.raises(InputError, match="the time must lie within the log"):
+        state_at(trace, at + 1.0, NODES)
+    with pytest.raises(InputError, match="records no waits"):
+        state_at(Trace((TraceJob(1, 0.0, 1, 5.0, 5.0),)), 0.0, NODES)
+    with pytest.raises(InputError, match="no run had ended by then"):
+        history_of(trace, trace.jobs[0].submit)
+    with pytest.raises(InputError, match="the 2 running jobs use 12 nodes, and must use at most the 10 nodes"):
+        MachineState(9.0, 10, tuple(SeenJob(number, 0.0, 6, 60.0, start=1.0) for number in (1, 2)))
+    with pytest.raises(InputError, match="job 1 asks for 6 nodes, and must ask for at most the 5 nodes"):
+        MachineState(9.0, 5, (SeenJob(1, 0.0, 6, 60.0),))
+    with pytest.raises(InputError, match="no job waits"):
+        forecast(replace(state, jobs=state.running), None, draws=1)
+    with pytest.raises(InputError, match="must be unique"):
+        replace(state, jobs=(*state.jobs, state.jobs[0]))
+
+
+# Runtimes.
+
+
+def test_the_finest_group_with_enough_runs_counts() -> None:
+    runs = [PastRun(2, 100.0, 0.2, "ann", "p")] * 3 + [PastRun(2, 300.0, 0.4, "ann", "p")] * 3
+    runs += [PastRun(2, 100.0, 0.6, "bob", "p")] * 3 + [PastRun(9, 100.0, 0.8)] * 3
+    history = History(runs, least=3)
+
+    def share(**fields: object) -> float:
+        job = replace(SeenJob(1, 0.0, 2, 100.0), **fields)  # type: ignore[arg-type]
+        return float(history.runtimes(job, 0.001)) / job.walltime
+
+    assert share(user="ann") == pytest.approx(0.2)
+    assert share(user="ann", walltime=200.0) == pytest.approx(0.4)
+    assert share(user="eve", project="p") == pytest.approx(0.6)
+    assert share() == pytest.approx(0.8)
+    # Two runs are not enough: those of the user count.
+    assert History(runs, least=4).runtimes(SeenJob(1, 0.0, 2, 100.0, "ann"), 0.001) == pytest.approx(40.0)
+
+
+def test_a_running_job_is_compared_with_longer_runs_only() -> None:
+    shares = np.linspace(0.01, 1.0, 100)
+    history = History([PastRun(1, 1000.0, share, "ann") for share in shares])
+    job = SeenJob(1, 0.0, 1, 1000.0, "ann", start=0.0)
+    levels = (np.arange(2000) + 0.5) / 2000
+    drawn = history.runtimes(job, levels, elapsed=600.0)
+    expected = 1000 * shares[shares > 0.6 + 1e-9]
+    assert drawn.min() == pytest.approx(expected.min())
+    assert drawn.mean() == pytest.approx(expected.mean(), rel=1e-3)
+    # Nobody ran so long: it runs into its walltime; beyond it a minute is left.
+    short = History([PastRun(1, 1000.0, 0.1, "ann")])
+    assert short.runtimes(job, [0.5], elapsed=600.0).tolist() == [1000.0]
+    assert short.runtimes(job, [0.5], elapsed=1200.0).tolist() == [1260.0]
+
+
+def test_a_job_keeps_its_numbers_when_another_is_asked_for() -> None:
+    trace = scheduled(random_jobs(2, exact=False))
+    at = trace.jobs[-1].submit
+    state, history = state_at(trace, at, NODES), history_of(trace, at)
+    alone = Drawing(state, history, Future("none"), 5, 1).runtimes
+    beside = Drawing(state.with_job(1, 60.0)[0], history, Future("none"), 5, 1).runtimes
+    assert np.array_equal(alone, beside[:, :-1])
+
+
+def test_jobs_to_come_are_those_of_the_same_hours_of_a_week_before() -> None:
+    week = 7 * 86_400.0
+    # One job a day at noon, for three weeks; its size is its day.
+    jobs = tuple(TraceJob(day, 86_400.0 * day + 43_200.0, day % 7 + 1, 60.0, 600.0, wait=0.0) for day in range(21))
+    trace = Trace((*jobs, TraceJob(99, 3 * week + 10.0, 1, 60.0, 600.0, wait=50.0)), NODES)
+    at = 3 * week + 10.0
+    drawing = Drawing(state_at(trace, at, NODES), history_of(trace, at), Future("weeks", 2 * week), 3, 0)
+    for draw in range(3):
+        coming = [job for job in drawing.table(draw) if (job.submit or 0.0) > at and job.submit != at + week]
+        assert [job.submit for job in coming] == pytest.approx([3 * week + 86_400 * day + 43_200 for day in range(14)])
+        assert [job.nodes for job in coming] == [day % 7 + 1 for day in range(14)]
+        assert all(job.runtime == pytest.approx(60.0) for job in coming)
+
+
+# What is told.
+
+
+def made(starts: list[list[float]]) -> Forecast:
+    """Two waiting jobs, of which the second is asked for; starts in hours from now."""
+    state = MachineState(
+        1000.0,
+        NODES,
+        (SeenJob(7, 0.0, 2, 600.0), SeenJob(8, 400.0, 4, 7200.0), SeenJob(9, 0.0, 8, 900.0, start=0.0)),
+    )
+    hours = 1000.0 + 3600 * np.array(starts)
+    return Forecast(state, (8,), hours[:, 1:], hours[:, 1:] + 1800.0, (7, 8), hours)
+
+
+def test_quantiles_probabilities_and_jobs_ahead() -> None:
+    found = made([[0.5, 1.0], [0.5, 2.0], [9.0, 3.0], [0.5, 30.0]])
+    (row,) = found.rows()
+    assert row["start_p50"] == 2 * 3600
+    assert row["start_p95"] == 30 * 3600
+    assert row["end_p05"] == 1.5 * 3600
+    assert (row["start_within_1h"], row["start_within_4h"], row["start_within_24h"]) == (0.25, 0.75, 0.75)
+    assert row["waited"] == 600.0
+    assert found.before(8) == [(7, 0.75)]
+    assert found.queue([0.0, 0.75 * 3600, 4 * 3600]).tolist() == [[2, 1, 0], [2, 1, 0], [2, 2, 1], [2, 1, 1]]
+    told = sentence(found, 8)
+    assert told == (
+        "Job 8 (4 nodes for 2.0 h) starts in 2.0 h (median), with 90 % probability between 1.0 h and 30.0 h from now. "
+        "1 waiting job usually starts before it: 7."
+    )
+    assert "75" in table(found)
+    assert "starts now" in sentence(made([[1.0, 0.0]]), 8)
+    assert len(repr(found)) < 80
+
+
+@pytest.mark.slow
+def test_intervals_are_calibrated_on_simulated_schedules() -> None:
+    """Runtimes are drawn from each user's own distribution, so that the model is right; moments are drawn at random."""
+    inside50 = inside90 = total = 0
+    for seed in range(40):
+        trace = scheduled(random_jobs(seed, 400, exact=False, gap=500.0))
+        submits = [job.submit for job in trace.jobs]
+        for at in stream(seed, "moments").uniform(submits[100], submits[-1], 8):
+            state = state_at(trace, float(at), NODES)
+            if not state.waiting:
+                continue
+            found = forecast(state, history_of(trace, float(at)), draws=100, seed=seed, arrivals="none")
+            real = {job.job_id: job.submit + (job.wait or 0.0) for job in trace.jobs}
+            job_id = found.ids[int(stream(seed, "which", int(at)).integers(len(found.ids)))]
+            place = found.ids.index(job_id)
+            # Ties are frequent: a start on an interval's end is inside.
+            low90, low50, high50, high90 = np.quantile(found.starts[:, place], (0.05, 0.25, 0.75, 0.95))
+            inside50 += low50 - 1 <= real[job_id] <= high50 + 1
+            inside90 += low90 - 1 <= real[job_id] <= high90 + 1
+            total += 1
+    assert total > 150
+    assert abs(inside90 / total - 0.9) < 3 * math.sqrt(0.09 / total) + 0.02
+    assert abs(inside50 / total - 0.5) < 3 * math.sqrt(0.25 / total) + 0.05
