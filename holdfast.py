@@ -26,6 +26,12 @@ if TYPE_CHECKING:
     import experiments.figures as figures
     import workloads.laws as distributions
     from experiments.exports import export_result as export
+    from experiments.forecast.forecasts import forecast as forecast
+    from experiments.forecast.history import history_of as history_of
+    from experiments.forecast.sources import trace_of as as_log
+    from experiments.forecast.states import MachineState as MachineState
+    from experiments.forecast.states import SeenJob as SeenJob
+    from experiments.forecast.states import state_at as state_at
     from experiments.gantt.page import write_gantt as write_gantt
     from experiments.recordings.archive import read_recording as read_result
     from experiments.recordings.gains import Gains
@@ -113,6 +119,13 @@ _LAZY = {
     "Planner": "policies.planning.planbook:Planner",
     "execute": "policies.planning.execution:execute",
     "fit_waits": "policies.planning.waits.fitting:fit_waits",
+    # forecasts
+    "as_log": "experiments.forecast.sources:trace_of",
+    "MachineState": "experiments.forecast.states:MachineState",
+    "SeenJob": "experiments.forecast.states:SeenJob",
+    "state_at": "experiments.forecast.states:state_at",
+    "history_of": "experiments.forecast.history:history_of",
+    "forecast": "experiments.forecast.forecasts:forecast",
     # errors
     "HoldfastError": "workloads.ground.errors:HoldfastError",
     "InputError": "workloads.ground.errors:InputError",
@@ -132,15 +145,18 @@ __all__ = [
     "Job",
     "JobTable",
     "JobType",
+    "MachineState",
     "Options",
     "Order",
     "Outage",
     "Planner",
     "ReservationPlan",
     "Result",
+    "SeenJob",
     "Stories",
     "Trace",
     "Window",
+    "as_log",
     "as_rigid",
     "check_policy",
     "checkpoint_cost",
@@ -153,7 +169,9 @@ __all__ = [
     "figures",
     "fit",
     "fit_waits",
+    "forecast",
     "generate",
+    "history_of",
     "plan",
     "prepare",
     "read_job_table",
@@ -161,6 +179,7 @@ __all__ = [
     "read_trace",
     "simulate",
     "simulate_each",
+    "state_at",
     "sweep",
     "use_of_time",
     "write_gantt",

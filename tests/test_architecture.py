@@ -23,7 +23,18 @@ ROOMS = {
     "workloads": ("ground", "laws", "chains", "fits", "table", "logs", "outages", "theta", "hybrid"),
     "simulator": ("options", "machine", "services", "clock", "results", "simulation", "conformance"),
     "experiments": (
-        *("statistics", "tables", "output", "recordings", "timelines", "placement", "traces", "sweeps", "planning"),
+        *(
+            "statistics",
+            "tables",
+            "output",
+            "recordings",
+            "timelines",
+            "placement",
+            "traces",
+            "sweeps",
+            "planning",
+            "forecast",
+        ),
         *("stories", "figures", "exports", "gantt", "study", "papers", "beyond", "cli", "commands"),
     ),
 }

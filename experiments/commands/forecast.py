@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from experiments.commands.asking.arguments import check_outputs, duration, read_options, whole
+from experiments.commands.asking.arguments import add_reading, check_outputs, duration, read_options, whole
 from workloads.ground.errors import InputError
 from workloads.ground.units import LARGEST_SIZE
 
@@ -27,24 +27,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         required=True,
         help="time of the forecast: [s] after the first submit, or a date, 2022-03-01T12:00; nothing later is read",
     )
+    parser.add_argument("--mechanism", metavar="NAME", help="result to take (default: the only one in LOG)")
     asked = parser.add_argument_group("jobs (default: all that wait)")
     asked.add_argument("--job", metavar="ID", action="append", help="id of a waiting job; may be given several times")
     asked.add_argument("--nodes", metavar="N", help="nodes of a job that is submitted now (default: none is)")
     asked.add_argument("--walltime", metavar="TIME", help="walltime of that job [s]")
     asked.add_argument("--user", metavar="NAME", default="", help="user of that job (default: unknown)")
     asked.add_argument("--project", metavar="NAME", default="", help="project of that job (default: unknown)")
-    reading = parser.add_argument_group("reading")
-    reading.add_argument("--mechanism", metavar="NAME", help="result to take (default: the only one in LOG)")
-    reading.add_argument(
-        "--machine", metavar="N", help="number of nodes of the machine (default: from the log's header)"
-    )
-    reading.add_argument("--format", metavar="NAME", help="format: swf, alcf or sacct (default: recognised)")
-    reading.add_argument(
-        "--procs-per-node", metavar="N", help="processors of a node, where the log counts processors (default: 1)"
-    )
-    reading.add_argument(
-        "--lenient", action="store_true", help="skip and count broken lines instead of stopping at the first"
-    )
+    add_reading(parser, "--machine")
     machine = parser.add_argument_group("machine")
     machine.add_argument("--order", metavar="NAME", default="fcfs", help="queue order (default fcfs)")
     machine.add_argument("--backfilling", metavar="NAME", default="easy", help="backfilling rule (default easy)")
@@ -132,9 +122,10 @@ def main(arguments: argparse.Namespace) -> None:
 
 def _state(arguments: argparse.Namespace, trace: Trace, at: float) -> MachineState:
     from experiments.forecast.states import state_at
+    from workloads.logs.machinesize import with_assumed_size
     from workloads.outages.file import read_outages
 
-    nodes = trace.nodes if arguments.machine is None else whole(arguments.machine, "--machine", 1, LARGEST_SIZE)
+    nodes = with_assumed_size(trace).nodes if arguments.machine is None else whole(arguments.machine, "--machine", 1, LARGEST_SIZE)
     if nodes is None:
         raise InputError(f"{arguments.log} does not say how many nodes the machine has: give --machine")
     outages = () if arguments.outages is None else read_outages(arguments.outages, nodes=nodes)

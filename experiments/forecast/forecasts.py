@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from experiments.forecast.draws import Drawing, Future
+from experiments.forecast.futures import Drawing, Future
 from experiments.forecast.history import History
 from experiments.forecast.states import MachineState, SeenJob
 from experiments.sweeps.execution import available_workers, spread

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from experiments.forecast.states import SeenJob
-from workloads.fits.selection import METHODS, fits_of
+from workloads.fits import METHODS, fits_of
 from workloads.ground.errors import InputError, ParameterError, UnknownNameError
 from workloads.ground.numbers import is_whole
 from workloads.logs.withdrawals import keep_cancelled

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from experiments.recordings.archive import read_recording
 from simulator import Result
@@ -13,14 +14,7 @@ from workloads.logs.trace import Trace, TraceJob
 __all__ = ["read_log", "trace_of"]
 
 
-def read_log(
-    path: str | Path,
-    mechanism: str | None = None,
-    *,
-    format: str | None = None,
-    lenient: bool = False,
-    procs_per_node: int | None = None,
-) -> Trace:
+def read_log(path: str | Path, mechanism: str | None = None, **how: Any) -> Trace:
     """Read a log, or a directory of results.
 
     Parameters
@@ -29,8 +23,8 @@ def read_log(
         SWF, ALCF or sacct file, or a directory of ``holdfast run``.
     mechanism
         Of a directory: which result, where there are several.
-    format, lenient, procs_per_node
-        As of :func:`workloads.logs.readers.read_trace`.
+    **how
+        Of a log: parameters of :func:`workloads.logs.readers.read_trace`.
 
     Returns
     -------
@@ -39,7 +33,7 @@ def read_log(
     """
     if Path(path).is_dir():
         return trace_of(read_recording(path, mechanism, events=False), str(path))
-    return read_trace(path, format=format, lenient=lenient, procs_per_node=procs_per_node)
+    return read_trace(path, **how)
 
 
 def trace_of(result: Result, source: str = "the result") -> Trace:

@@ -101,10 +101,10 @@ def add_choice(parser: argparse.ArgumentParser, place: str = "DIR") -> None:
     )
 
 
-def add_reading(parser: argparse.ArgumentParser) -> None:
-    """Add the options of reading a trace."""
+def add_reading(parser: argparse.ArgumentParser, machine: str = "--nodes") -> None:
+    """Add the options of reading a trace; ``machine`` names the one for the size of the machine."""
     group = parser.add_argument_group("reading")
-    group.add_argument("--nodes", metavar="N", help="number of nodes of the machine (default: from the trace)")
+    group.add_argument(machine, metavar="N", help="number of nodes of the machine (default: from the trace)")
     group.add_argument("--format", metavar="NAME", help="format: swf, alcf, sacct or job-table (default: recognised)")
     group.add_argument(
         "--procs-per-node", metavar="N", help="processors of a node, where the trace counts processors (default: 1)"

@@ -1,4 +1,4 @@
-"""Draws: job tables that may follow from a state, with runtimes and future arrivals drawn at random.
+"""Futures: job tables that may follow from a state, with runtimes and future arrivals drawn at random.
 
 Draw by draw the random numbers of a job are the same for all alternatives that are compared. Source: docs/forecast.md.
 """
