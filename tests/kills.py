@@ -101,7 +101,7 @@ def kills(command: str, times: int, seed: int, place: Path) -> Counter[str]:
         print(f"{command} {number + 1}: {told}", file=sys.stderr, flush=True)
         if waiting:
             settle_all(out)
-            if _judged(out, command, {}, wholes[0]).startswith("MIX"):
+            if _judged(out, command, wholes[1] if older else {}, wholes[0]).startswith("MIX"):
                 found["MIX after it was put into place"] += 1
     return found
 

@@ -118,9 +118,11 @@ def simulated_jobs(result: Sealed, *, trust: bool = False) -> Sequence[Job]:
         return _jobs_of_trace(directory, told, trust)
     if kept is None:
         return read_job_table(_input_of(directory, told)).jobs
-    path = result.find(str(kept))
+    if not isinstance(kept, str):
+        raise TraceError(directory / RUN, None, f"{JOB_TABLE} must be the name of a file")
+    path = result.find(kept)
     if path is None:
-        path = directory / str(kept)
+        path = directory / kept
         # An input that lay there was left as it was.
         if not is_plain_name(kept) or not is_plain_file(path):
             raise InputError(f"{directory}: has no {path.name}, the simulated job table; run the simulation again")

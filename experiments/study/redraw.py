@@ -147,5 +147,5 @@ def _as_written(path: Path) -> Iterator[None]:
         raise
     except KeyError as error:
         raise TraceError(path, None, f"was changed after it was written: {error} is missing") from None
-    except (ArithmeticError, AttributeError, IndexError, StopIteration, TypeError, ValueError) as error:
-        raise TraceError(path, None, f"was changed after it was written: {error}") from None
+    except (ArithmeticError, AttributeError, IndexError, StopIteration, TypeError, ValueError):
+        raise TraceError(path, None, "was changed after it was written: nothing can be drawn from it") from None

@@ -157,7 +157,7 @@ def _called(words: tuple[str, ...], case: Case) -> Judgement:
     if noise is not None:
         finding = f"{noise.category.__name__} at {Path(noise.filename).name}:{noise.lineno}"
         return Judgement(status, finding, str(noise.message))
-    fault = _fault(words, status, said) or _left(words, status, case)
+    fault = _fault(words, status, said, case) or _left(words, status, case)
     return Judgement(status, fault, f"{said}\n{out.getvalue()[:300]}" if fault else "")
 
 
@@ -176,7 +176,7 @@ def _where(error: BaseException) -> str:
     return f"{Path(last.filename).name}:{last.lineno} in {last.name}"
 
 
-def _fault(words: tuple[str, ...], status: int, said: str) -> str:
+def _fault(words: tuple[str, ...], status: int, said: str, case: Case) -> str:
     """What is wrong with the exit status and what was said; empty: nothing."""
     command = words[0] if words else ""
     if status == 0:
@@ -192,9 +192,10 @@ def _fault(words: tuple[str, ...], status: int, said: str) -> str:
         return f"no sentence of {command}: {_plain(sentence)[:60]}"
     if any(not line.startswith("holdfast") for line in sentences):
         return f"more than one line: {_plain(sentences[-1])[:80]}"
-    # A word of the command line may stand there without quotes, even one that Python has, too.
-    for word in filter(_PYTHON.search, words):
-        sentence = re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", "''", sentence)
+    # A word of the input may stand there without quotes, even one that Python has, too.
+    given = " ".join([*words, *(data.decode("utf-8", "replace") for data in case.files.values())])
+    for word in {found[0] for found in _PYTHON.finditer(sentence) if found[0] in given}:
+        sentence = sentence.replace(word, "")
     return _sentence(sentence)
 
 

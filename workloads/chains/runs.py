@@ -197,12 +197,10 @@ def read_slant_tasks(path: str | Path) -> TaskRuns:
         lines[run][task] = row
     tasks = range(1, max(max(found) for found in lines.values()) + 1)
     for run, found in lines.items():
-        missing = [task for task in tasks if task not in found]
-        if missing:
+        missing = next((task for task in tasks if task not in found), None)
+        if missing is not None:
             last = max(found.values(), key=lambda row: row.line)
-            raise last.error(
-                f"run {run} ends here without task {missing[0]}; every run must have tasks 1 to {tasks[-1]}"
-            )
+            raise last.error(f"run {run} ends here without task {missing}; every run must have tasks 1 to {tasks[-1]}")
 
     def table(column: str, factor: float) -> Floats:
         return np.array([[found[task].amount(column) * factor for task in tasks] for found in lines.values()])
