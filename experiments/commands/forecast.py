@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from experiments.commands.asking.arguments import add_reading, check_outputs, duration, read_options, whole
@@ -29,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--mechanism", metavar="NAME", help="result to take (default: the only one in LOG)")
     asked = parser.add_argument_group("jobs (default: all that wait)")
-    asked.add_argument("--job", metavar="ID", action="append", help="id of a waiting job; may be given several times")
+    asked.add_argument("--job", metavar="N", action="append", help="id of a waiting job; may be given several times")
     asked.add_argument("--nodes", metavar="N", help="nodes of a job that is submitted now (default: none is)")
     asked.add_argument("--walltime", metavar="TIME", help="walltime of that job [s]")
     asked.add_argument("--user", metavar="NAME", default="", help="user of that job (default: unknown)")
@@ -125,7 +126,12 @@ def _state(arguments: argparse.Namespace, trace: Trace, at: float) -> MachineSta
     from workloads.logs.machinesize import with_assumed_size
     from workloads.outages.file import read_outages
 
-    nodes = with_assumed_size(trace).nodes if arguments.machine is None else whole(arguments.machine, "--machine", 1, LARGEST_SIZE)
+    if arguments.machine is not None:
+        nodes: int | None = whole(arguments.machine, "--machine", 1, LARGEST_SIZE)
+    else:
+        # Also the size of the machine is told by the past alone.
+        past = tuple(job for job in trace.jobs if job.wait is not None and job.submit + job.wait + job.runtime <= at)
+        nodes = with_assumed_size(replace(trace, jobs=past)).nodes
     if nodes is None:
         raise InputError(f"{arguments.log} does not say how many nodes the machine has: give --machine")
     outages = () if arguments.outages is None else read_outages(arguments.outages, nodes=nodes)
