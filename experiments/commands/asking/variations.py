@@ -39,10 +39,18 @@ def _files(text: str, option: str) -> list[str]:
     return [text] if Path(text).exists() else _words(text, option)
 
 
+def _groups(text: str, option: str) -> list[str]:
+    """Values that are several numbers each, separated by slashes."""
+    words = list(dict.fromkeys(word.strip() for word in text.split("/")))
+    if not all(words):
+        raise ParameterError(option, "a value, or several separated by slashes", text)
+    return words
+
+
 def _mixes(text: str, option: str) -> list[str]:
-    """Mixes by name; the shares of one mix stay together."""
-    words = _words(text, option)
-    return words if any(word.isalnum() and not word[0].isdigit() for word in words) else [text]
+    """Mixes by name; or the shares of mixes, separated by slashes."""
+    named = [word for word in text.split(",") if not word.strip()[:1].isdigit()]
+    return _groups(text, option) if "/" in text or not named else _words(text, option)
 
 
 def _seeds(text: str, option: str) -> list[str]:
@@ -62,11 +70,21 @@ LISTED: Mapping[str, Callable[[str, str], list[str]]] = {
         (
             *("order", "backfilling", "backfill_length", "passes", "tenants", "expansion", "warning", "timeout"),
             *("nodes", "group_by", "overheads", "node_mtbf", "checkpoint_factor", "no_show_share", "stochastic_share"),
-            *("min_share", "plan", "fit", "known_runs", "checkpoint_variation", "checkpoint_mode"),
+            *(
+                "lateness",
+                "largest_on_demand",
+                "min_share",
+                "plan",
+                "fit",
+                "known_runs",
+                "checkpoint_variation",
+                "checkpoint_mode",
+            ),
             *("failure_mtbf", "repair"),
         ),
         _words,
     ),
+    **dict.fromkeys(("shares", "notice_lead", "rigid_setup", "malleable_setup"), _groups),
     "notice_mix": _mixes,
     "outages": _files,
     "seed": _seeds,
