@@ -67,9 +67,9 @@ def draw_pictures(directory: Path) -> list[str]:
         If a table is not what it should be, or was changed since it was written.
     """
     drawn = []
-    swept = is_plain_file(directory / SWEEP)
+    swept = is_plain_file(directory / SWEEP) or _has_seeds(directory)
     for name, (table, plot) in PICTURES.items():
-        # A sweep has a row for each seed: it is shown by its aggregates.
+        # Of a row for each seed the aggregates are shown.
         path = None if swept and name not in SUMMED else _whole_table(directory, table)
         if path is not None:
             with _as_written(path):
@@ -77,6 +77,13 @@ def draw_pictures(directory: Path) -> list[str]:
             save(figure, directory / name, follow=False)
             drawn.append(name)
     return drawn
+
+
+def _has_seeds(directory: Path) -> bool:
+    """Whether a replay has a run for each of several seeds."""
+    path = _whole_table(directory, "summary.csv")
+    rows = [] if path is None else read_csv(path)
+    return bool(rows) and "label" in rows[0] and "seed" in rows[0]
 
 
 def _whole_table(directory: Path, name: str) -> Path | None:

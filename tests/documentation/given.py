@@ -39,6 +39,12 @@ def runs(path: Path) -> None:
     path.write_text("".join(f"{hour:.2f}h\n" for hour in hours))
 
 
+def seconds(path: Path) -> None:
+    """Past runtimes as an accounting prints them."""
+    hours = np.random.default_rng(0).lognormal(1.0, 0.5, size=80)
+    path.write_text("".join(f"{3600 * hour:.0f}\n" for hour in hours))
+
+
 def sweep(path: Path) -> None:
     """A grid of two short simulations."""
     path.write_text('mechanisms = ["baseline", "CUA-SPAA"]\n[workload]\nseeds = 0\njobs = 200\n')
@@ -47,6 +53,7 @@ def sweep(path: Path) -> None:
 GIVEN: dict[str, dict[str, Callable[[Path], None]]] = {
     "README.md": {"theta.swf.gz": trace, "runtimes.txt": runs, "fig6.toml": sweep},
     "docs/commands.md": {"year.swf.gz": trace},
+    "docs/guides/first-day.md": {"log.swf.gz": busy, "runtimes.txt": seconds},
     "docs/interchange.md": {"theta.swf.gz": busy},
 }
 

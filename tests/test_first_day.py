@@ -1,0 +1,50 @@
+"""The ten questions of docs/guides/first-day.md: each has an answer, and takes at most three commands.
+
+That its commands run and print what the page shows is checked with all other pages (``test_docs``).
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.documentation.blocks import blocks_of, commands
+from tests.documentation.session import ROOT
+
+PAGE = ROOT / "docs" / "guides" / "first-day.md"
+ORDERS = ("fcfs", "sjf", "ljf", "wfp3", "f1")
+#: What the page must show below each question.
+ANSWERS = {
+    "Which of five orders is best?": [rf"^{order} +\d" for order in ORDERS],
+    "Is it so over ten seeds?": [
+        *(rf"^{order} +10 +.*\[.*\]" for order in ORDERS),
+        r"^sjf +10 +-\d.*\*",
+        "difference from fcfs",
+    ],
+    "What does a week of maintenance cost?": [r"^all jobs .*\[\+.*loses$", r"^difference: outages week"],
+    "What do 20 more nodes give?": [r"^all jobs .*\[", r"^1 to \d+ nodes +\d", "4412 nodes less 4392 nodes"],
+    "Which users lose under shortest job first?": [r"^\d+ +\d+ .*\+\d", "sjf less fcfs", r"losers\.png"],
+    "What should I request, after my last 50 runs?": [r"50 past runs", r"^ ?1 +[\d,]+ +\d\d:\d\d:\d\d"],
+    "How many on-demand projects are too many?": [r"^0\.05,.* 5 +9[5-9]\.\d", r"^0\.4,.* 5 +[0-8]\d\.\d"],
+    "Why was the longest wait so long?": [r"^Longest waits:", r"^Job 233 "],
+    "Who had which nodes last Tuesday?": [r"jobs under baseline drawn in tuesday\.html", r"tuesday\.png"],
+    "Is my own order better than WFP3?": [r"^mine:narrow_first +\d", r"mine:narrow_first less wfp3"],
+}  # fmt: skip
+
+
+def test_the_page_has_these_questions_and_no_other() -> None:
+    assert re.findall(r"^## (.*)", PAGE.read_text(), flags=re.MULTILINE) == list(ANSWERS)
+
+
+@pytest.mark.parametrize("question", ANSWERS)
+def test_a_question_takes_three_commands_and_is_answered(question: str) -> None:
+    text = PAGE.read_text()
+    first = text[: text.index(f"## {question}")].count("\n")
+    after = text.find("\n## ", text.index(f"## {question}"))
+    last = text.count("\n") if after < 0 else text[:after].count("\n")
+    consoles = [block for block in blocks_of(PAGE) if block.kind == "console" and first < block.first <= last]
+    assert 1 <= sum(len(commands(block.text)) for block in consoles) <= 3
+    shown = "\n".join(block.text for block in consoles)
+    for pattern in ANSWERS[question]:
+        assert re.search(pattern, shown, flags=re.MULTILINE), pattern
