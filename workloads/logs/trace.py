@@ -139,7 +139,7 @@ class Trace:
 
     def __repr__(self) -> str:
         machine = "a machine of unknown size" if self.nodes is None else f"{self.nodes:,} {self.unit}"
-        origin = f", from {self.source}" if self.source else ""
+        origin = f"; {self.source}" if self.source else ""
         left_out = f"; {sum(self.excluded.values()):,} left out" if self.excluded else ""
         return f"Trace({len(self.jobs):,} jobs on {machine}{origin}{left_out})"
 

@@ -44,7 +44,7 @@ class JobTable:
     source: str = ""
 
     def __repr__(self) -> str:
-        return f"JobTable({composition(self.jobs)}{f'; from {self.source}' if self.source else ''})"
+        return f"JobTable({composition(self.jobs)}{f'; {self.source}' if self.source else ''})"
 
 
 def read_job_table(path: str | Path, *, nodes: int | None = None) -> JobTable:
