@@ -148,14 +148,18 @@ def _write(
     from experiments.output.handover import handover
     from experiments.output.seals import seal
     from experiments.recordings.replay import write_replay
-    from experiments.recordings.runfile import EPOCH, JOB_TABLE, PICTURE_FILES, RUN
+    from experiments.recordings.runfile import EPOCH, JOB_TABLE, LOCAL, PICTURE_FILES, RUN, ZONE
     from experiments.recordings.summaries import cancellation_comparison, comparison, stochastic_comparison
     from experiments.sweeps.aggregates import aggregate_rows, difference_rows
     from experiments.tables import write_csv
 
     tables = _table_names(planned)
     own = {
-        run.name: {JOB_TABLE: tables[run.table], EPOCH: run.simulation.epoch}
+        run.name: {
+            JOB_TABLE: tables[run.table],
+            EPOCH: run.simulation.epoch,
+            **({ZONE: LOCAL} if run.simulation.local else {}),
+        }
         for run in planned
         if arguments.events or (len(tables) > 1 and run.simulation.prepared)
     }

@@ -52,13 +52,13 @@ def write_gantt(
         If the file cannot be written.
     """
     columns = columns_of(recording, window)
-    html = _render(columns, words)
+    html = _render(columns, words, recording.zone)
     with atomic_open(path) as file:
         file.write(html)
     return len(columns["jobs"]["id"])
 
 
-def _render(columns: Mapping[str, Any], words: str) -> str:
+def _render(columns: Mapping[str, Any], words: str, zone: str) -> str:
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
@@ -72,7 +72,7 @@ def _render(columns: Mapping[str, Any], words: str) -> str:
     )
     html = environment.get_template("gantt.html").render(
         title=f"Jobs on nodes under {columns['mechanism']}",
-        about=_about(columns),
+        about=_about(columns, zone),
         example=_example(columns["jobs"]),
         data=Markup(_json(columns)),
         type_colors=Markup(_json({str(kind): color for kind, color in TYPE_COLORS.items()})),
@@ -89,7 +89,7 @@ def _json(value: Any) -> str:
     return re.sub("[<>&\u2028\u2029]", lambda found: _UNSAFE[found[0]], text)
 
 
-def _about(columns: Mapping[str, Any]) -> str:
+def _about(columns: Mapping[str, Any], zone: str) -> str:
     """What is shown, on one line."""
     number = len(columns["jobs"]["id"])
     told = f"{number:,} job{'' if number == 1 else 's'} on {columns['nodes']:,} nodes, "
@@ -97,7 +97,7 @@ def _about(columns: Mapping[str, Any]) -> str:
     if columns["dates"]:
         days = [datetime.fromtimestamp(second, UTC) for second in (first, last - 1)]
         texts = dict.fromkeys(f"{day.day} {day:%B %Y}" for day in days)
-        return told + " to ".join(texts) + " (times are UTC)"
+        return told + " to ".join(texts) + f" (times are {zone})"
     return told + f"{columns['length'] / 86400:.1f} days"
 
 

@@ -16,6 +16,8 @@ from typing import Any
 from experiments.output.filenames import table_name
 from experiments.output.seals import Sealed
 from experiments.recordings.runfile import (
+    LOCAL,
+    ZONE,
     epoch_of,
     nodes_of,
     open_run,
@@ -110,6 +112,7 @@ def read_recording(
         down=changes_of(_down(entries)),
         decisions=_decisions(result.find(table_name("decisions", name)), origin) if decisions else None,
         epoch=epoch_of(place, told),
+        zone=LOCAL if told.get(ZONE) == LOCAL else "UTC",
         trusted=trust,
     )
 

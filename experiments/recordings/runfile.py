@@ -22,8 +22,10 @@ from workloads.table.job import Job
 __all__ = [
     "EPOCH",
     "JOB_TABLE",
+    "LOCAL",
     "PICTURE_FILES",
     "RUN",
+    "ZONE",
     "chosen_mechanism",
     "epoch_of",
     "holds_run",
@@ -41,6 +43,10 @@ PICTURE_FILES = tuple(f"{name}.{kind}" for name in _PICTURES for kind in ("png",
 JOB_TABLE = "job_table"
 #: Key of ``run.json``: seconds since 1970 at which the clock of the job table stands at 0, null if not known.
 EPOCH = "epoch"
+#: What its dates are in, where that is not UTC.
+ZONE = "zone"
+#: Local time of a log that does not name the zone.
+LOCAL = "local time"
 
 
 def holds_run(directory: Path) -> bool:

@@ -41,18 +41,21 @@ class Story:
         First submit of the simulation [ticks of that clock].
     epoch
         Seconds since 1970 at which that clock stands at 0; None: it is not known.
+    zone
+        What dates are in.
     """
 
     facts: Facts
     first: int = field(repr=False)
     epoch: float | None = field(default=None, repr=False)
+    zone: str = field(default="UTC", repr=False)
 
     def __str__(self) -> str:
-        return tell(self.facts, self.first, self.epoch)
+        return tell(self.facts, self.first, self.epoch, zone=self.zone)
 
     def at_length(self) -> str:
         """The story with all names that ``str`` leaves out of long lists."""
-        return tell(self.facts, self.first, self.epoch, everything=True)
+        return tell(self.facts, self.first, self.epoch, zone=self.zone, everything=True)
 
     def as_json(self) -> dict[str, Any]:
         """The facts as JSON knows them: seconds and node-seconds."""
@@ -89,6 +92,7 @@ class Stories:
         self._first = min(submits, default=recording.origin)
         # Without a stated epoch the table's seconds may be so many that they must count from 1970.
         guessed = epoch_of({}, min(submits, default=0) / to_ticks(1))
+        self._zone = recording.zone
         self._epoch = guessed if recording.epoch is None else recording.epoch
 
     def __repr__(self) -> str:
@@ -105,7 +109,7 @@ class Stories:
         if job_id not in self._known:
             near = sorted(sorted(self._known, key=lambda known: (abs(known - job_id), known))[:_NEAR])
             raise InputError(f"there is no job {job_id}; the nearest ids are {', '.join(map(str, near))}")
-        return Story(self._biographer.of(job_id), self._first, self._epoch)
+        return Story(self._biographer.of(job_id), self._first, self._epoch, self._zone)
 
 
 def explain(result: Recording, job_id: int, *, instant_tolerance: float | None = None) -> Story:

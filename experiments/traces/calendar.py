@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
+from experiments.recordings.runfile import LOCAL
 from workloads.logs.trace import Trace, epoch_of
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def zone_of(format: str, header: Mapping[str, str]) -> tuple[tzinfo, str]:
         name a zone, or its distance from UTC in seconds.
     """
     if format == "alcf" or header.get("Clock") == "local":
-        return UTC, "local time"
+        return UTC, LOCAL
     name = header.get("TimeZoneString", "").strip()
     try:
         return ZoneInfo(name), name

@@ -64,6 +64,8 @@ class Recording:
         What the event log does not tell, in order of time; None: it was not recorded.
     epoch
         Seconds since 1970 at which the job table's clock stands at 0; None: not known.
+    zone
+        What dates are in: UTC, or local time, where the log recorded that without its zone.
     trusted
         Whether a queue order that the options name by its import path may be imported.
     booked
@@ -99,6 +101,7 @@ class Recording:
     down: Sequence[tuple[int, int]] = ()
     decisions: Sequence[Decision] | None = None
     epoch: float | None = field(default=None, compare=False)
+    zone: str = field(default="UTC", compare=False)
     trusted: bool = field(default=True, compare=False, repr=False)
     booked: Accounting | None = None
     losses: Sequence[tuple[int, int]] = ()

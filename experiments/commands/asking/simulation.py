@@ -50,6 +50,8 @@ class Simulation:
         Text to print about the input.
     epoch
         Time 0 of the job table in seconds since 1970; None: unknown.
+    local
+        Whether its dates are in the local time of the log, which does not name the zone.
     prepared
         Whether the job table holds more than the trace did, and so should be kept.
     types
@@ -66,6 +68,7 @@ class Simulation:
     configuration: dict[str, Any] = field(default_factory=dict)
     about: str = ""
     epoch: float | None = None
+    local: bool = False
     prepared: bool = False
     types: str = ""
     lopsided: str = ""
@@ -180,6 +183,8 @@ def simulation_of(arguments: argparse.Namespace, mechanisms: Sequence[str]) -> S
     InputError
         If any of it is not usable.
     """
+    from experiments.recordings.runfile import LOCAL
+    from experiments.traces.calendar import zone_of
     from experiments.traces.description import composition, left_out, need_jobs
     from workloads.ground.errors import TraceError
     from workloads.ground.files import sha256_of
@@ -229,8 +234,22 @@ def simulation_of(arguments: argparse.Namespace, mechanisms: Sequence[str]) -> S
     configuration["nodes"] = nodes
     planner, plans = _planning(arguments, jobs, configuration)
     first = min((job.submit for job in jobs if job.submit is not None), default=0.0)
+    local = isinstance(workload, Trace) and zone_of(workload.format, workload.header)[1] == LOCAL
     epoch = epoch_of(workload.header if isinstance(workload, Trace) else {}, first)
-    return Simulation(jobs, nodes, options, planner, plans, configuration, about, epoch, prepared, types, lopsided)
+    return Simulation(
+        jobs,
+        nodes,
+        options,
+        planner,
+        plans,
+        configuration=configuration,
+        about=about,
+        epoch=epoch,
+        local=local,
+        prepared=prepared,
+        types=types,
+        lopsided=lopsided,
+    )
 
 
 def _planning(

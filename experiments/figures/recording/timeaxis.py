@@ -36,7 +36,9 @@ class TimeAxis(NamedTuple):
     unit
         Unit of the axis.
     dates
-        Whether the axis shows dates (UTC).
+        Whether the axis shows dates.
+    zone
+        What they are in.
     """
 
     opens: int
@@ -44,6 +46,7 @@ class TimeAxis(NamedTuple):
     zero: int
     unit: TimeUnit
     dates: bool
+    zone: str = "UTC"
 
     @classmethod
     def of(cls, recording: Recording, window: Window | None = None) -> TimeAxis:
@@ -52,7 +55,7 @@ class TimeAxis(NamedTuple):
         origin = unix_origin(recording)
         if origin is not None:
             # As matplotlib counts: days since 1970.
-            return cls(opens, closes, -origin, TimeUnit("d", "day", _DAY), True)
+            return cls(opens, closes, -origin, TimeUnit("d", "day", _DAY), True, recording.zone)
         return cls(opens, closes, opened(recording), choose_unit((closes - opens) / SECOND), False)
 
     def __call__(self, ticks: float | npt.NDArray[np.int64] | Sequence[int]) -> Floats:
@@ -74,7 +77,7 @@ class TimeAxis(NamedTuple):
             axes.xaxis.set_major_formatter(FuncFormatter(self._date))
             first, last = (self._moment(float(self(tick))) for tick in (self.opens, self.closes - 1))
             years = str(first.year) if first.year == last.year else f"{first.year} to {last.year}"
-            words = f"Time (UTC, {years})" + (f", {average}" if over else "")
+            words = f"Time ({self.zone}, {years})" + (f", {average}" if over else "")
         if labels:
             axes.set_xlabel(words, fontsize=FONT["label"], color=INK, labelpad=2)
 

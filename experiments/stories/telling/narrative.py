@@ -17,7 +17,7 @@ __all__ = ["tell"]
 _SHORT = 5
 
 
-def tell(facts: Facts, first: int, epoch: float | None, *, everything: bool = False) -> str:
+def tell(facts: Facts, first: int, epoch: float | None, *, zone: str = "UTC", everything: bool = False) -> str:
     """The story of a job.
 
     Parameters
@@ -28,6 +28,8 @@ def tell(facts: Facts, first: int, epoch: float | None, *, everything: bool = Fa
         First submit of the simulation [ticks of the job table's clock].
     epoch
         Seconds since 1970 at which that clock stands at 0; None: not known.
+    zone
+        What dates are in.
     everything
         Whether long lists are told to their end.
 
@@ -37,7 +39,7 @@ def tell(facts: Facts, first: int, epoch: float | None, *, everything: bool = Fa
         Lines of at most 80 characters, without a line end after the last.
     """
     most = None if everything else _SHORT
-    clock = Clock(first, epoch, list(moments(facts)))
+    clock = Clock(first, epoch, list(moments(facts)), zone)
     head = [*wrapped(f"{_who(facts)} {_summary(facts)}"), *wrapped(clock.about)]
     # Sorted by time alone: what is of one instant keeps the order in which it is told.
     lines = sorted(_lines(facts, clock, most), key=lambda line: line[0])

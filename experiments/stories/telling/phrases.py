@@ -33,11 +33,14 @@ class Clock:
         Seconds since 1970 at which that clock stands at 0; None: it is not known, and times are since the first submit.
     times
         Times of the story [ticks]: they decide whether days and seconds are told.
+    zone
+        What dates are in.
     """
 
-    def __init__(self, first: int, epoch: float | None, times: Sequence[int]) -> None:
+    def __init__(self, first: int, epoch: float | None, times: Sequence[int], zone: str = "UTC") -> None:
         self._first = first
         self._epoch = epoch
+        self._zone = zone
         zero = first if epoch is None else 0
         self._seconds = any((time - zero) % (60 * SECOND) for time in times)
         self._days = any(abs(time - first) >= 86400 * SECOND for time in times)
@@ -46,7 +49,7 @@ class Clock:
     def about(self) -> str:
         """What the times are."""
         if self._epoch is not None:
-            return "Times are UTC."
+            return f"Times are {self._zone}."
         unit = "hours:minutes:seconds" if self._seconds else "hours:minutes"
         return f"Times are {'days and ' if self._days else ''}{unit} since the first submit of the simulation."
 

@@ -1,9 +1,14 @@
 """Dates of a trace: in the zone that it records, and none where it does not count from a date."""
 
+import json
+
 import pytest
 
 from experiments import cli
+from experiments.figures.recording.timeaxis import TimeAxis
+from experiments.gantt.page import write_gantt
 from experiments.recordings.archive import read_recording
+from experiments.stories.story import explain
 from experiments.tables import read_csv
 from experiments.traces.calendar import submits_between
 from tests.workloads.logs.test_sacct_forms import delimited, row
@@ -61,6 +66,23 @@ def test_a_short_log_is_described_in_minutes(tmp_path, capsys):
     assert "  period             all submits at once" in out
     assert "  machine            256 processors" in out
     assert "  format             sacct, partition=batch" in out
+
+
+@pytest.mark.parametrize("local", [True, False])
+def test_dates_of_a_run_are_in_the_clock_of_its_log(tmp_path, capsys, local):
+    path, out = tmp_path / "a.txt", tmp_path / "out"
+    iso = {"Submit": "2026-01-31T23:00:00", "Start": "2026-01-31T23:01:00", "End": "2026-01-31T23:31:00"}
+    path.write_text(delimited([row(1) | (iso if local else {})]))
+    assert cli.main(["run", str(path), "-o", str(out), "--mechanism", "baseline", "--events"]) == 0
+    capsys.readouterr()
+    zone = "local time" if local else "UTC"
+    recording = read_recording(out)
+    assert recording.zone == zone
+    assert ("zone" in json.loads((out / "run.json").read_text())) is local
+    assert f"Times are {zone}." in str(explain(recording, 1))
+    write_gantt(tmp_path / "g.html", recording)
+    assert f"(times are {zone})" in (tmp_path / "g.html").read_text()
+    assert TimeAxis.of(recording).zone == zone
 
 
 def test_a_part_of_a_log_is_prepared_run_and_read_back(tmp_path, capsys):
