@@ -60,10 +60,12 @@ COMMANDS = {name: purpose for group in _GROUPS.values() for name, purpose in gro
 #: Groups of options of which ``--help`` gives the names alone, by command: the whole would fill three screens.
 _BRIEF = {
     "run": (
-        *("preparing a trace", "life of jobs", "details of scheduling", "planning stochastic jobs"),
-        "comparing values of an option, as in --order fcfs,sjf --nodes 100,120 --seed 0:10",
+        *("details of reading", "preparing a trace", "life of jobs", "details of scheduling"),
+        "planning stochastic jobs",
+        "comparing values, as in --order fcfs,sjf --nodes 100,120 --seed 0:10",
     ),
-    "loop": ("preparing a trace", "life of jobs", "details of scheduling"),
+    "prepare": ("details of reading", "life of jobs"),
+    "loop": ("details of reading", "preparing a trace", "life of jobs", "details of scheduling"),
 }
 
 

@@ -30,7 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--mechanism", metavar="NAME", help="result to take (default: the only one in LOG)")
     asked = parser.add_argument_group("jobs (default: all that wait)")
-    asked.add_argument("--job", metavar="N", action="append", help="id of a waiting job; may be repeated (default: all)")
+    asked.add_argument(
+        "--job", metavar="N", action="append", help="id of a waiting job; may be repeated (default: all)"
+    )
     asked.add_argument("--nodes", metavar="N", help="nodes of a job that is submitted now (default: none is)")
     asked.add_argument("--walltime", metavar="TIME", help="walltime of that job [s]")
     asked.add_argument("--user", metavar="NAME", default="", help="user of that job (default: unknown)")

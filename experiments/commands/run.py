@@ -34,16 +34,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--mechanism",
         metavar="NAME",
-        help="mechanisms, separated by commas: baseline, NOTICE-ARRIVAL with a notice strategy N (none), CUA (collect "
-        "until arrival) or CUP (collect until predicted) and an arrival strategy PAA (preempt at arrival) or SPAA "
-        "(shrink, then preempt at arrival), or all (default: all, baseline where orders, backfilling rules, machine "
-        "sizes or outages are compared)",
+        help="mechanisms, separated by commas: baseline, N-PAA, N-SPAA, CUA-PAA, CUA-SPAA, CUP-PAA, CUP-SPAA, or all "
+        "of them (default: all; baseline where orders, backfilling rules, machine sizes or outages are compared)",
     )
     add_simulation(parser)
     add_outages(parser)
-    add_summing(
-        parser.add_argument_group("comparing values of an option, as in --order fcfs,sjf --nodes 100,120 --seed 0:10")
-    )
+    add_summing(parser.add_argument_group("comparing values, as in --order fcfs,sjf --nodes 100,120 --seed 0:10"))
     measuring = parser.add_argument_group("measuring")
     measuring.add_argument(
         "--instant-tolerance",

@@ -105,10 +105,6 @@ def add_reading(parser: argparse.ArgumentParser, machine: str = "--nodes") -> No
     """Add the options of reading a trace; ``machine`` names the one for the size of the machine."""
     group = parser.add_argument_group("reading")
     group.add_argument(machine, metavar="N", help="number of nodes of the machine (default: from the trace)")
-    group.add_argument("--format", metavar="NAME", help="format: swf, alcf, sacct or job-table (default: recognised)")
-    group.add_argument(
-        "--procs-per-node", metavar="N", help="processors of a node, where the trace counts processors (default: 1)"
-    )
     group.add_argument(
         "--where",
         metavar="COLUMN=VALUE,...",
@@ -120,7 +116,12 @@ def add_reading(parser: argparse.ArgumentParser, machine: str = "--nodes") -> No
         metavar="{nodes,processors}",
         help="unit of sizes: nodes, or processors (also cores) (default: as the trace counts)",
     )
-    group.add_argument(
+    details = parser.add_argument_group("details of reading")
+    details.add_argument("--format", metavar="NAME", help="format: swf, alcf, sacct or job-table (default: recognised)")
+    details.add_argument(
+        "--procs-per-node", metavar="N", help="processors of a node, where the trace counts processors (default: 1)"
+    )
+    details.add_argument(
         "--lenient", action="store_true", help="skip and count broken lines instead of stopping at the first"
     )
 

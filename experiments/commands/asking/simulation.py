@@ -90,18 +90,6 @@ def add_simulation(parser: argparse.ArgumentParser) -> None:
         help="queued jobs that may be backfilled on idle reserved nodes: any, fits (those that end before the arrival) "
         "or none (default any)",
     )
-    machine.add_argument(
-        "--warning",
-        metavar="TIME",
-        default="2m",
-        help="time between the preemption of a malleable job and the release of its nodes [s] (default 2m)",
-    )
-    machine.add_argument(
-        "--timeout",
-        metavar="TIME",
-        default="10m",
-        help="time for which nodes stay reserved after the estimated arrival [s] (default 10m)",
-    )
     details = parser.add_argument_group("details of scheduling")
     details.add_argument(
         "--backfill-length",
@@ -120,6 +108,18 @@ def add_simulation(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         default="none",
         help="expansion of running malleable jobs into idle nodes: none, greedy or even (default none)",
+    )
+    details.add_argument(
+        "--warning",
+        metavar="TIME",
+        default="2m",
+        help="time between the preemption of a malleable job and the release of its nodes [s] (default 2m)",
+    )
+    details.add_argument(
+        "--timeout",
+        metavar="TIME",
+        default="10m",
+        help="time for which nodes stay reserved after the estimated arrival [s] (default 10m)",
     )
     planning = parser.add_argument_group("planning stochastic jobs")
     planning.add_argument(
