@@ -34,6 +34,7 @@ def lay_out(figure: Figure) -> None:
         text.set_parse_math(False)
         if len(text.get_text()) > _LONGEST:
             text.set_text("\n".join(_cut(line) for line in text.get_text().split("\n")))
+    _plain_powers(figure)
     _find_layout(figure)
     # Those of ticks are known only now.
     formulas = [text for text in texts if "$" in text.get_text() and "$" not in _FORMULA.sub("", text.get_text())]
@@ -47,10 +48,29 @@ def lay_out(figure: Figure) -> None:
         figure.set_layout_engine(None)
 
 
+def _plain_powers(figure: Figure) -> None:
+    """Write 0.1, 1 and 10 on logarithmic axes, where matplotlib writes formulas."""
+    from matplotlib.ticker import LogFormatterMathtext, LogFormatterSciNotation
+
+    class Plain(LogFormatterSciNotation):
+        def __call__(self, x: float, pos: int | None = None) -> str:
+            return f"{x:g}" if super().__call__(x, pos) else ""
+
+    for axes in figure.axes:
+        for axis in (axes.xaxis, axes.yaxis):
+            if isinstance(axis.get_major_formatter(), LogFormatterMathtext):
+                axis.set_major_formatter(Plain())
+            if isinstance(axis.get_minor_formatter(), LogFormatterMathtext):
+                axis.set_minor_formatter(Plain(labelOnlyBase=False, minor_thresholds=(1, 0.4)))
+
+
 def _find_layout(figure: Figure) -> None:
     """Lay a figure out as if it were drawn, without drawing it; one that is laid out stays as it is."""
     engine = figure.get_layout_engine()
     if engine is not None:
+        if figure.subfigs:
+            # The engine leaves figures within a figure too little room for the labels at their left.
+            engine.set(rect=(0.02, 0, 0.98, 1))  # type: ignore[call-arg]  # of the constrained layout
         engine.execute(figure)
 
 

@@ -88,13 +88,18 @@ class Metric(Quantity):
 
     @property
     def label(self) -> str:
-        """Title and unit of a panel in a row: ``utilisation by work [%]``."""
-        return f"{self.title} [{self.unit}]" if self.unit else self.title
+        """Title and unit in a text: ``utilisation by work (%)``."""
+        return f"{self.title} ({self.unit})" if self.unit else self.title
 
     @property
     def panel(self) -> str:
-        """Title of a panel: the jobs, or the machine, that it is measured on."""
-        return _capital(self.of)
+        """Title of a panel, on two lines: what it shows; the jobs, or the machine, it is measured on, and its unit.
+
+        >>> Metric("utilization", unit="%", title="utilisation", of="machine").panel
+        'Utilisation,\\nmachine (%)'
+        """
+        unit = f" ({self.unit})" if self.unit else ""
+        return f"{self.heading},\n{self.of}{unit}" if self.of else self.axis
 
     @property
     def percent(self) -> bool:

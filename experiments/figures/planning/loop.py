@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from experiments.figures.style import PAGE, dress, new_figure, panel_letters
+from experiments.figures.style import FONT, INK, PAGE, dress, new_figure, panel_letters
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 __all__ = ["plot_loop"]
 
-_PLANNED, _FITTED, _ALL = "#0072B2", "#D55E00", "#7F7F7F"
+#: Colour and marker of each line.
+_PLANNED, _FITTED, _ALL = ("#0A62A0", "o"), ("#D55E00", "s"), ("#1F1F1F", "D")
 
 
 def plot_loop(rows: Sequence[Mapping[str, Any]]) -> Figure:
@@ -23,25 +25,28 @@ def plot_loop(rows: Sequence[Mapping[str, Any]]) -> Figure:
     rows
         Rows of :meth:`experiments.planning.loop.Round.row`, in their order.
     """
-    figure = new_figure(PAGE, 2.3)
+    figure = new_figure(PAGE, 2.4)
     prices, times, counts = figure.subplots(1, 3)
     at = [row["round"] for row in rows]
 
-    def line(axes: Any, name: str, label: str, color: str) -> None:
-        axes.plot(at, [row[name] for row in rows], marker="o", markersize=3.5, linewidth=1.2, color=color, label=label)
+    def line(axes: Axes, name: str, label: str, look: tuple[str, str]) -> None:
+        color, marker = look
+        values = [row[name] for row in rows]
+        axes.plot(at, values, marker=marker, markersize=3.5, linewidth=1.2, color=color, label=label)
 
-    line(prices, "alpha", "planned for", _PLANNED)
-    line(prices, "fitted_alpha", "waits were", _FITTED)
+    line(prices, "alpha", "price in the plan", _PLANNED)
+    line(prices, "fitted_alpha", "price in the queue", _FITTED)
     line(times, "turnaround_stochastic_h", "stochastic jobs", _PLANNED)
     line(times, "turnaround_h", "all jobs", _ALL)
-    line(counts, "reservations_per_job", "reservations a job", _PLANNED)
-    dress(prices, x="round", y="alpha")
-    dress(times, x="round", y="turnaround [h]")
-    dress(counts, x="round", y="reservations a job")
+    line(counts, "reservations_per_job", "", _PLANNED)
+    dress(prices, x="Round", y="Hours of wait (h per h asked)", title="Price of an hour asked for")
+    dress(times, x="Round", y="Turnaround (h)", title="Average turnaround")
+    dress(counts, x="Round", y="Reservations (number)", title="Reservations per stochastic job")
     for axes in (prices, times, counts):
         axes.set_ylim(bottom=0)
         axes.set_xticks(at)
+        axes.margins(y=0.12)
     for axes in (prices, times):
-        axes.legend(frameon=False, fontsize=7)
+        axes.legend(frameon=False, fontsize=FONT["legend"], labelcolor=INK)
     panel_letters([prices, times, counts])
     return figure

@@ -116,7 +116,7 @@ def draw_course(axes: Axes, rows: Rows, metric: Metric, ruler: Ruler, *, within:
         )  # fmt: skip
     if ruler.even:
         axes.set_xticks([*place.values()], [f"{ruler.scale * value:g}" for value in ticks])
-    dress(axes, y=metric.axis, title=metric.panel)
+    dress(axes, title=metric.panel)
     axes.locator_params(axis="y", nbins=6)
     return handles
 

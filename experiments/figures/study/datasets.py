@@ -89,7 +89,7 @@ def _levels(figure: SubFigure, rows: Rows, datasets: Mapping[str, str], stand_in
                     [middle], [at], "D" if name == "baseline" else "o", color=mechanism_color(name, number),
                     markersize=3.2, linestyle="none",
                 )  # fmt: skip
-        dress(axes, x=shown.axis, title=shown.panel, grid="x")
+        dress(axes, title=shown.panel, grid="x")
         for place in range(0, len(datasets), 2):
             axes.axhspan(place - 0.5, place + 0.5, color="#F4F4F4", linewidth=0, zorder=-2)
         axes.set_ylim(len(datasets) - 0.5, -0.5)

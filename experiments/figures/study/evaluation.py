@@ -1,4 +1,4 @@
-"""The evaluation of hybrid-workload-scheduling: groups of bars, courses over a parameter, and decision times."""
+"""The evaluation of hybrid-workload-scheduling: groups of dots, courses over a parameter, and decision times."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from experiments.figures.style import (
     dress,
     legend_above,
     mechanism_color,
+    mechanism_marker,
     new_figure,
     panel_letters,
 )
@@ -35,7 +36,6 @@ Floats = NDArray[np.float64]
 
 _SIX = tuple(mechanism.name for mechanism in MECHANISMS)
 _WIDTH = 0.86
-_WHISKER = {"color": INK, "linewidth": 0.6, "linestyle": "none"}
 
 
 def _cells(rows: Rows, metric: Metric, group: str) -> dict[tuple[str, Any], dict[Any, float]]:
@@ -67,7 +67,7 @@ def _margins(cells: Mapping[tuple[str, Any], Mapping[Any, float]]) -> dict[tuple
 
 
 def plot_groups(rows: Rows, group: str, names: Sequence[Any], axis: str) -> Figure:
-    """Bars of the eight metrics: groups along the axis, in each a bar for each mechanism; dashes are the baseline.
+    """The eight metrics: groups along the axis, in each a dot for each mechanism; dashes are the baseline.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def plot_groups(rows: Rows, group: str, names: Sequence[Any], axis: str) -> Figu
     Returns
     -------
     Figure
-        2 x 4 panels: means over the traces, whiskers as in :func:`_margins`.
+        2 x 4 panels: means over the traces, intervals as in :func:`_margins`.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def plot_groups(rows: Rows, group: str, names: Sequence[Any], axis: str) -> Figu
     for number, (axes, metric) in enumerate(zip(panels.flat, METRICS, strict=True)):
         cells = _cells(rows, metric, group)
         margins = _margins(cells)
-        dress(axes, x=axis if number >= 4 else "", y=metric.axis, title=metric.panel, grid="y")
+        dress(axes, x=axis if number >= 4 else "", title=metric.panel, grid="y")
         drawn: list[tuple[float, float]] = []
         step = _WIDTH / len(_SIX)
         for place, name in enumerate(_SIX):
@@ -104,9 +104,11 @@ def plot_groups(rows: Rows, group: str, names: Sequence[Any], axis: str) -> Figu
             means = [float(np.mean([*cells[name, names[spot]].values()])) for spot in at]
             spread = [margins[name, names[spot]] for spot in at]
             x = [spot + (place - (len(_SIX) - 1) / 2) * step for spot in at]
-            handles[name] = axes.bar(x, means, width=step * 0.92, color=mechanism_color(name))
             down, up = _lengths(means, spread, metric)
-            axes.errorbar(x, means, yerr=(down, up), **_WHISKER)
+            handles[name] = axes.errorbar(
+                x, means, yerr=(down, up), fmt=mechanism_marker(name), color=mechanism_color(name), markersize=3.2,
+                elinewidth=0.9,
+            )  # fmt: skip
             drawn += [(mean - low, mean + high) for mean, low, high in zip(means, down, up, strict=True)]
         drawn += _baseline(axes, metric, cells, names, handles)
         axes.set_xticks(range(len(names)), [str(name) for name in names])
@@ -147,16 +149,12 @@ def _lengths(means: Sequence[float], spread: Sequence[float], metric: Metric) ->
 
 
 def _fit(axes: Axes, metric: Metric, drawn: Sequence[tuple[float, float]]) -> None:
-    """Bars begin at 0, but for the utilisation, whose differences would not be seen: its axis says so."""
+    """Limits about the dots, as far as the metric goes; differences of less than a hundredth are not blown up."""
     if not drawn:
         return
     low, high = min(bounds[0] for bounds in drawn), max(bounds[1] for bounds in drawn)
-    if metric.name == "utilization":
-        room = max(high - low, 0.5)
-        axes.set_ylim(low - 1.2 * room, high + 0.3 * room)
-        axes.set_title(f"{metric.panel} (axis cut)", fontsize=FONT["title"], loc="left")
-    else:
-        axes.set_ylim(0, 1.08 * high if high > 0 else 1.0)
+    room = 0.12 * max(high - low, 0.05 * high, 0.01)
+    axes.set_ylim(max(0.0, low - room), min(metric.most, high + room))
 
 
 def plot_courses(
@@ -184,7 +182,7 @@ def plot_courses(
         for axes, metric in zip(part.subplots(1, len(metrics), squeeze=False)[0], metrics, strict=True):
             handles |= _courses(axes, _cells(own, metric, column), metric)
             last = part is parts[-1]
-            dress(axes, x=axis if last else "", y=metric.axis, title=metric.panel if part is parts[0] else "")
+            dress(axes, x=axis if last else "", title=metric.panel if part is parts[0] else "")
     legend_above(figure, list(handles.values()), list(handles))
     return figure
 
@@ -200,8 +198,8 @@ def _courses(axes: Axes, cells: Mapping[tuple[str, Any], Mapping[Any, float]], m
         # Side by side, so that no whisker hides another.
         shifted = [at * 2 ** (0.05 * (place - 2.5)) for at in x]
         handles[name] = axes.errorbar(
-            shifted, means, yerr=lengths, color=mechanism_color(name), linewidth=1.0, elinewidth=0.6, marker="o",
-            markersize=2.2,
+            shifted, means, yerr=lengths, color=mechanism_color(name), linewidth=1.0, elinewidth=0.5,
+            marker=mechanism_marker(name), markersize=3.0,
         )  # fmt: skip
     ticks = sorted({at for _, at in cells})
     axes.set_xscale("log")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from experiments.figures.style import (
     dress,
     legend_above,
     mechanism_color,
+    mechanism_marker,
     new_figure,
 )
 from policies.mechanism import MECHANISMS
@@ -133,7 +135,7 @@ def _legend(shown: set[str], *, signs: bool) -> tuple[list[Any], list[str]]:
 
 
 def plot_readings(findings: Rows, differences: Rows, mean: str) -> Figure:
-    """What other readings change: the eight metrics against the default, and every claim under every reading.
+    """What other readings change: the eight metrics against the default, and each claim whose verdict depends on them.
 
     Parameters
     ----------
@@ -146,12 +148,21 @@ def plot_readings(findings: Rows, differences: Rows, mean: str) -> Figure:
     """
     readings = list(dict.fromkeys(row["reading"] for row in findings))
     others = [name for name in readings if any(row["reading"] == name for row in differences)]
-    claims = list({_name(row): row for row in findings}.values())
-    heights = (1.1 + 2 * (0.55 + 0.17 * max(1, len(others))), 1.35 + _LINE * len(claims))
+    every = list({_name(row): row for row in findings}.values())
+    seen: dict[str, set[str]] = {}
+    for row in findings:
+        seen.setdefault(_name(row), set()).add(str(row["outcome"]))
+    claims = [row for row in every if len(seen[_name(row)]) > 1]
+    alike = Counter(outcome for outcomes in seen.values() if len(outcomes) == 1 for outcome in outcomes)
+    heights = (1.2 + 2 * (0.6 + 0.2 * max(1, len(others))), 1.35 + 1.15 * _LINE * max(1, len(claims)))
     figure = new_figure(PAGE, sum(heights))
     parts = figure.subfigures(2, 1, squeeze=False, height_ratios=heights)
     _draw_differences(parts[0, 0], differences, others, mean)
     _draw_matrix(parts[1, 0], findings, claims, readings)
+    told = ", ".join(f"{number} {name}" for name, number in sorted(alike.items()))
+    if told:
+        words = f"The verdicts of {sum(alike.values())} further claims are the same under every reading: {told}."
+        parts[1, 0].suptitle(words, fontsize=FONT["note"], color=INK, x=0.01, ha="left")
     return figure
 
 
@@ -159,25 +170,31 @@ def _draw_differences(figure: SubFigure, rows: Rows, others: Sequence[str], mean
     panels = figure.subplots(2, 4, sharey=True)
     handles: dict[str, Any] = {}
     for number, (axes, metric) in enumerate(zip(panels.flat, METRICS, strict=True)):
+        shown: list[float] = []
         for place, reading in enumerate(others):
             own = {row["mechanism"]: row for row in rows if row["reading"] == reading and row["metric"] == metric.name}
-            for name in (mechanism.name for mechanism in MECHANISMS):
-                if name in own:
-                    (handles[name],) = axes.plot(
-                        [own[name]["difference"]], [place], "o", color=mechanism_color(name), markersize=3.0,
-                        linestyle="none",
-                    )  # fmt: skip
             if mean in own:
                 low, high = own[mean]["low"], own[mean]["high"]
-                handles["mean of six, 95 %"] = axes.errorbar(
-                    [own[mean]["difference"]], [place + 0.27], xerr=[[own[mean]["difference"] - low],
-                    [high - own[mean]["difference"]]], fmt="D", color=INK, markersize=2.4, elinewidth=0.9,
-                )  # fmt: skip
+                axes.plot([low, high], [place, place], color="#C4C4C4", linewidth=4, solid_capstyle="butt", zorder=1)
+                handles["mean of six, 95 %"] = axes.plot(
+                    [own[mean]["difference"]], [place], "|", color=INK, markersize=9, markeredgewidth=1.4, zorder=4
+                )[0]
+            for name in (mechanism.name for mechanism in MECHANISMS):
+                if name in own:
+                    shown.append(own[name]["difference"])
+                    (handles[name],) = axes.plot(
+                        shown[-1:], [place], mechanism_marker(name), color=mechanism_color(name), markersize=3.4,
+                        linestyle="none", zorder=3,
+                    )  # fmt: skip
         axes.axvline(0, color=INK, linewidth=0.7)
+        # Around the dots; a longer interval runs out of the panel.
+        most = 2.0 * max((abs(value) for value in shown), default=0.0) or 1.0
+        axes.set_xlim(-most, most)
         axes.set_yticks(range(len(others)), list(others))
-        axes.set_ylim(len(others) - 0.4, -0.5)
-        gap = replace(metric, unit=metric.difference)
-        dress(axes, x=gap.axis, title=f"({chr(ord('a') + number)}) {metric.panel}", grid="x")
+        axes.set_ylim(len(others) - 0.5, -0.5)
+        title = replace(metric, unit=metric.difference).panel
+        dress(axes, title=f"({chr(ord('a') + number)}) {title}", grid="x")
+        axes.title.set_fontsize(FONT["legend"])
         axes.tick_params(axis="y", length=0)
         axes.locator_params(axis="x", nbins=4)
     figure.suptitle("Difference from the default reading, trace by trace", fontsize=FONT["title"], color=INK)

@@ -26,13 +26,13 @@ __all__ = ["plot_front"]
 Rows = Sequence[Mapping[str, Any]]
 
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "h", "*", "d")
-_FAINT = {"open": 0.65, "beaten": 0.3, "oracle": 0.9}
+_FAINT = {"open": 0.75, "beaten": 0.45, "oracle": 0.9}
 
 
 def plot_front(rows: Rows, meanings: Mapping[str, str], default: str) -> Figure:
     """A panel for each meaning of instant: better is to the left and up; the front is joined by steps.
 
-    Bars are the table's intervals.
+    Intervals are drawn of the front alone: those of all choices would hide the points. The table has all.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def plot_front(rows: Rows, meanings: Mapping[str, str], default: str) -> Figure:
     for axes, (metric, words) in zip(panels, meanings.items(), strict=True):
         own = [row for row in rows if row["instant"] == metric]
         _draw_panel(axes, own, marker, default)
-        dress(axes, x="Average turnaround of all jobs (h)", y="On-demand jobs started instantly (%)",
+        dress(axes, x="Average turnaround of all jobs (h), bars: 95 %", y="On-demand jobs started instantly (%)",
               title=f"Instant: within {words}" if words != "0 s" else "Instant: at once (0 s)")  # fmt: skip
     panel_letters(list(panels))
     legend_above(figure, *_legend(rows, marker), columns=6)
@@ -66,12 +66,11 @@ def plot_front(rows: Rows, meanings: Mapping[str, str], default: str) -> Figure:
 
 def _legend(rows: Rows, marker: Mapping[str, str]) -> tuple[list[Any], list[str]]:
     from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
 
     names = list(dict.fromkeys(row["mechanism"] for row in rows))
-    handles = [
-        Line2D([], [], linestyle="none", marker="o", color=mechanism_color(name, place), markersize=4)
-        for place, name in enumerate(names)
-    ]
+    # Colours are mechanisms, signs are options.
+    handles: list[Any] = [Patch(color=mechanism_color(name, place)) for place, name in enumerate(names)]
     oracles = {row["option"] for row in rows if row["standing"] == "oracle"}
     handles += [
         Line2D([], [], linestyle="none", marker=sign, color=INK, markersize=4,
@@ -89,9 +88,10 @@ def _draw_panel(axes: Axes, rows: Rows, marker: Mapping[str, str], default: str)
         front = row["standing"] == "front"
         faint = _FAINT.get(row["standing"], 1.0)
         x, y = row["turnaround"], row["instant_start"]
-        bars: dict[str, Any] = {"color": color, "linewidth": 0.6, "alpha": 0.5 * faint, "zorder": 2}
-        axes.hlines(y, row["turnaround_low"], row["turnaround_high"], **bars)
-        axes.vlines(x, max(0.0, row["instant_start_low"]), min(100.0, row["instant_start_high"]), **bars)
+        if front:
+            bars: dict[str, Any] = {"color": color, "linewidth": 0.9, "alpha": 0.6, "zorder": 2}
+            axes.hlines(y, row["turnaround_low"], row["turnaround_high"], **bars)
+            axes.vlines(x, max(0.0, row["instant_start_low"]), min(100.0, row["instant_start_high"]), **bars)
         axes.plot(
             [x], [y], marker[row["option"]], color=color, alpha=faint, zorder=5 if front else 3,
             markersize=5.5 if front else 4, markeredgecolor=INK if front else color, markeredgewidth=0.8,
@@ -115,7 +115,7 @@ def _fit(axes: Axes, shown: Rows, rows: Rows) -> None:
     wide, high = max(max(x) - min(x), 0.1), max(max(y) - min(y), 1.0)
     left, low = min(x) - 0.2 * wide, min(y) - 0.25 * high
     axes.set_xlim(left, max(x) + 0.12 * wide)
-    axes.set_ylim(low, min(100.4, max(y) + 0.15 * high) if max(y) < 100 else max(y) + 0.1 * high)
+    axes.set_ylim(max(0.0, low), min(100.0, max(y) + 0.15 * high))
     arrow = {"arrowstyle": "->", "color": INK, "linewidth": 0.7}
     for row in rows:
         if row["instant_start"] < low:

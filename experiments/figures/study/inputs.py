@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.figures.style import COLUMN, FONT, INK, PAGE, TYPE_COLORS, dress, legend_above, new_figure
+from experiments.figures.style import FONT, INK, PAGE, TYPE_COLORS, dress, legend_above, new_figure
 from experiments.statistics import interval
 from workloads.table.job import JobType
 
@@ -25,10 +25,10 @@ _ORDER = (JobType.RIGID, JobType.MALLEABLE, JobType.ON_DEMAND)
 def plot_sizes(rows: Rows) -> Figure:
     """Shares of jobs and of core hours by range of sizes: means over the traces, whiskers their 95 % intervals."""
     ranges = list(dict.fromkeys((row["smallest"], row["largest"]) for row in rows))
-    figure = new_figure(COLUMN, 2.5)
+    figure = new_figure(PAGE * 0.75, 2.6)
     axes = figure.subplots()
     handles = {}
-    looks = (("share_of_jobs", "jobs", "#56B4E9", -0.21), ("share_of_node_hours", "core hours", "#0072B2", 0.21))
+    looks = (("share_of_jobs", "jobs", "#7DBCE8", -0.2), ("share_of_node_hours", "core hours", "#0A62A0", 0.2))
     for column, label, color, shift in looks:
         found = [
             interval([100 * row[column] for row in rows if (row["smallest"], row["largest"]) == sizes], bounds=_SHARES)
@@ -36,16 +36,17 @@ def plot_sizes(rows: Rows) -> Figure:
         ]
         places = [place + shift for place in range(len(ranges))]
         means = [one.mean for one in found]
-        handles[label] = axes.bar(places, means, width=0.4, color=color)
+        handles[label] = axes.bar(places, means, width=0.38, color=color)
         lengths = [[one.mean - one.low for one in found], [one.high - one.mean for one in found]]
         axes.errorbar(places, means, yerr=lengths, color=INK, linewidth=0.7, linestyle="none")
         for place, one in zip(places, found, strict=True):
             axes.annotate(
-                f"{one.mean:.0f}" if one.mean >= 1 else f"{one.mean:.1f}", (place, one.high), (0, 1.5),
+                f"{one.mean:.0f} %" if one.mean >= 1 else f"{one.mean:.1f} %", (place, one.high), (0, 1.5),
                 textcoords="offset points", ha="center", fontsize=FONT["note"], color=INK,
             )  # fmt: skip
     texts = [f"{low}\N{EN DASH}{high}" if high > low else str(low) for low, high in ranges]
-    axes.set_xticks(range(len(ranges)), texts, rotation=25)
+    axes.set_xticks(range(len(ranges)), texts)
+    axes.margins(y=0.1)
     dress(axes, x="Size of the job (nodes)", y="Share (%)", grid="y")
     axes.tick_params(axis="x", length=0)
     legend_above(figure, list(handles.values()), list(handles))

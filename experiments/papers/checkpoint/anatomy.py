@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPERIMENTS", "PART_COLORS", "draw_parts", "parts", "progress"]
 
-#: As in the paper: restarts green, checkpoints red.
-PART_COLORS = {"restart": "#009E73", "work": "#BBD7EA", "checkpoint": "#D55E00"}
+#: As in the paper, restarts are green and checkpoints red; in greyscale they differ, too.
+PART_COLORS = {"restart": "#56C2A0", "work": "#D9E8F3", "checkpoint": "#A83C00"}
 
 
 @dataclass(frozen=True)

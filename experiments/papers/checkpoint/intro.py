@@ -153,25 +153,30 @@ def _probabilities(rows: Sequence[Row]) -> Verdict:
 
 
 def _draw(tables: Tables) -> Figure:
-    from experiments.figures.style import COLUMN, INK, dress, legend_above, new_figure, panel_letters
+    from experiments.figures.style import FONT, INK, PAGE, dress, legend_above, new_figure, panel_letters
 
-    figure = new_figure(COLUMN * 1.35, 5.2)
+    figure = new_figure(PAGE * 0.8, 4.6)
     above, below = figure.subplots(2, 1, height_ratios=(1, 1.6))
     rows = tables["histogram"]
     middles = [(row["from"] + row["to"]) / 2 for row in rows]
-    above.bar(middles, [row["jobs"] for row in rows], rows[0]["to"] - rows[0]["from"], color="#BBD7EA", linewidth=0)
-    above.plot(middles, [row["expected"] for row in rows], color="#D62728", linewidth=1.2)
-    dress(above, x="execution time", y="jobs", title="jobs drawn from the law, and the law", grid="y")
+    above.bar(middles, [row["jobs"] for row in rows], rows[0]["to"] - rows[0]["from"], color="#A9CBE4", linewidth=0)
+    above.plot(middles, [row["expected"] for row in rows], color=INK, linewidth=1.2)
+    title = f"{sum(row['jobs'] for row in rows):,} jobs drawn from the distribution (bars) and their expected number"
+    dress(above, x="Execution time (units of time)", y="Jobs (number)", title=title, grid="y")
     names = [row["sequence"] for row in tables[""]]
     costs = {row["sequence"]: row["cost"] for row in tables[""]}
     for place, name in enumerate(names):
         own = [row for row in tables["reservations"] if row["sequence"] == name]
         draw_parts(below, own, place, label_reservations=name != "optimal")
-        below.text(own[-1]["end"] + 3, place, f"E = {costs[name]:.2f}", va="center", fontsize=6.5, color=INK)
+        below.text(
+            own[-1]["end"] + 2, place, f"{costs[name]:.2f}", va="center", fontsize=FONT["tick"], color=INK,
+            fontweight="bold" if costs[name] == min(costs.values()) else "normal",
+        )  # fmt: skip
     below.set_yticks(range(len(names)), [name.replace(" without the", " without\nthe") for name in names])
     below.invert_yaxis()
-    below.set_xlim(0, 1.18 * max(row["end"] for row in tables["reservations"]))
-    dress(below, x="elapsed time of a job of the longest runtime", title="sequences and their expected costs", grid="x")
+    below.set_xlim(0, 1.1 * max(row["end"] for row in tables["reservations"]))
+    title = "Reservations W of a sequence, and its expected cost"
+    dress(below, x="Elapsed time of a job of the longest runtime (units of time)", title=title, grid="x")
     panel_letters([above, below])
     from matplotlib.patches import Patch
 

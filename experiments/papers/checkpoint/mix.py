@@ -13,7 +13,6 @@ from experiments.papers.checkpoint.batch import (
     EXECUTION,
     OMNISCIENT,
     RESPONSE,
-    STRATEGY_COLORS,
     STRATEGY_NAMES,
     UTILIZATION,
     check_batch,
@@ -170,34 +169,34 @@ def _gains(metric: Metric, gains: list[float], remark: str) -> list[Verdict]:
 
 
 def _draw(tables: Tables) -> Figure:
-    from experiments.figures.style import PAGE, dress, legend_above, new_figure, panel_letters
+    from experiments.figures.style import INK, PAGE, dress, legend_above, new_figure, panel_letters
 
     rows = tables[""]
-    figure = new_figure(PAGE, 2.7)
+    figure = new_figure(PAGE, 2.6)
     panels = figure.subplots(1, len(_METRICS))
     printed = {UTILIZATION: "utilization", EXECUTION: "stretch", RESPONSE: "stretch"}
-    titles = {UTILIZATION: "Utilisation", EXECUTION: "Stretch, execution", RESPONSE: "Stretch, with waits"}
+    titles = {UTILIZATION: "Utilisation", EXECUTION: "Stretch by execution", RESPONSE: "Stretch with waits"}
+    looks = (("optimal", "", "o", "#0A62A0", -0.13), ("masi", "hpc_", "s", "#E08214", 0.13))
     for axes, metric in zip(panels, _METRICS, strict=True):
-        for strategy, who in (("optimal", ""), ("masi", "hpc_")):
-            color, name = STRATEGY_COLORS[strategy], STRATEGY_NAMES[strategy]
-            x = [row["rank"] for row in rows]
-            y = [row[f"{who}{metric.name}"] * metric.scale for row in rows]
-            axes.plot(x, y, color=color, marker="o", markersize=4, linewidth=1.2, label=name)
+        for strategy, prefix, marker, color, shift in looks:
+            name = STRATEGY_NAMES[strategy]
+            dots = {"color": color, "marker": marker, "markersize": 4, "linestyle": "none"}
+            # Runs are in the order of their gain: a line between them would tell nothing.
+            x = [row["rank"] + shift for row in rows]
+            axes.plot(x, [row[f"{prefix}{metric.name}"] * metric.scale for row in rows], label=name, **dots)
             known = [row for row in rows if row.get("printed_stretch") is not None]
-            x = [row["rank"] for row in known]
-            y = [row[f"printed_{who}{printed[metric]}"] * metric.scale for row in known]
-            axes.plot(
-                x, y, color=color, marker="o", markerfacecolor="white", markersize=4, linewidth=0.8,
-                linestyle=(0, (3, 2)), label=f"{name}, printed",
-            )  # fmt: skip
+            x = [row["rank"] + shift for row in known]
+            y = [row[f"printed_{prefix}{printed[metric]}"] * metric.scale for row in known]
+            axes.plot(x, y, markerfacecolor="white", label=f"{name}, printed", **dots)
         if metric is UTILIZATION:
             y = [100 * row["omniscient_utilization"] for row in rows]
-            axes.plot(
-                [row["rank"] for row in rows], y, color="#333333", linewidth=0.9, linestyle=":", label="omniscient"
-            )
+            axes.plot([row["rank"] for row in rows], y, "_", color=INK, markersize=7, label="omniscient")
         axes.set_xticks(range(1, len(rows) + 1, max(1, len(rows) // 10)))
-        unit = f" [{metric.unit}]" if metric.unit else ""
-        dress(axes, x="run, by gain in utilisation", y=f"{titles[metric].lower()}{unit}", title=titles[metric])
+        axes.set_ylim(*((0, 100) if metric is UTILIZATION else (1, None)))
+        unit = "%" if metric is UTILIZATION else "turnaround / runtime"
+        if metric is EXECUTION:
+            unit = "time used / runtime"
+        dress(axes, x="Run, by gain in utilisation", y=f"({unit})", title=titles[metric])
     panel_letters(list(panels))
     handles, labels = panels[0].get_legend_handles_labels()
     legend_above(figure, handles, labels)

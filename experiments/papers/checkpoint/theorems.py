@@ -15,7 +15,6 @@ from experiments.papers.checkpoint.planned import (
     equal_costs,
     laws_named,
     least_cost,
-    look,
     planned,
 )
 from experiments.study.experiment import Experiment, Row, Tables
@@ -181,34 +180,46 @@ def _won(row: Row) -> float:
 
 def _draw(tables: Tables) -> Figure:
     """What Theorem 3 allows and what was measured; and what a mix of both kinds of reservations gains."""
+    from matplotlib.lines import Line2D
+
     from experiments.figures.style import FONT, INK, PAGE, dress, legend_above, new_figure, panel_letters
 
-    figure = new_figure(PAGE, 3.2)
-    left, right = figure.subplots(1, 2)
-    epsilons = sorted({row["epsilon"] for row in tables[""]})
-    left.plot(epsilons, [100 * epsilon for epsilon in epsilons], color=INK, linestyle="--", linewidth=1)
-    left.annotate("allowed", (epsilons[-1], 100 * epsilons[-1]), (-4, -18), textcoords="offset points", ha="right",
-                  fontsize=FONT["note"], color=INK)  # fmt: skip
     names = list(dict.fromkeys(row["law"] for row in tables[""]))
-    styles = look(names)
-    for name in names:
-        style = {**styles[name], "linewidth": 1.0, "marker": "o", "markersize": 2.0}
-        own = sorted((row["epsilon"], row["cost"] / row["floor"] - 1) for row in tables[""] if row["law"] == name)
-        left.plot([at for at, _ in own], [100 * above for _, above in own], label=NAMES[name], **style)
-        gain = [
-            (row["multiple"], min(row["all-ckpt"], row["no-ckpt"]) / row["optimal"] - 1)
-            for row in tables["gain"]
-            if row["law"] == name
-        ]
-        right.plot([at for at, _ in gain], [100 * above for _, above in gain], **style)
+    epsilons = sorted({row["epsilon"] for row in tables[""]})
+    multiples = sorted({row["multiple"] for row in tables["gain"]})
+    figure = new_figure(PAGE, 1.3 + 0.2 * len(names))
+    left, right = figure.subplots(1, 2, sharey=True, width_ratios=(1, 1.35))
+    looks = dict(zip(epsilons, zip("os^DvP", ("#7DBCE8", "#3FAF8C", "#BC7311", "#1F1F1F"), strict=False), strict=False))
+    for epsilon, (marker, color) in looks.items():
+        left.axvline(100 * epsilon, color=color, linestyle="--", linewidth=0.9)
+        for row in tables[""]:
+            if row["epsilon"] == epsilon:
+                above = max(100 * (row["cost"] / row["floor"] - 1), 1e-3)
+                left.plot([above], [names.index(row["law"])], marker, color=color, markersize=4)
     left.set_xscale("log")
-    left.set_yscale("log")
-    dress(left, x="epsilon", y="cost above what no plan can beat (%)", title="Theorem 3")
-    right.axhline(10, color=INK, linestyle="--", linewidth=1)
-    dress(right, x="C = R (multiples of the mean runtime)", y="gain over the better variant (%)", title="Gain of a mix")
+    dress(left, x="Cost above what no plan can beat (%)", title="Theorem 3: dashed, what it allows", grid="x")
+    left.set_yticks(range(len(names)), [NAMES[name] for name in names])
+    left.set_ylim(len(names) - 0.5, -0.5)
+    gains = np.full((len(names), len(multiples)), np.nan)
+    for row in tables["gain"]:
+        gains[names.index(row["law"]), multiples.index(row["multiple"])] = 100 * _won(row)
+    most = float(np.nanmax(gains))
+    right.imshow(gains, cmap="Blues", vmin=0, vmax=max(most, 1.0), aspect="auto")
+    for (place, column), gain in np.ndenumerate(gains):
+        if gain >= 0.5:
+            right.text(
+                column, place, f"{gain:.0f}", ha="center", va="center", fontsize=FONT["note"],
+                color="white" if gain > 0.6 * most else INK,
+            )  # fmt: skip
+    right.set_xticks(range(len(multiples)), [f"{multiple:g}" for multiple in multiples])
+    dress(right, x="C = R (multiples of the mean runtime)", title="Gain of a mix over the better variant (%)",
+          grid="none")  # fmt: skip
+    right.tick_params(labelsize=FONT["note"], axis="x", labelrotation=45)
+    for axes in (left, right):
+        axes.tick_params(axis="y", length=0)
     panel_letters([left, right])
-    handles, labels = left.get_legend_handles_labels()
-    legend_above(figure, handles, labels, columns=5)
+    handles = [Line2D([], [], marker=marker, color=color, linestyle="none") for marker, color in looks.values()]
+    legend_above(figure, handles, [f"epsilon = {epsilon:g}" for epsilon in looks])
     return figure
 
 

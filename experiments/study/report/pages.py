@@ -25,6 +25,7 @@ from workloads.ground.errors import InputError
 from workloads.ground.files import atomic_open
 
 if TYPE_CHECKING:
+    import PIL.Image
     from matplotlib.figure import Figure
 
 __all__ = ["MOST_BYTES", "answers_of", "contents", "page"]
@@ -32,6 +33,8 @@ __all__ = ["MOST_BYTES", "answers_of", "contents", "page"]
 #: A picture may be so large [bytes].
 MOST_BYTES = 48 * 1024
 _DPI = 120
+#: Colours are nearly the same if their red, green and blue differ by so little in sum.
+_NEAR = 18
 _NOT_YET = "*Not measured yet.*"
 
 
@@ -171,13 +174,35 @@ def _small_png(figure: Figure) -> bytes:
         image = Image.open(plain).convert("RGB")
         for colors in (128, 64, 32, 16):
             packed = io.BytesIO()
-            image.quantize(colors, dither=Image.Dither.NONE).save(packed, "png", optimize=True)
+            palette = _palette(image, colors)
+            image.quantize(palette=palette, dither=Image.Dither.NONE).save(packed, "png", optimize=True)
             content = packed.getvalue()
             if len(content) <= MOST_BYTES:
                 return content
             if colors == fewest:
                 break
     return content
+
+
+def _palette(image: PIL.Image.Image, most: int) -> PIL.Image.Image:
+    """The colours of a picture that are worth keeping: the most frequent ones that are not nearly those before.
+
+    What is drawn keeps its exact colour, however small it is: within a dot its pixels are all alike, while each blend
+    at an edge is rare. A median cut would merge the colours of small marks.
+    """
+    from PIL import Image
+
+    counted = image.getcolors(image.width * image.height) or []
+    chosen: list[tuple[int, int, int]] = []
+    for _, color in sorted(counted, key=lambda pair: (-pair[0], pair[1])):
+        red, green, blue = color  # type: ignore[misc]  # an RGB picture has three
+        if all(abs(red - r) + abs(green - g) + abs(blue - b) > _NEAR for r, g, b in chosen):
+            chosen.append((red, green, blue))
+            if len(chosen) == most:
+                break
+    palette = Image.new("P", (1, 1))
+    palette.putpalette([part for color in chosen for part in color])
+    return palette
 
 
 def _plain(text: str) -> str:

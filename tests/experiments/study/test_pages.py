@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from experiments import cli
+from experiments.figures.style import mechanism_color, mechanism_marker, new_figure
 from experiments.output.seals import seal
 from experiments.study.experiment import all_experiments, find_experiment, read_tables
 from experiments.study.publications import PUBLICATIONS, paper_of
 from experiments.study.report import pages
+from policies.mechanism import MECHANISMS
 from tests.places import ROOT
 from tests.shared_data import shared_file
 from workloads.ground.errors import InputError
@@ -41,6 +45,18 @@ def test_pictures_are_small_and_all_shown() -> None:
     shown = {name for path in DOCS.glob("*.md") for name in re.findall(r"\]\(images/(.*?)\)", path.read_text())}
     assert shown == {path.name for path in (DOCS / "images").iterdir()}
     assert max(path.stat().st_size for path in (DOCS / "images").iterdir()) <= pages.MOST_BYTES
+
+
+def test_pictures_keep_the_colours_of_small_marks() -> None:
+    """A picture of few colours still tells mechanisms apart: each of their colours is in it as it was drawn."""
+    figure = new_figure(3, 2)
+    axes = figure.subplots()
+    names = ["baseline", *(mechanism.name for mechanism in MECHANISMS)]
+    for place, name in enumerate(names):
+        axes.plot([place], [place], mechanism_marker(name), color=mechanism_color(name), markersize=5)
+    image = Image.open(io.BytesIO(pages._small_png(figure))).convert("RGB")
+    shown = {"#{:02X}{:02X}{:02X}".format(*color) for _, color in image.getcolors(1 << 20) or ()}  # type: ignore[misc]
+    assert {mechanism_color(name) for name in names} <= shown
 
 
 def test_answers_are_the_verdicts_and_others_stay(tmp_path: Path) -> None:
