@@ -26,6 +26,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="0.9",
         help="quantile of the waits to draw beside their median (default 0.9)",
     )
+    parser.add_argument(
+        "--color",
+        metavar="WHAT",
+        default="type",
+        help="what the colours of a gantt tell: type, user, project or size (default type)",
+    )
     add_trust(parser)
 
 
@@ -48,7 +54,7 @@ def main(arguments: argparse.Namespace) -> None:
     figures = {}
     for name in names:
         try:
-            figures[name] = PORTRAITS[name].draw(recording, window, quantile)
+            figures[name] = PORTRAITS[name].draw(recording, window, quantile, arguments.color)
         except InputError as error:
             if len(names) == 1:
                 raise

@@ -176,11 +176,16 @@ def _write(
                 write_csv(new / f"{name}.csv", rows, tuple(rows[0]))
         if arguments.plot:
             from experiments.study.redraw import SHOWN, draw_pictures
+            from experiments.timelines.contrasts import contrast_rows
+            from experiments.timelines.distributions import distribution_rows
             from experiments.timelines.machinetable import machine_rows
 
             # Figures are made from tables alone, here as at any later time.
-            rows = machine_rows(results)
-            write_csv(new / "machine.csv", rows, tuple(rows[0]))
+            drawable = {"machine": machine_rows(results), "distributions": distribution_rows(results)}
+            if len(results) > 1:
+                drawable["contrasts"] = contrast_rows(results, measurement.instant_tolerance)
+            for name, rows in drawable.items():
+                write_csv(new / f"{name}.csv", rows, tuple(rows[0]))
             drawn = [f"{directory / name}.png: {SHOWN[name]}" for name in draw_pictures(new)]
         seal(new, RUN, manifest_of(planned, own), PICTURE_FILES)
     for path in former:

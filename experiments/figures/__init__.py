@@ -2,9 +2,9 @@
 
 Other folders use this package's own names, and ``planning.costs``, ``planning.forecasts``, ``planning.loop``,
 ``planning.losses``, ``planning.plans``, ``planning.waits``, ``recording.gains``, ``recording.portraits``,
-``study.aggregates``, ``study.bearing``, ``study.courses``, ``study.datasets``, ``study.evaluation``,
-``study.evidence``, ``study.front``, ``study.honesty``, ``study.inputs``, ``study.intervals``, ``study.machine``,
-``study.marginals``, ``study.mechanisms``, ``study.orders``, ``study.scenarios`` and ``style``.
+``study.aggregates``, ``study.bearing``, ``study.courses``, ``study.datasets``, ``study.delays``,
+``study.evaluation``, ``study.evidence``, ``study.front``, ``study.honesty``, ``study.inputs``, ``study.intervals``,
+``study.machine``, ``study.marginals``, ``study.mechanisms``, ``study.orders``, ``study.scenarios`` and ``style``.
 """
 
 from __future__ import annotations

@@ -209,6 +209,8 @@ def save(figure: Figure, path: str | Path, *, dpi: int = 150, follow: bool = Tru
 
     png, pdf = Path(f"{path}.png"), Path(f"{path}.pdf")
     with _writing, without_warnings_of_names():
+        # Letters are wider at some resolutions than at others: room is made at the one that is rendered.
+        figure.set_dpi(max(figure.dpi, dpi))
         lay_out(figure)
         with atomic_open(png, "wb", follow=follow) as file:
             figure.savefig(file, format="png", dpi=dpi, metadata={"Software": None})

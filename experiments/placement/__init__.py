@@ -1,4 +1,4 @@
-"""Which nodes each run had: node numbers, derived from the event log by first fit.
+"""Which nodes each run had: node numbers, derived from the event log by best fit.
 
 Other folders use ``ranges``, ``rectangles`` and ``spans``.
 """

@@ -1,7 +1,7 @@
 """Holdings: the nodes of each run, reservation and outage, and since when, while an event log is read.
 
-Nodes move between holders and the free ones, and each move closes the spans of both. Jobs take the first gap that is
-wide enough from below, on-demand jobs and what is held for them from above.
+Nodes move between holders and the free ones, and each move closes the spans of both. Jobs take the narrowest gap
+that is wide enough, from below, on-demand jobs and what is held for them from above.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from experiments.placement.ranges import Ranges, first_fit, joined, lowest, size, without
+from experiments.placement.ranges import Ranges, best_fit, joined, lowest, size, without
 from simulator.results.records import JobRecord
 from workloads.table.job import JobType
 
@@ -140,7 +140,7 @@ class Holdings:
     def fit(self, count: int, job_id: int) -> Ranges:
         """The first free nodes from the end of the machine that suits the job."""
         job = self.records.get(job_id)
-        return first_fit(self.free, count, from_top=job is None or job.type is JobType.ON_DEMAND)
+        return best_fit(self.free, count, from_top=job is None or job.type is JobType.ON_DEMAND)
 
     def top_up(self, job_id: int, count: int, now: int) -> int:
         """Hold up to so many free nodes more for a job; returns how many."""

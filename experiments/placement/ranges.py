@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from workloads.ground.errors import InvariantError
 
-__all__ = ["Ranges", "common", "first_fit", "highest", "joined", "lowest", "size", "text_of", "without"]
+__all__ = ["Ranges", "best_fit", "common", "highest", "joined", "lowest", "size", "text_of", "without"]
 
 #: Low ends (included) and high ends (not included).
 Ranges = tuple[tuple[int, int], ...]
@@ -84,8 +84,10 @@ def common(one: Ranges, other: Ranges) -> Ranges:
     return tuple(both)
 
 
-def first_fit(ranges: Ranges, count: int, *, from_top: bool = False) -> Ranges:
-    """So many of these nodes: the first range that is wide enough, else the first nodes there are.
+def best_fit(ranges: Ranges, count: int, *, from_top: bool = False) -> Ranges:
+    """So many of these nodes: of the narrowest range that is wide enough, else of the widest ranges.
+
+    Both keep runs on adjacent nodes: wide ranges stay for wide jobs, and a job that no range holds is cut into few.
 
     Parameters
     ----------
@@ -94,7 +96,7 @@ def first_fit(ranges: Ranges, count: int, *, from_top: bool = False) -> Ranges:
     count
         How many are wanted.
     from_top
-        Whether the first is the highest.
+        Whether the highest nodes are taken first; also of two ranges of one width the higher.
 
     Raises
     ------
@@ -103,23 +105,28 @@ def first_fit(ranges: Ranges, count: int, *, from_top: bool = False) -> Ranges:
 
     Examples
     --------
-    >>> first_fit(((0, 1), (2, 5), (8, 9)), 2), first_fit(((0, 1), (2, 3), (8, 9)), 2, from_top=True)
+    >>> best_fit(((0, 1), (2, 5), (8, 9)), 2), best_fit(((0, 1), (2, 3), (8, 9)), 2, from_top=True)
     (((2, 4),), ((2, 3), (8, 9)))
     """
     if not count:
         return ()
     order: Sequence[tuple[int, int]] = ranges[::-1] if from_top else ranges
-    for low, high in order:
-        if high - low >= count:
-            return ((high - count, high),) if from_top else ((low, low + count),)
+    wide = [(low, high) for low, high in order if high - low >= count]
+    if wide:
+        low, high = min(wide, key=_width)
+        return ((high - count, high),) if from_top else ((low, low + count),)
     taken: list[tuple[int, int]] = []
-    for low, high in order:
+    for low, high in sorted(order, key=_width, reverse=True):
         width = min(high - low, count)
         taken.append((high - width, high) if from_top else (low, low + width))
         count -= width
         if not count:
             return tuple(sorted(taken))
     raise InvariantError(f"{count} nodes more are wanted than the {size(ranges)} that there are")
+
+
+def _width(range_: tuple[int, int]) -> int:
+    return range_[1] - range_[0]
 
 
 def lowest(ranges: Ranges, count: int) -> Ranges:

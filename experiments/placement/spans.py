@@ -1,9 +1,9 @@
-"""Placement: which nodes each job had, and when, derived first-fit from the event log.
+"""Placement: which nodes each job had, and when, derived by best fit from the event log.
 
 The simulation counts nodes and does not number them: they are alike, and any numbering that gives each holder as many
-nodes as it has is as true as any other. This one keeps things together: jobs take the first gap that is wide enough
-from below, on-demand jobs and the nodes that are held for them from above. A tenant runs on nodes of reservations,
-which take the same nodes back, and an on-demand job starts on the nodes that were held for it.
+nodes as it has is as true as any other. This one keeps things together: jobs take the narrowest gap that is wide
+enough, from below, on-demand jobs and the nodes that are held for them from above. A tenant runs on nodes of
+reservations, which take the same nodes back, and an on-demand job starts on the nodes that were held for it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable
 from itertools import groupby
 
 from experiments.placement.holdings import DOWN, HELD, RUN, WARNED, Holdings, Span
-from experiments.placement.ranges import common, first_fit, highest, joined, lowest, size, without
+from experiments.placement.ranges import best_fit, common, highest, joined, lowest, size, without
 from simulator.machine.eventlog import Entry
 from simulator.results.recording import Recording
 
@@ -60,7 +60,7 @@ def _start(machine: Holdings, entry: Entry) -> None:
     machine.lent.pop(job_id, None)
     machine.gathering.pop(job_id, None)
     for key in machine.lenders_of(entry.cause):
-        drawn = first_fit(machine.of(key), min(size(machine.of(key)), entry.after - size(nodes)))
+        drawn = best_fit(machine.of(key), min(size(machine.of(key)), entry.after - size(nodes)))
         machine.hold(key, without(machine.of(key), drawn), now)
         machine.lent[key[1]] = joined(machine.lent.get(key[1], ()), drawn)
         nodes = joined(nodes, drawn)
@@ -104,7 +104,7 @@ def _reserve(machine: Holdings, entry: Entry) -> None:
         return
     lent = machine.lent.get(job_id, ())
     back = common(lent, machine.free)
-    back = first_fit(back, min(count, size(back)))
+    back = best_fit(back, min(count, size(back)))
     machine.hold((HELD, job_id), joined(machine.of((HELD, job_id)), back), entry.time)
     machine.lent[job_id] = without(lent, back)
     machine.top_up(job_id, count - size(back), entry.time)

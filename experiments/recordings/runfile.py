@@ -36,7 +36,7 @@ __all__ = [
     "simulated_jobs",
 ]
 
-_PICTURES = ("mechanisms", "machine", "accounting", "aggregates", "differences", "loop")
+_PICTURES = ("mechanisms", "waits", "machine", "accounting", "aggregates", "differences", "loop")
 #: What is drawn from the tables of a replay and of a loop.
 PICTURE_FILES = tuple(f"{name}.{kind}" for name in _PICTURES for kind in ("png", "pdf"))
 #: Key of ``run.json``: the file that holds the job table. It stands there where the event log was kept.

@@ -22,16 +22,20 @@ __all__ = ["PICTURES", "SHOWN", "draw_pictures", "found_experiments", "present_a
 
 #: Pictures of ``holdfast run`` and ``holdfast loop`` by name: the table that each is drawn from, and the function.
 PICTURES: Mapping[str, tuple[str, str]] = {
-    "mechanisms": ("summary.csv", "experiments.figures.study.mechanisms:plot_mechanisms"),
+    "mechanisms": ("contrasts.csv", "experiments.figures.study.mechanisms:draw_contrasts"),
+    "waits": ("distributions.csv", "experiments.figures.study.delays:draw_distributions"),
     "machine": ("machine.csv", "experiments.figures.study.machine:draw_machine"),
     "accounting": ("accounting.csv", "experiments.figures.study.machine:draw_accounting"),
     "aggregates": ("aggregates.csv", "experiments.figures.study.aggregates:plot_aggregates"),
     "differences": ("differences.csv", "experiments.figures.study.aggregates:plot_differences"),
     "loop": ("rounds.csv", "experiments.figures.planning.loop:plot_loop"),
 }
+#: What stands for the table of a picture in a directory without it, where it tells of several results.
+_ELSE = {"mechanisms": ("summary.csv", "experiments.figures.study.mechanisms:plot_mechanisms")}
 #: What each of them shows.
 SHOWN: Mapping[str, str] = {
-    "mechanisms": "the metrics of the mechanisms side by side",
+    "mechanisms": "how the metrics differ from those of the first run, with intervals",
+    "waits": "waits and slowdowns: their distributions, and by size",
     "machine": "busy and held nodes, and the waiting jobs, over time",
     "accounting": "node-hours by use: compute, overheads, losses, held, idle",
     "aggregates": "the configurations, with 95 % intervals over seeds",
@@ -70,10 +74,16 @@ def draw_pictures(directory: Path) -> list[str]:
     swept = is_plain_file(directory / SWEEP) or _has_seeds(directory)
     for name, (table, plot) in PICTURES.items():
         # Of a row for each seed the aggregates are shown.
-        path = None if swept and name not in SUMMED else _whole_table(directory, table)
+        hidden = swept and name not in SUMMED
+        path, draw = None if hidden else _whole_table(directory, table), plot
+        if path is None and name in _ELSE and not hidden:
+            table, draw = _ELSE[name]
+            path = _whole_table(directory, table)
+            if path is not None and len(read_csv(path)) == 1:
+                continue
         if path is not None:
             with _as_written(path):
-                figure = resolve_name(plot)(by_label(read_csv(path)))
+                figure = resolve_name(draw)(by_label(read_csv(path)))
             save(figure, directory / name, follow=False)
             drawn.append(name)
     return drawn

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from experiments.figures.recording.timeaxis import TimeAxis
+from experiments.figures.recording.tones import Tones, ink_on, tones_of
 from experiments.figures.style import (
     FONT,
     INK,
@@ -43,8 +44,10 @@ _LETTER = 0.009
 _CALLS = 30
 
 
-def plot_gantt(result: Recording, window: Window | None = None, *, labels: Mapping[int, str] | None = None) -> Figure:
-    """Draw the runs in a window of time, coloured by type; warnings are hatched, preemptions end in a dark edge.
+def plot_gantt(
+    result: Recording, window: Window | None = None, *, labels: Mapping[int, str] | None = None, color: str = "type"
+) -> Figure:
+    """Draw the runs in a window of time; warnings are hatched, preemptions end in a dark edge.
 
     Parameters
     ----------
@@ -54,6 +57,8 @@ def plot_gantt(result: Recording, window: Window | None = None, *, labels: Mappi
         What is shown; default everything.
     labels
         Texts of jobs; their ids by default. They are written where they have room.
+    color
+        What colours tell: ``type``, ``user``, ``project`` or ``size``.
 
     Returns
     -------
@@ -64,7 +69,7 @@ def plot_gantt(result: Recording, window: Window | None = None, *, labels: Mappi
     Raises
     ------
     InputError
-        If the result has no event log or nothing runs in the window.
+        If the result has no event log, nothing runs in the window, or colours cannot tell that.
     """
     spans = place_nodes(result)
     axis = TimeAxis.of(result, window)
@@ -72,29 +77,30 @@ def plot_gantt(result: Recording, window: Window | None = None, *, labels: Mappi
     if not any(item.kind == RUN for item in shown):
         raise InputError("no job runs in this window")
     types = {record.job_id: record.type for record in result.records}
+    tones = tones_of(result, color)
     names = {job_id: (labels or {}).get(job_id, str(job_id)) for job_id in types}
 
-    figure = new_figure(PAGE, 2.7 if result.nodes <= _LARGE else 3.6)
+    figure = new_figure(PAGE, 2.7 if result.nodes <= _LARGE else 4.2)
     # Pixels in a PDF file are as fine as those of the PNG file.
     figure.set_dpi(150 if len(shown) <= _MANY else 300)
     axes = figure.subplots()
-    handles, texts = _draw(axes, shown, types, axis, result.nodes)
+    handles, texts = _draw(axes, shown, tones, axis, result.nodes)
     axes.set_ylim(0, result.nodes)
     dress(axes, y="Node (number)", grid="none")
     axis.dress(axes)
     axes.locator_params(axis="y", integer=True)
-    _name(axes, shown, names, axis, result.nodes)
+    _name(axes, shown, names, tones, axis, result.nodes)
     marked = _mark_calls(axes, result, types, names, axis)
     axes.text(
         0, 1.17 if marked else 1.03, result.name, transform=axes.transAxes,
         fontsize=FONT["title"], color=INK,
     )  # fmt: skip
-    legend_above(figure, handles, texts)
+    legend_above(figure, handles, texts, columns=min(len(texts), 7))
     return figure
 
 
 def _draw(
-    axes: Axes, shown: Sequence[Rectangle], types: Mapping[int, JobType], axis: TimeAxis, nodes: int
+    axes: Axes, shown: Sequence[Rectangle], tones: Tones, axis: TimeAxis, nodes: int
 ) -> tuple[list[Any], list[str]]:
     """All rectangles, those of a look at once; returns what the legend shows."""
     from matplotlib.patches import Patch
@@ -110,17 +116,16 @@ def _draw(
 
     held = [item for item in shown if item.kind == HELD]
     add(held, facecolor=STATE_COLORS["held"], alpha=0.35, linewidth=0)
-    for kind in JobType:
-        own = [item for item in shown if item.kind == RUN and types[item.job_id] is kind]
-        warned = [item for item in shown if item.kind == WARNED and types[item.job_id] is kind]
-        color = TYPE_COLORS[kind]
+    for kind, color in tones.colors.items():
+        own = [item for item in shown if item.kind == RUN and tones.of[item.job_id] == kind]
+        warned = [item for item in shown if item.kind == WARNED and tones.of[item.job_id] == kind]
         small = [item for item in own if many and not _is_large(item, axis, nodes)]
         add(small, facecolor=color, linewidth=0)
         large = own if not small else [item for item in own if _is_large(item, axis, nodes)]
         add(large, facecolor=color, edgecolor="white", linewidth=edge)
         if own:
             handles.append(Patch(facecolor=color))
-            texts.append(str(kind))
+            texts.append(kind)
         add(warned, facecolor=color, edgecolor="white", linewidth=edge, hatch="/////")
     if any(item.kind == WARNED for item in shown):
         handles.append(Patch(facecolor="white", edgecolor=INK, hatch="/////", linewidth=0.5))
@@ -161,7 +166,9 @@ def _collection(items: Sequence[Rectangle], axis: TimeAxis, **look: Any) -> Any:
     return PolyCollection(corners, **look)
 
 
-def _name(axes: Axes, shown: Sequence[Rectangle], names: Mapping[int, str], axis: TimeAxis, nodes: int) -> None:
+def _name(
+    axes: Axes, shown: Sequence[Rectangle], names: Mapping[int, str], tones: Tones, axis: TimeAxis, nodes: int
+) -> None:
     """Write the job's name on each rectangle that has room for it."""
     span = axis.closes - axis.opens
     for item in shown:
@@ -171,7 +178,7 @@ def _name(axes: Axes, shown: Sequence[Rectangle], names: Mapping[int, str], axis
         if name and tall and end - start >= 0.011 * len(name) * span:
             axes.text(
                 float(axis((start + end) / 2)), (item.low + item.high) / 2, name, ha="center", va="center",
-                fontsize=FONT["note"], color="white",
+                fontsize=FONT["note"], color=ink_on(tones.colors[tones.of[item.job_id]]),
             )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from experiments.output.filenames import file_part
 from experiments.recordings.runfile import holds_run, open_run
@@ -35,22 +35,26 @@ class Portrait:
         Whether it needs the event log.
     quantile
         Whether it shows a quantile of the waits.
+    color
+        Whether its colours can tell several things.
     """
 
     about: str
     plot: str
     events: bool = True
     quantile: bool = False
+    color: bool = False
 
-    def draw(self, recording: Recording, window: Window, quantile: float) -> Figure:
+    def draw(self, recording: Recording, window: Window, quantile: float, color: str = "type") -> Figure:
         """Draw it."""
-        how = {"quantile": quantile} if self.quantile else {}
+        how: dict[str, Any] = {"quantile": quantile} if self.quantile else {}
+        how |= {"color": color} if self.color else {}
         figure: Figure = resolve_name(self.plot)(recording, window, **how)
         return figure
 
 
 PORTRAITS: Mapping[str, Portrait] = {
-    "gantt": Portrait("nodes of each job over time", "experiments.figures.recording.gantt:plot_gantt"),
+    "gantt": Portrait("nodes of each job over time", "experiments.figures.recording.gantt:plot_gantt", color=True),
     "use": Portrait("use of the nodes over time", "experiments.figures.recording.uses:plot_use"),
     "queue": Portrait(
         "waiting jobs, their nodes and node-hours, and the wait of the first job",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,6 +23,16 @@ if TYPE_CHECKING:
 __all__ = ["TimeAxis"]
 
 _DAY = 86400.0
+#: Labels on an axis of dates at most.
+_MOST_TICKS = 9
+#: Distances of labels and of small ticks between them [d]; beyond, they are months.
+_STEPS = tuple(
+    (hours / 24, fine / 24)
+    for hours, fine in (
+        *((1 / 12, 1 / 60), (0.25, 1 / 12), (0.5, 1 / 6), (1, 0.25), (2, 0.5), (3, 1), (6, 1), (12, 3), (24, 6)),
+        *((48, 24), (96, 24), (168, 24), (336, 168)),
+    )
+)
 
 
 class TimeAxis(NamedTuple):
@@ -69,17 +80,35 @@ class TimeAxis(NamedTuple):
         if not self.dates:
             words = f"Time since the first submit ({self.unit.symbol})" + (f", {average}" if over else "")
         else:
-            from matplotlib.dates import AutoDateLocator
-            from matplotlib.ticker import FuncFormatter
+            from matplotlib.ticker import FixedLocator, FuncFormatter
 
-            locator = AutoDateLocator(minticks=4, maxticks=9)  # type: ignore[no-untyped-call]  # matplotlib's
-            axes.xaxis.set_major_locator(locator)
+            major, minor = self._ticks()
+            axes.xaxis.set_major_locator(FixedLocator(major))
+            axes.xaxis.set_minor_locator(FixedLocator(minor))
             axes.xaxis.set_major_formatter(FuncFormatter(self._date))
             first, last = (self._moment(float(self(tick))) for tick in (self.opens, self.closes - 1))
             years = str(first.year) if first.year == last.year else f"{first.year} to {last.year}"
             words = f"Time ({self.zone}, {years})" + (f", {average}" if over else "")
         if labels:
             axes.set_xlabel(words, fontsize=FONT["label"], color=INK, labelpad=2)
+
+    def _ticks(self) -> tuple[list[float], list[float]]:
+        """Where labels and small ticks stand: at equal distances from midnight, or at the firsts of months."""
+        low, high = float(self(self.opens)), float(self(self.closes))
+        for step, fine in _STEPS:
+            if (high - low) / step <= _MOST_TICKS:
+                return [
+                    (np.arange(math.ceil(low / part - 1e-9), math.floor(high / part + 1e-9) + 1) * part).tolist()
+                    for part in (step, fine)
+                ]  # type: ignore[return-value]  # two
+        firsts = np.arange(
+            np.datetime64(self._moment(low).strftime("%Y-%m")), np.datetime64(self._moment(high).strftime("%Y-%m")) + 1
+        )
+        places = firsts.astype("datetime64[D]").astype(float)
+        months = firsts.astype(int) % 12
+        every = next((n for n in (1, 2, 3, 6, 12) if (high - low) / 30.4 / n <= _MOST_TICKS), 12)
+        inside = (places >= low) & (places <= high)
+        return places[inside & (months % every == 0)].tolist(), places[inside].tolist()
 
     def _moment(self, place: float) -> datetime:
         return datetime.fromtimestamp(round(place * _DAY), UTC)

@@ -14,6 +14,7 @@ from experiments.figures.style import (
     STATE_COLORS,
     dress,
     legend_above,
+    mechanism_label,
     name_mechanisms,
     new_figure,
     panel_letters,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["draw_accounting", "draw_machine", "plot_accounting", "plot_machine"]
 
 _BUSY, _HELD, _QUEUE = STATE_COLORS["compute"], STATE_COLORS["held"], INK
-_COMPARED = STATE_COLORS["lost"]
+_APART = STATE_COLORS["lost"]
 #: What is too small to be seen beside compute and idle.
 _OVERHEADS = ("setup", "checkpoint", "lost", "warning", "held")
 #: Segments narrower than this share of the axis get no number.
@@ -57,14 +58,14 @@ def plot_machine(results: Result | Sequence[Result]) -> Figure:
     Parameters
     ----------
     results
-        One result, drawn large, or several over the same jobs, drawn below each other on common scales. Courses with
-        more steps than can be told apart are averaged over bins of a length that suits the span.
+        One result, drawn large, or several over the same jobs: the first, and how each other differs from it. Courses
+        with more steps than can be told apart are averaged over bins of a length that suits the span.
 
     Returns
     -------
     Figure
-        For one result three panels: nodes, waiting jobs, and their nodes. For several one row each: nodes, waiting
-        jobs.
+        For one result three panels: nodes, waiting jobs, and their nodes. For several the nodes and the waiting jobs of
+        the first, and a row of differences for each other.
 
     Raises
     ------
@@ -82,8 +83,6 @@ def draw_machine(rows: Sequence[Mapping[str, Any]]) -> Figure:
     rows
         Rows of :func:`experiments.timelines.machinetable.machine_rows`.
     """
-    from matplotlib.lines import Line2D
-
     if not rows:
         raise InputError("there are no results to draw")
     unit = choose_unit(max(row["end_s"] for row in rows))
@@ -93,11 +92,9 @@ def draw_machine(rows: Sequence[Mapping[str, Any]]) -> Figure:
     time = f"Time since the first submit ({unit.symbol})" + (f", averages over {over}" if over else "")
     figure = _one(courses[0], time) if len(courses) == 1 else _many(courses, time)
     handles: list[object] = list(figure.axes[0].patches[:2])
-    texts = ["busy", "held (reserved, or waiting for nodes under warning)"]
-    if len(courses) > 1:
-        handles.append(Line2D([], [], color=_COMPARED, linewidth=1.0))
-        texts.append(f"waiting under {courses[0].name}")
-    legend_above(figure, handles, texts)
+    if max(courses[0].held) > 0:
+        # One colour needs no legend.
+        legend_above(figure, handles, ["busy", "held (reserved, or waiting for nodes under warning)"])
     return figure
 
 
@@ -117,22 +114,61 @@ def _one(course: _Course, time: str) -> Figure:
 
 
 def _many(courses: Sequence[_Course], time: str) -> Figure:
-    figure = new_figure(PAGE, 0.7 + 0.98 * len(courses))
-    panels = figure.subplots(len(courses), 2, sharex=True, sharey="col", squeeze=False)
-    first = courses[0]
-    longest_queue = max(max(course.jobs) for course in courses)
-    for (left, right), course in zip(panels, courses, strict=True):
-        _draw_nodes(left, course)
-        _draw_queue(right, course.times, course.jobs, longest_queue, outlined=course is first)
-        dress(left, y="Nodes (%)", title=course.name)
-        dress(right, y="Waiting jobs")
-        if course is not first:
-            # The first is the baseline as a rule: what the others are compared with.
-            right.stairs(first.jobs, first.times, color=_COMPARED, linewidth=0.6, baseline=None)
+    """The first result above; below, a thin row for each other with its difference from the first."""
+    first, others = courses[0], courses[1:]
+    figure = new_figure(PAGE, 2.0 + 0.36 * len(others))
+    panels = figure.subplots(
+        1 + len(others), 2, sharex=True, squeeze=False, height_ratios=(1.0, *(0.36 for _ in others))
+    )
+    _draw_nodes(panels[0, 0], first)
+    _draw_queue(panels[0, 1], first.times, first.jobs, max(first.jobs))
+    dress(panels[0, 0], y="Nodes (%)", title=f"(a) Nodes under {first.name}")
+    dress(panels[0, 1], y="Jobs", title=f"(b) Waiting jobs under {first.name}")
+    for column, (level, unit, title) in enumerate(
+        ((_used, "points", "(c) Nodes: difference"), (_waiting, "jobs", "(d) Waiting jobs: difference"))
+    ):
+        apart = [_apart(level(course), course.times, level(first), first.times) for course in others]
+        most = max((float(np.abs(values).max()) for _, values in apart), default=0.0) or 1.0
+        for axes, course, (edges, values) in zip(panels[1:, column], others, apart, strict=True):
+            axes.stairs(values, edges, fill=True, color=_APART, linewidth=0)
+            axes.axhline(0, color=INK, linewidth=0.5)
+            axes.set_ylim(-1.05 * most, 1.05 * most)
+            axes.set_yticks([])
+            dress(axes, grid="x")
+            axes.spines["left"].set_visible(False)
+            axes.spines["bottom"].set_visible(course is others[-1])
+            axes.tick_params(axis="x", length=2.5 if course is others[-1] else 0)
+            if not column:
+                label = mechanism_label(course.name)
+                axes.set_ylabel(label, rotation=0, ha="right", va="center", fontsize=FONT["tick"], color=INK)
+        if others:
+            top = panels[1, column]
+            top.set_title(f"{title} (within {most:.3g} {unit})", fontsize=FONT["title"], color=INK,
+                          loc="left", pad=4)  # fmt: skip
     panels[0, 0].set_xlim(0, max(course.times[-1] for course in courses))
     figure.supxlabel(time, fontsize=FONT["label"], color=INK)
-    figure.align_ylabels()
     return figure
+
+
+def _used(course: _Course) -> Floats:
+    return course.busy + course.held
+
+
+def _waiting(course: _Course) -> Floats:
+    return course.jobs
+
+
+def _apart(one: Floats, one_edges: Floats, other: Floats, other_edges: Floats) -> tuple[Floats, Floats]:
+    """The difference of two step functions: edges (m + 1,) and values (m,); beyond its end a function is 0."""
+    edges = np.union1d(one_edges, other_edges)
+    middles = (edges[:-1] + edges[1:]) / 2
+
+    def at(values: Floats, bounds: Floats) -> Floats:
+        place = np.searchsorted(bounds, middles, side="right") - 1
+        inside = (place >= 0) & (place < len(values))
+        return np.where(inside, values[np.clip(place, 0, len(values) - 1)], 0.0)
+
+    return edges, at(one, one_edges) - at(other, other_edges)
 
 
 def _draw_nodes(axes: Axes, course: _Course) -> None:
@@ -143,10 +179,9 @@ def _draw_nodes(axes: Axes, course: _Course) -> None:
     axes.set_yticks([0, 50, 100])
 
 
-def _draw_queue(axes: Axes, times: Floats, values: Floats, longest: float, *, outlined: bool = True) -> None:
+def _draw_queue(axes: Axes, times: Floats, values: Floats, longest: float) -> None:
     axes.stairs(values, times, fill=True, color=_QUEUE, alpha=0.4, linewidth=0)
-    if outlined:
-        axes.stairs(values, times, color=_QUEUE, linewidth=0.6)
+    axes.stairs(values, times, color=_QUEUE, linewidth=0.6)
     axes.set_ylim(0, 1.05 * longest or 1.0)
     axes.locator_params(axis="y", nbins=4)
 
@@ -195,19 +230,24 @@ def draw_accounting(rows: Sequence[Mapping[str, Any]]) -> Figure:
     shares = np.array([[row[f"{state}_node_hours"] for state in states] for row in rows], dtype=float)
     total = shares.sum(axis=1, keepdims=True)
     shares = 100.0 * np.divide(shares, total, out=np.zeros_like(shares), where=total > 0)
+    names = [str(row["mechanism"]) for row in rows]
+    overheads = [state for state in _OVERHEADS if shares[:, Accounting._fields.index(state)].any()]
+    shown = [state for state in states if shares[:, Accounting._fields.index(state)].any()]
     figure = new_figure(PAGE, 1.05 + 0.23 * len(rows))
-    left, right = figure.subplots(1, 2, sharey=True, width_ratios=(1.25, 1))
-    handles = _stack(left, shares, states, 100.0)
-    top = max(sum(row[Accounting._fields.index(state)] for state in _OVERHEADS) for row in shares)
-    _stack(right, shares, _OVERHEADS, 1.08 * top or 1.0)
-    dress(left, x="Share of node-hours (%)", title="Everything", grid="x")
-    dress(right, x="Share of node-hours (%)", title="Neither compute nor idle", grid="x")
-    name_mechanisms(left, [str(row["mechanism"]) for row in rows])
-    left.set_ylim(len(rows) - 0.45, -0.55)
-    for axes in (left, right):
+    # Without overheads there is nothing to enlarge.
+    panels = figure.subplots(1, 2 if overheads else 1, sharey=True, squeeze=False)[0]
+    handles = _stack(panels[0], shares, shown, 100.0)
+    dress(panels[0], x="Share of node-hours (%)", title="Everything", grid="x")
+    if overheads:
+        top = max(sum(row[Accounting._fields.index(state)] for state in overheads) for row in shares)
+        _stack(panels[1], shares, overheads, min(100.0, 1.08 * top))
+        dress(panels[1], x="Share of node-hours (%)", title="Neither compute nor idle", grid="x")
+        panel_letters(list(panels))
+    name_mechanisms(panels[0], names)
+    panels[0].set_ylim(len(rows) - 0.45, -0.55)
+    for axes in panels:
         axes.tick_params(axis="y", length=0)
-    panel_letters([left, right])
-    legend_above(figure, handles, states)
+    legend_above(figure, handles, shown)
     return figure
 
 

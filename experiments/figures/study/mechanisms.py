@@ -1,9 +1,10 @@
-"""The mechanisms side by side: the eight metrics of hybrid-workload-scheduling, Fig. 6, for one workload."""
+"""Results side by side: the eight metrics of hybrid-workload-scheduling, Fig. 6, and differences from the first."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from experiments.figures.style import (
@@ -12,11 +13,11 @@ from experiments.figures.style import (
     PAGE,
     dress,
     mechanism_color,
+    mechanism_marker,
     name_mechanisms,
     new_figure,
     panel_letters,
 )
-from policies.mechanism import BASELINE
 from simulator.results.catalogue import metric
 from workloads.ground.errors import InputError
 from workloads.ground.quantities import Better, Metric
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["METRICS", "plot_mechanisms"]
+__all__ = ["METRICS", "draw_contrasts", "plot_mechanisms"]
 
 
 #: The eight metrics of Fig. 6.
@@ -39,7 +40,7 @@ METRICS = tuple(
 
 
 def plot_mechanisms(summaries: Sequence[Mapping[str, Any]]) -> Figure:
-    """Bars of the eight metrics, a bar for each mechanism; the baseline is also a dashed line.
+    """The eight metrics, a dot for each mechanism.
 
     Parameters
     ----------
@@ -49,7 +50,7 @@ def plot_mechanisms(summaries: Sequence[Mapping[str, Any]]) -> Figure:
     Returns
     -------
     Figure
-        2 x 4 panels. A metric that is not defined (NaN) has no bar but a note.
+        A panel for each metric that is defined in any of them. A metric that is not defined (NaN) has a note.
 
     Raises
     ------
@@ -59,47 +60,148 @@ def plot_mechanisms(summaries: Sequence[Mapping[str, Any]]) -> Figure:
     if not summaries:
         raise InputError("there are no summaries to draw")
     names = [str(row["mechanism"]) for row in summaries]
-    figure = new_figure(PAGE, 1.5 + 0.32 * len(names))
-    panels = figure.subplots(2, 4, sharey=True)
-    for axes, shown in zip(panels.flat, METRICS, strict=True):
-        _bars(axes, shown, names, [_number(shown, row) for row in summaries])
-    panel_letters(list(panels.flat))
+    values = {shown: [_number(shown, row.get(shown.name)) for row in summaries] for shown in METRICS}
+    shown_metrics = [shown for shown, found in values.items() if any(map(math.isfinite, found))]
+    figure, panels = _panels(len(shown_metrics), len(names))
+    for axes, shown in zip(panels, shown_metrics, strict=True):
+        dress(axes, title=shown.panel, grid="x")
+        for place, (name, value) in enumerate(zip(names, values[shown], strict=True)):
+            if math.isfinite(value):
+                _dot(axes, name, place, value)
+                _say(axes, value, place, _label(value))
+            else:
+                axes.text(0.02, place, "no such job", transform=axes.get_yaxis_transform(), va="center",
+                          fontsize=FONT["note"], color=INK)  # fmt: skip
+        known = [value for value in values[shown] if math.isfinite(value)]
+        _limit(axes, shown, min(known), max(known))
+        _name_rows(axes, names)
+    panel_letters(panels)
     return figure
 
 
-def _number(metric: Metric, row: Mapping[str, Any]) -> float:
-    """A metric as it is shown; an empty cell of a table read back is not defined."""
-    value = row[metric.name]
-    return math.nan if value is None else float(metric.scaled(float(value)))
+def draw_contrasts(rows: Sequence[Mapping[str, Any]]) -> Figure:
+    """How several results differ from the first, metric by metric: differences with their 95 % intervals.
 
+    Parameters
+    ----------
+    rows
+        Rows of :func:`experiments.timelines.contrasts.contrast_rows`.
 
-def _bars(axes: Axes, shown: Metric, names: Sequence[str], values: Sequence[float]) -> None:
-    dress(axes, x=shown.axis, title=shown.panel, grid="x")
-    known = [value for value in values if math.isfinite(value)]
-    # A share that should be large is shown against the whole.
-    whole = shown.percent and shown.better is Better.MORE
-    top = shown.most if whole else max(known, default=0.0) or 1.0
-    places = list(range(len(names)))
-    colors = [mechanism_color(name, place) for place, name in enumerate(names)]
-    axes.barh(places, [value if math.isfinite(value) else 0.0 for value in values], height=0.72, color=colors)
-    for place, value in enumerate(values):
-        text = _label(value) if math.isfinite(value) else "no such job"
-        axes.annotate(
-            text, (value if math.isfinite(value) else 0.0, place), (2, 0), textcoords="offset points", va="center",
-            fontsize=FONT["note"], color=INK, zorder=4, bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.4},
-        )  # fmt: skip
-    # Behind the labels, so that no digit is struck through.
-    for name, value in zip(names, values, strict=True):
-        if name == BASELINE and value > 0 and len(names) > 1:
-            axes.axvline(value, color=INK, linewidth=0.8, linestyle=(0, (3, 2)), zorder=0.9)
-    # Room for the digits behind the longest bar.
-    axes.set_xlim(0, 1.27 * top)
-    axes.set_ylim(len(names) - 0.45, -0.55)
-    name_mechanisms(axes, names)
-    if whole:
-        axes.set_xticks([0, 50, 100])
-    else:
+    Returns
+    -------
+    Figure
+        A panel for each metric that differs between the results; beside each dot the metric itself. The first result
+        is the line at zero.
+
+    Raises
+    ------
+    InputError
+        If there is nothing to show.
+    """
+    if not rows:
+        raise InputError("there are no results to draw")
+    names = list(dict.fromkeys(str(row["mechanism"]) for row in rows))
+    if len(names) == 1 or all(row["difference"] is None for row in rows):
+        return plot_mechanisms(_summaries(rows, names))
+    metrics = [
+        metric(name)
+        for name in dict.fromkeys(row["metric"] for row in rows)
+        if any(row["difference"] for row in rows if row["metric"] == name) and not _repeated(rows, name)
+    ]
+    if not metrics:
+        raise InputError("the results do not differ")
+    figure, panels = _panels(len(metrics), len(names))
+    for axes, shown in zip(panels, metrics, strict=True):
+        title = replace(shown, unit=shown.difference).panel
+        dress(axes, title=title, grid="x")
+        own = {str(row["mechanism"]): row for row in rows if row["metric"] == shown.name}
+        reach = [0.0]
+        for place, name in enumerate(names):
+            row = own.get(name, {})
+            apart, low, high = (_number(shown, row.get(key)) for key in ("difference", "low", "high"))
+            if not math.isfinite(apart) and place == 0:
+                apart = 0.0
+            if math.isfinite(apart):
+                if math.isfinite(low):
+                    axes.plot([low, high], [place, place], color=mechanism_color(name, place), linewidth=1.3,
+                              solid_capstyle="butt", zorder=2)  # fmt: skip
+                    reach += [low, high]
+                _dot(axes, name, place, apart)
+                reach.append(apart)
+            value = _number(shown, row.get("value"))
+            if math.isfinite(value):
+                axes.annotate(
+                    _label(value), (1.0, place), (2, 0), xycoords=axes.get_yaxis_transform(),
+                    textcoords="offset points", va="center", fontsize=FONT["note"], color=INK,
+                )  # fmt: skip
+        axes.axvline(0, color=INK, linewidth=0.7, zorder=1)
+        room = 0.08 * (max(reach) - min(reach))
+        axes.set_xlim(min(reach) - room, max(reach) + room)
         axes.locator_params(axis="x", nbins=4)
+        _name_rows(axes, names)
+    panel_letters(panels)
+    words = f"Difference from {names[0]}, with its 95 % interval over batches of jobs; beside it, the value itself"
+    figure.supxlabel(words, fontsize=FONT["note"], color=INK)
+    return figure
+
+
+def _repeated(rows: Sequence[Mapping[str, Any]], name: str) -> bool:
+    """Whether a metric of one type of jobs says what that of all jobs says: there is no other type."""
+    if name == "turnaround_h" or not name.startswith("turnaround_"):
+        return False
+    all_jobs, own = ([row["value"] for row in rows if row["metric"] == key] for key in ("turnaround_h", name))
+    return all_jobs == own
+
+
+def _summaries(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[dict[str, Any]]:
+    """The values alone, a row for each result."""
+    found: dict[str, dict[str, Any]] = {name: {"mechanism": name} for name in names}
+    for row in rows:
+        found[str(row["mechanism"])][row["metric"]] = row["value"]
+    return list(found.values())
+
+
+def _panels(number: int, rows: int) -> tuple[Figure, list[Axes]]:
+    """A figure with so many panels of so many rows, four beside each other."""
+    if not number:
+        raise InputError("there are no metrics to draw")
+    lines = -(-number // 4)
+    figure = new_figure(PAGE, 0.25 + lines * (0.75 + 0.16 * rows))
+    grid = figure.subplots(lines, -(-number // lines), sharey=True, squeeze=False)
+    for axes in grid.flat[number:]:
+        axes.set_visible(False)
+    return figure, list(grid.flat[:number])
+
+
+def _number(shown: Metric, value: Any) -> float:
+    """A metric as it is shown; an empty cell of a table read back is not defined."""
+    return math.nan if value is None else float(shown.scaled(float(value)))
+
+
+def _dot(axes: Axes, name: str, place: int, value: float) -> None:
+    axes.plot([value], [place], mechanism_marker(name, place), color=mechanism_color(name, place), markersize=4.5,
+              zorder=3)  # fmt: skip
+
+
+def _say(axes: Axes, value: float, place: int, text: str) -> None:
+    axes.annotate(text, (value, place), (4, 0), textcoords="offset points", va="center", fontsize=FONT["note"],
+                  color=INK)  # fmt: skip
+
+
+def _limit(axes: Axes, shown: Metric, low: float, high: float) -> None:
+    """Room about the dots for their numbers, within what the metric can be; a share is shown in 0 to 100 %."""
+    if shown.percent and shown.better is Better.MORE:
+        axes.set_xlim(0, 100)
+        axes.set_xticks([0, 50, 100])
+        return
+    room = max(high - low, 0.2 * high, 0.01)
+    axes.set_xlim(max(0.0, low - 0.15 * room), min(shown.most, high + 0.55 * room))
+    axes.locator_params(axis="x", nbins=4)
+
+
+def _name_rows(axes: Axes, names: Sequence[str]) -> None:
+    name_mechanisms(axes, names)
+    axes.set_ylim(len(names) - 0.45, -0.55)
 
 
 def _label(value: float) -> str:

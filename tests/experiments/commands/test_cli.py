@@ -71,8 +71,8 @@ def test_run_writes_its_files(year: Path, tmp_path: Path, capsys: pytest.Capture
                 for kind in ("jobs", "events", "timeline", "decisions")
                 for name in ("baseline", "CUA-SPAA")
             ),
-            "machine.csv",
-            *(f"{name}.{kind}" for name in ("mechanisms", "machine", "accounting") for kind in ("png", "pdf")),
+            *("machine.csv", "contrasts.csv", "distributions.csv"),
+            *(f"{name}.{kind}" for name in ("mechanisms", "waits", "machine", "accounting") for kind in ("png", "pdf")),
         ]
     )
     summary = rows(directory / "summary.csv")

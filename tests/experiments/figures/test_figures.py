@@ -18,12 +18,15 @@ from matplotlib.patches import Rectangle, StepPatch
 import experiments.figures
 from experiments.figures.planning.waits import plot_trace
 from experiments.figures.recording.gantt import plot_gantt
+from experiments.figures.study.delays import draw_distributions
 from experiments.figures.study.evaluation import plot_courses
 from experiments.figures.study.inputs import plot_sizes
 from experiments.figures.study.machine import plot_accounting, plot_machine
-from experiments.figures.study.mechanisms import METRICS, plot_mechanisms
-from experiments.figures.style import mechanism_color, save
+from experiments.figures.study.mechanisms import METRICS, draw_contrasts, plot_mechanisms
+from experiments.figures.style import TYPE_COLORS, mechanism_color, mechanism_marker, save
 from experiments.recordings.windows import Window
+from experiments.timelines.contrasts import contrast_rows
+from experiments.timelines.distributions import distribution_rows
 from experiments.timelines.steps import bin_averages, choose_bin, choose_unit
 from simulator import Result, simulate
 from simulator.results.metrics import SUMMARY_COLUMNS, summarize
@@ -84,32 +87,95 @@ def steps(axes: Axes, number: int) -> tuple[np.ndarray, np.ndarray]:
     return np.asarray(values), np.asarray(edges)
 
 
-def test_bars_are_the_summaries(results: list[Result]) -> None:
+def dots(axes: Axes) -> list[float]:
+    """Where the dots of a panel are, from top to bottom; lines of two points are intervals."""
+    found = [line for line in axes.lines if len(np.asarray(line.get_xdata())) == 1]
+    found.sort(key=lambda line: float(np.asarray(line.get_ydata())[0]))
+    return [float(np.asarray(line.get_xdata())[0]) for line in found]
+
+
+def test_dots_are_the_summaries(results: list[Result]) -> None:
     summaries = [summarize(result) for result in results]
     figure = plot_mechanisms(summaries)
     assert len(figure.axes) == len(METRICS) == 8
     for axes, metric in zip(figure.axes, METRICS, strict=True):
-        bars = [cast(Rectangle, patch).get_width() for patch in axes.patches]
         scale = 100 if metric.percent else 1
-        assert bars == pytest.approx([scale * float(row[metric.name]) for row in summaries])
-        assert axes.get_xlabel().endswith(("(h)", "(%)"))
+        assert dots(axes) == pytest.approx([scale * float(row[metric.name]) for row in summaries])
+        assert axes.get_title(loc="left").endswith(("(h)", "(%)"))
+        assert axes.get_xlim()[0] >= 0
+        assert axes.get_xlim()[1] <= metric.most
     names = [text.get_text() for text in figure.axes[0].get_yticklabels()]
     assert names == ["baseline", "CUA-SPAA", "CUP-PAA"]
 
 
+def test_differences_are_paired_and_lie_in_their_intervals(results: list[Result]) -> None:
+    rows = contrast_rows(results)
+    own = {(row["mechanism"], row["metric"]): row for row in rows}
+    summaries = {result.mechanism: summarize(result) for result in results}
+    for (mechanism, name), row in own.items():
+        assert row["value"] == pytest.approx(summaries[mechanism][name])
+        if mechanism != "baseline":
+            # Every job ran in all of them.
+            assert row["difference"] == pytest.approx(
+                float(summaries[mechanism][name]) - float(summaries["baseline"][name])
+            )
+            assert row["low"] is None or row["low"] <= row["difference"] <= row["high"]
+    assert own["CUA-SPAA", "utilization"]["low"] is None
+    assert own["CUA-SPAA", "wait_h"]["low"] < own["CUA-SPAA", "wait_h"]["high"]
+    figure = draw_contrasts(rows)
+    (panel,) = (axes for axes in figure.axes if axes.get_title(loc="left").startswith("(a) Mean wait"))
+    assert dots(panel) == pytest.approx([0, *(own[name, "wait_h"]["difference"] for name in ("CUA-SPAA", "CUP-PAA"))])
+    # Of other jobs there are no pairs.
+    other = simulate([Job(row, RIGID, 7 * row, 2, 60, 60) for row in range(1, 8)], 16)
+    assert all(row["difference"] is None for row in contrast_rows([results[0], other]))
+
+
+def test_distributions_are_those_of_the_jobs(results: list[Result]) -> None:
+    rows = distribution_rows(results[:1])
+    waits = [(record.wait or 0) / 3600e6 for record in results[0].records]
+    everyone = [row for row in rows if row["metric"] == "wait_h" and row["sizes"] == "all"]
+    assert [everyone[0]["value"], everyone[-1]["value"]] == pytest.approx([min(waits), max(waits)])
+    (median,) = (row["value"] for row in everyone if row["quantile"] == 0.5)
+    assert median == pytest.approx(np.median(waits))
+    jobs = {row["sizes"]: row["jobs"] for row in rows if row["metric"] == "wait_h"}
+    assert jobs == {"all": 7, "2": 1, "4": 2, "6 to 8": 3, "10": 1}
+    # A table that was read back has numbers for sizes that are numbers.
+    again = [row | {"sizes": 2 if row["sizes"] == "2" else row["sizes"]} for row in rows]
+    figure = draw_distributions(again)
+    assert [text.get_text() for text in figure.axes[2].get_yticklabels()] == ["2", "4", "6 to 8", "10"]
+    assert len(figure.axes[2].lines) == len(figure.axes[3].lines) == 3 * 4
+    assert not figure.legends, "one result needs no legend"
+    with pytest.raises(InputError, match="no waits"):
+        draw_distributions([])
+
+
 def test_metrics_of_no_jobs_are_said_to_be_none(tmp_path: Path) -> None:
     row: dict[str, Any] = dict.fromkeys(SUMMARY_COLUMNS, math.nan)
-    figure = plot_mechanisms([row | {"mechanism": "baseline"}, row | {"mechanism": "their-own"}])
-    assert "no such job" in {text.get_text() for text in figure.axes[3].texts}
-    assert figure.axes[7].texts[0].get_text() != "nan"
-    save(figure, tmp_path / "nothing")
+    known = row | {"mechanism": "baseline", "turnaround_h": 2.0}
+    figure = plot_mechanisms([known, row | {"mechanism": "their-own"}])
+    assert [text.get_text() for text in figure.axes[0].texts] == ["2.00", "no such job"]
+    assert len(figure.axes) == 1, "metrics that no result has need no panel"
+    save(figure, tmp_path / "nothing", dpi=50)
+    with pytest.raises(InputError, match="no metrics"):
+        plot_mechanisms([row | {"mechanism": "baseline"}])
 
 
 def test_colors_tell_mechanisms_apart() -> None:
     names = ["baseline", "N-PAA", "N-SPAA", "CUA-PAA", "CUA-SPAA", "CUP-PAA", "CUP-SPAA"]
-    assert len({mechanism_color(name) for name in names}) == len(names)
-    assert mechanism_color("CUA-PAA") == mechanism_color("CUA-PAA")
     assert mechanism_color("other", 0) != mechanism_color("other", 1)
+    # Also in greyscale, where neighbours in lightness are this far apart at least (of 100).
+    greys = sorted(lightness(mechanism_color(name)) for name in names)
+    assert min(np.diff(greys)) > 8
+    assert {mechanism_marker(name) for name in names} == set("Dos^")
+    types = sorted(lightness(color) for color in TYPE_COLORS.values())
+    assert min(np.diff(types)) > 6
+
+
+def lightness(color: str) -> float:
+    """CIE L* of a colour."""
+    parts = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 116 * float(np.dot([0.2126, 0.7152, 0.0722], linear)) ** (1 / 3) - 16
 
 
 def test_machine_shows_all_busy_node_hours(long_result: Result) -> None:
@@ -133,13 +199,19 @@ def test_machine_shows_a_few_hours_as_they_are(results: list[Result]) -> None:
     assert busy.tolist() == pytest.approx((timeline["busy"] / 0.16).tolist()[:-1])
 
 
-def test_several_machines_share_their_scales(results: list[Result]) -> None:
+def test_several_machines_differ_from_the_first(results: list[Result]) -> None:
     figure = plot_machine(results)
+    # The first, and a row for each other.
     assert len(figure.axes) == 6
-    for axes in figure.axes:
-        labelled(axes, x=False)
-    assert len({axes.get_ylim() for axes in figure.axes[1::2]}) == 1
+    assert len({axes.get_ylim() for axes in figure.axes[3::2]}) == 1
     assert figure.get_supxlabel() == "Time since the first submit (h)"
+    apart, edges = steps(figure.axes[3], 0)
+    first, other = (result.timeline() for result in results[:2])
+    area = [
+        float(np.dot(line["waiting_jobs"].to_numpy()[:-1], np.diff(line["time"].to_numpy()))) / 3600
+        for line in (first, other)
+    ]
+    assert float(np.dot(apart, np.diff(edges))) == pytest.approx(area[1] - area[0])
 
 
 def test_accounting_is_complete(results: list[Result]) -> None:

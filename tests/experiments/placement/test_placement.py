@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 import pytest
 from hypothesis import assume, given, settings
@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from experiments.placement.holdings import Holdings
 from experiments.placement.ranges import (
     Ranges,
+    best_fit,
     common,
-    first_fit,
     highest,
     joined,
     lowest,
@@ -184,20 +184,22 @@ def by_hand(result: Result) -> dict[tuple[int, int, int], list[int]]:
             order = list(range(result.nodes))
             if types[job_id] is JobType.ON_DEMAND:
                 order.reverse()
-            free = [node for node in order if not owner[node]]
-            gap: list[int] = []
-            for node in order:
-                gap = [*gap, node] if not owner[node] else []
-                if len(gap) == wanted:
-                    break
-            for node in gap if len(gap) == wanted else free[:wanted]:
+            gaps = [[*nodes] for free, nodes in groupby(order, key=lambda node: not owner[node]) if free]
+            enough = [gap for gap in gaps if len(gap) >= wanted]
+            # Of gaps of one width the first.
+            taken = (
+                min(enough, key=len)
+                if enough
+                else [node for gap in sorted(gaps, key=lambda gap: -len(gap)) for node in gap]
+            )
+            for node in taken[:wanted]:
                 owner[node] = job_id
     return found
 
 
 @given(job_tables(max_jobs=20), st.sampled_from([BASELINE, "N-PAA", "N-SPAA"]), st.sampled_from(["none", "even"]))
 @settings(max_examples=150, deadline=None)
-def test_first_fit_is_that_of_single_nodes(table: Table, mechanism: str, expansion: str) -> None:
+def test_best_fit_is_that_of_single_nodes(table: Table, mechanism: str, expansion: str) -> None:
     result = simulate(table.jobs, table.nodes, mechanism, expansion=expansion)
     assume(result.entries)
     spans = place_nodes(result)
@@ -382,22 +384,24 @@ def test_ranges_are_sets(one: set[int], other: set[int]) -> None:
 
 
 @given(SETS, st.integers(0, 31), st.booleans())
-def test_first_fit_takes_the_first_gap_or_the_first_nodes(nodes: set[int], count: int, from_top: bool) -> None:
+def test_best_fit_takes_the_narrowest_gap_or_the_widest_ones(nodes: set[int], count: int, from_top: bool) -> None:
     there = ranges_of(sorted(nodes))
     if count > len(nodes):
         with pytest.raises(InvariantError):
-            first_fit(there, count, from_top=from_top)
+            best_fit(there, count, from_top=from_top)
         return
-    taken = numbers(first_fit(there, count, from_top=from_top))
-    assert len(taken) == count
-    assert set(taken) <= nodes
-    gaps = [low for low in range(31) if count and all(node in nodes for node in range(low, low + count))]
-    if from_top:
-        assert taken == (
-            list(range(gaps[-1], gaps[-1] + count)) if gaps else sorted(sorted(nodes)[len(nodes) - count :])
-        )
-    else:
-        assert taken == (list(range(gaps[0], gaps[0] + count)) if gaps else sorted(nodes)[:count])
+    taken = best_fit(there, count, from_top=from_top)
+    assert size(taken) == count
+    assert set(numbers(taken)) <= nodes
+    widths = sorted(high - low for low, high in there)
+    enough = [width for width in widths if width >= count]
+    if count and enough:
+        ((low, high),) = taken
+        ends = [gap[from_top] for gap in there if gap[1] - gap[0] == enough[0]]
+        assert (low, high)[from_top] == (max(ends) if from_top else min(ends))
+    elif count:
+        # As few pieces as can be.
+        assert sum(widths[len(widths) - len(taken) + 1 :]) < count <= sum(widths[len(widths) - len(taken) :])
     assert numbers(lowest(there, count)) == sorted(nodes)[:count]
     assert numbers(highest(there, count)) == sorted(nodes)[len(nodes) - count :]
 

@@ -38,7 +38,7 @@ def pictures(directory: Path) -> dict[str, bytes]:
 def test_pictures_are_the_same_bytes_again(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     source: Path = request.getfixturevalue(kind)
     written = pictures(source)
-    assert len(written) == (4 if kind == "experiment" else 6)
+    assert len(written) == (4 if kind == "experiment" else 8)
     for path in source.glob("*.csv"):
         if not path.name.endswith("-verdicts.csv"):
             shutil.copy(path, tmp_path)
