@@ -49,7 +49,7 @@ def _groups(text: str, option: str) -> list[str]:
 
 def _mixes(text: str, option: str) -> list[str]:
     """Mixes by name; or the shares of mixes, separated by slashes."""
-    named = [word for word in text.split(",") if not word.strip()[:1].isdigit()]
+    named = [word for word in text.split(",") if word.strip()[:1].isalpha()]
     return _groups(text, option) if "/" in text or not named else _words(text, option)
 
 
