@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--job", metavar="N", action="append", help="id of a waiting job; may be repeated (default: all)"
     )
     asked.add_argument("--nodes", metavar="N", help="nodes of a job that is submitted now (default: none is)")
-    asked.add_argument("--walltime", metavar="TIME", help="walltime of that job [s]")
+    asked.add_argument("--walltime", metavar="TIME", help="walltime of that job [s] (default: no job)")
     asked.add_argument("--user", metavar="NAME", default="", help="user of that job (default: unknown)")
     asked.add_argument("--project", metavar="NAME", default="", help="project of that job (default: unknown)")
     add_reading(parser, "--machine")
