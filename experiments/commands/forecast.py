@@ -13,6 +13,7 @@ from workloads.ground.units import LARGEST_SIZE
 if TYPE_CHECKING:
     from experiments.forecast.states import MachineState
     from workloads.logs.trace import Trace
+    from workloads.outages.outage import Outage
 
 __all__ = ["add_arguments", "main"]
 
@@ -25,8 +26,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--at",
         metavar="TIME",
-        required=True,
-        help="time of the forecast: [s] after the first submit, or a date, 2022-03-01T12:00; nothing later is read",
+        help="time of the forecast: [s] after the first submit, or a date, 2022-03-01T12:00; nothing later is read "
+        "(default: with --queue, its latest submit or start)",
+    )
+    parser.add_argument(
+        "--queue",
+        metavar="FILE",
+        help="output of squeue with the jobs of now; LOG is the past (default: LOG tells both)",
     )
     parser.add_argument("--mechanism", metavar="NAME", help="result to take (default: the only one in LOG)")
     asked = parser.add_argument_group("jobs (default: all that wait)")
@@ -84,8 +90,13 @@ def main(arguments: argparse.Namespace) -> None:
         raise InputError(f"--runtimes must be history or walltime, not {arguments.runtimes}")
     check_outputs(arguments.json, arguments.plot)
     trace = read_log(arguments.log, arguments.mechanism, **read_options(arguments))
-    at = moment_of(arguments.at, trace, "--at")
-    state = _state(arguments, trace, at)
+    if arguments.queue is not None:
+        at, state = _queue(arguments, trace)
+    elif arguments.at is None:
+        raise InputError("--at must be given, the time of the forecast, unless --queue tells the jobs of now")
+    else:
+        at = moment_of(arguments.at, trace, "--at")
+        state = _state(arguments, trace, at)
     asked = None if arguments.job is None else [whole(word, "--job") for word in arguments.job]
     if arguments.nodes is not None or arguments.walltime is not None:
         state, added = _with_job(arguments, state)
@@ -125,19 +136,48 @@ def main(arguments: argparse.Namespace) -> None:
 
 def _state(arguments: argparse.Namespace, trace: Trace, at: float) -> MachineState:
     from experiments.forecast.states import state_at
+
+    nodes = _machine(arguments, trace, at)
+    return state_at(trace, at, nodes, _outages(arguments, nodes))
+
+
+def _queue(arguments: argparse.Namespace, trace: Trace) -> tuple[float, MachineState]:
+    """The state of a Slurm site, and its time on the clock of the log."""
+    from experiments.forecast.moments import moment_of
+    from experiments.forecast.states import state_of_queue
+    from workloads.logs.squeue import read_queue
+    from workloads.logs.trace import epoch_of
+
+    rows, left_out = read_queue(arguments.queue)
+    if not rows:
+        raise InputError(f"{arguments.queue}: no job runs or waits")
+    if epoch_of(trace.header, min((job.submit for job in trace.jobs), default=0.0)) != 0:
+        raise InputError(f"{arguments.log} must count seconds since 1970 with --queue, as sacct does")
+    if left_out:
+        print(f"{left_out:,} pending jobs are left out: they are held, or wait for a job or a time.")
+    latest = max(row.submit if row.start is None else max(row.submit, row.start) for row in rows)
+    at = latest if arguments.at is None else moment_of(arguments.at, trace, "--at")
+    nodes = _machine(arguments, trace, at)
+    return at, state_of_queue(rows, at, nodes, _outages(arguments, nodes))
+
+
+def _machine(arguments: argparse.Namespace, trace: Trace, at: float) -> int:
+    """The size of the machine; it is told by the past alone."""
     from workloads.logs.machinesize import with_assumed_size
-    from workloads.outages.file import read_outages
 
     if arguments.machine is not None:
-        nodes: int | None = whole(arguments.machine, "--machine", 1, LARGEST_SIZE)
-    else:
-        # Also the size of the machine is told by the past alone.
-        past = tuple(job for job in trace.jobs if job.wait is not None and job.submit + job.wait + job.runtime <= at)
-        nodes = with_assumed_size(replace(trace, jobs=past)).nodes
+        return whole(arguments.machine, "--machine", 1, LARGEST_SIZE)
+    past = tuple(job for job in trace.jobs if job.wait is not None and job.submit + job.wait + job.runtime <= at)
+    nodes = with_assumed_size(replace(trace, jobs=past)).nodes
     if nodes is None:
         raise InputError(f"{arguments.log} does not say how many nodes the machine has: give --machine")
-    outages = () if arguments.outages is None else read_outages(arguments.outages, nodes=nodes)
-    return state_at(trace, at, nodes, outages)
+    return nodes
+
+
+def _outages(arguments: argparse.Namespace, nodes: int) -> list[Outage]:
+    from workloads.outages.file import read_outages
+
+    return [] if arguments.outages is None else read_outages(arguments.outages, nodes=nodes)
 
 
 def _with_job(arguments: argparse.Namespace, state: MachineState) -> tuple[MachineState, int]:

@@ -11,11 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from workloads.ground.errors import InputError
+from workloads.logs.squeue import QueueRow
 from workloads.logs.trace import Trace, TraceJob
 from workloads.logs.withdrawals import keep_cancelled
 from workloads.outages.outage import Outage, OutageKind
 
-__all__ = ["MachineState", "SeenJob", "state_at"]
+__all__ = ["MachineState", "SeenJob", "state_at", "state_of_queue"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +173,34 @@ def state_at(trace: Trace, at: float, nodes: int, outages: Sequence[Outage] = ()
         seen.append(SeenJob(job_id, job.submit, job.nodes, job.walltime, job.user, job.project, start))
     announced = tuple(outage for outage in outages if _is_known(outage, at))
     return MachineState(at, nodes, tuple(seen), announced, min(submits), trace.source or "the state")
+
+
+def state_of_queue(rows: Sequence[QueueRow], at: float, nodes: int, outages: Sequence[Outage] = ()) -> MachineState:
+    """The state of a Slurm machine, from its queue.
+
+    Parameters
+    ----------
+    rows
+        Running and waiting jobs (:func:`workloads.logs.squeue.read_queue`).
+    at
+        When the queue was read [s since 1970]; what is later is left out.
+    nodes
+        Size of the machine.
+    outages
+        Windows, as of :func:`state_at`.
+
+    Returns
+    -------
+    MachineState
+        With accounts as projects.
+    """
+    seen = tuple(
+        SeenJob(row.job_id, row.submit, row.nodes, row.walltime, row.user, row.account, row.start)
+        for row in rows
+        if row.submit <= at and (row.start is None or row.start <= at)
+    )
+    announced = tuple(outage for outage in outages if _is_known(outage, at))
+    return MachineState(at, nodes, seen, announced, None, "the queue")
 
 
 def _start_of(job: TraceJob) -> float | None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from experiments import cli
 from experiments.forecast.forecasts import Forecast, forecast
 from experiments.forecast.futures import Drawing, Future
 from experiments.forecast.history import History, PastRun, history_of
@@ -270,3 +273,25 @@ def test_intervals_are_calibrated_on_simulated_schedules() -> None:
     assert total > 150
     assert abs(inside90 / total - 0.9) < 3 * math.sqrt(0.09 / total) + 0.02
     assert abs(inside50 / total - 0.5) < 3 * math.sqrt(0.25 / total) + 0.05
+
+
+def test_a_slurm_site(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The queue tells the jobs of now, the accounting log the past."""
+    now = 1_700_000_000
+    columns = "JobIDRaw|Submit|Start|End|ElapsedRaw|TimelimitRaw|NNodes|State|User|Account\n"
+    rows = [f"{n}|{now - 9000}|{now - 9000}|{now - 8000}|1000|100|2|COMPLETED|ann|bio" for n in range(1, 13)]
+    (tmp_path / "sacct.txt").write_text(columns + "\n".join(rows) + "\n")
+    head = "JOBID|STATE|SUBMIT_TIME|START_TIME|TIME_LIMIT|NODES|USER|ACCOUNT|REASON\n"
+    queue = f"20|RUNNING|{now - 700}|{now - 600}|1:40:00|4|ann|bio|None\n"
+    queue += f"21|PENDING|{now}|N/A|50:00|4|ann|bio|Resources\n"
+    (tmp_path / "queue.txt").write_text(head + queue)
+    words = ["forecast", str(tmp_path / "sacct.txt"), "--queue", str(tmp_path / "queue.txt"), "--machine", "4"]
+    words += ["--draws", "5", "--workers", "1", "--json", str(tmp_path / "f.json")]
+    assert cli.main(words) == 0
+    (job,) = json.loads((tmp_path / "f.json").read_text())["jobs"]
+    # All runs of ann took a sixth of their walltime: 1,000 s of 6,000, of which 600 are over; then 500 of 3,000.
+    assert (job["job_id"], job["start_p50"], job["end_p50"]) == (21, 400.0, 900.0)
+    assert cli.main([*words[:-2], "--machine", "3"]) == 2
+    assert "must ask for at most the 3 nodes" in capsys.readouterr().err
+    assert cli.main(["forecast", str(tmp_path / "sacct.txt")]) == 2
+    assert "--at must be given" in capsys.readouterr().err

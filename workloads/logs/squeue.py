@@ -1,0 +1,204 @@
+"""Readers of a Slurm queue as it is now: ``squeue --json``, or columns of ``squeue -o``.
+
+Source: squeue(1); docs/forecast.md says how the file is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from workloads.ground.errors import InputError, TraceError, shown
+from workloads.ground.fields import number
+from workloads.ground.files import read_text
+from workloads.ground.jsonitems import json_items
+from workloads.logs.sacctvalues import (
+    ARRAY,
+    clock_of,
+    count_of,
+    id_of,
+    is_missing,
+    state_of_job,
+    tasks_of,
+    text_of,
+    time_of,
+)
+
+__all__ = ["QUEUE_COLUMNS", "QueueRow", "read_queue"]
+
+#: The command whose output is read where it is not JSON.
+QUEUE_COLUMNS = "%i|%T|%V|%S|%l|%D|%u|%a|%r"
+#: What these columns are called in the output.
+_HEADS = ("JOBID", "STATE", "SUBMIT_TIME", "START_TIME", "TIME_LIMIT", "NODES", "USER", "ACCOUNT", "REASON")
+_RUNNING = frozenset({"RUNNING", "COMPLETING", "CONFIGURING", "SUSPENDED", "STAGE_OUT", "SIGNALING", "RESIZING"})
+#: Reasons of pending jobs that do not stand in line yet.
+_NOT_YET = ("dependency", "jobheld", "begintime", "held", "reservation", "jobarraytasklimit")
+#: Slurm's numbers for no limit.
+_NO_LIMIT = frozenset({"4294967294", "4294967295"})
+#: A year: what a job without a limit may take [s].
+_UNLIMITED = 365 * 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class QueueRow:
+    """A job in the queue.
+
+    Attributes
+    ----------
+    job_id
+        Its id; tasks of arrays have ids of their own.
+    submit
+        Submit time [s since 1970].
+    start
+        When it started [s since 1970]; None: it waits.
+    nodes
+        Nodes.
+    walltime
+        Time limit [s]; a year where there is none.
+    user, account
+        Names.
+    """
+
+    job_id: int
+    submit: float
+    start: float | None
+    nodes: int
+    walltime: float
+    user: str
+    account: str
+
+
+def read_queue(path: str | Path) -> tuple[list[QueueRow], int]:
+    """Read the output of squeue.
+
+    Parameters
+    ----------
+    path
+        Output of ``squeue --json``, or of ``squeue -o "%i|%T|%V|%S|%l|%D|%u|%a|%r"`` with its header.
+
+    Returns
+    -------
+    tuple
+        The running and the waiting jobs, and how many pending jobs were left out because they do not stand in line yet
+        (held, or waiting for another job or for a time).
+
+    Raises
+    ------
+    TraceError
+        With file and line, if something is missing or cannot be read.
+    """
+    text = read_text(path)
+    rows: list[QueueRow] = []
+    left_out = 0
+    for line, cells in _records(text, path):
+        try:
+            state = state_of_job(cells["STATE"])
+            if state == "PENDING" and cells["REASON"].lower().startswith(_NOT_YET):
+                left_out += 1
+            elif state in _RUNNING or state == "PENDING":
+                rows += _rows_of(cells, state in _RUNNING)
+        except ValueError as error:
+            if isinstance(error, InputError):
+                raise
+            raise TraceError(path, line, str(error)) from None
+    return rows, left_out
+
+
+def _records(text: str, path: str | Path) -> Iterator[tuple[int, Mapping[str, str]]]:
+    if text.lstrip().startswith("{"):
+        for line, item in json_items(text, "jobs", path):
+            if not isinstance(item, dict):
+                raise TraceError(path, line, f"a job must be an object, not {shown(item)}")
+            yield line, _of_json(item)
+        return
+    lines = text.splitlines()
+    head = [name.strip().upper() for name in lines[0].split("|")] if lines else []
+    missing = [name for name in _HEADS if name not in head]
+    if missing:
+        raise TraceError(path, 1, f'has no column {missing[0]}: make it with squeue -o "{QUEUE_COLUMNS}", or --json')
+    places = {name: head.index(name) for name in _HEADS}
+    for line, row in enumerate(lines[1:], start=2):
+        cells = row.split("|")
+        if not row.strip():
+            continue
+        if len(cells) != len(head):
+            raise TraceError(path, line, f"must have {len(head)} cells, as the header, not {len(cells)}")
+        yield line, {name: cells[place].strip() for name, place in places.items()}
+
+
+def _of_json(item: Mapping[str, Any]) -> dict[str, str]:
+    """The columns of a JSON object, whose layout differs between versions."""
+
+    def cell(name: str) -> str:
+        value = item.get(name)
+        if isinstance(value, dict):
+            if value.get("infinite") is True:
+                return "UNLIMITED"
+            value = value.get("number") if value.get("set", True) else None
+        elif isinstance(value, list):
+            value = value[0] if value else None
+        return "" if value is None or isinstance(value, bool | dict | list) else str(value)
+
+    job_id, array, tasks = cell("job_id"), cell("array_job_id"), cell("array_task_string")
+    if tasks and array not in ("", "0"):
+        job_id = f"{array}_[{tasks.strip('[]')}]"
+    limit = cell("time_limit")
+    return {
+        "JOBID": job_id,
+        "STATE": cell("job_state"),
+        "SUBMIT_TIME": cell("submit_time"),
+        "START_TIME": cell("start_time"),
+        # Minutes here; a clock in columns.
+        "TIME_LIMIT": "UNLIMITED" if limit in ("", "UNLIMITED", *_NO_LIMIT) else f"{limit} min",
+        "NODES": cell("node_count"),
+        "USER": cell("user_name"),
+        "ACCOUNT": cell("account"),
+        "REASON": cell("state_reason"),
+    }
+
+
+def _rows_of(cells: Mapping[str, str], runs: bool) -> list[QueueRow]:
+    submit = time_of(cells["SUBMIT_TIME"], "SUBMIT_TIME")
+    start = time_of(cells["START_TIME"], "START_TIME") if runs else None
+    nodes = count_of(cells["NODES"].partition("-")[0], "NODES")
+    if submit is None:
+        raise ValueError("SUBMIT_TIME must be a time")
+    if runs and start is None:
+        raise ValueError("START_TIME of a running job must be a time")
+    if nodes < 1:
+        raise ValueError(f"NODES must be at least 1, not {shown(cells['NODES'])}")
+    limit = _limit_of(cells["TIME_LIMIT"])
+    return [
+        QueueRow(job_id, submit, start, nodes, limit, text_of(cells["USER"]), text_of(cells["ACCOUNT"]))
+        for job_id in _ids_of(cells["JOBID"])
+    ]
+
+
+def _limit_of(text: str) -> float:
+    if is_missing(text):
+        return _UNLIMITED
+    minutes = text.removesuffix(" min")
+    limit = clock_of(text, "TIME_LIMIT") if minutes == text else 60 * number(minutes, "time_limit")
+    if limit <= 0:
+        raise ValueError(f"TIME_LIMIT must be above 0, not {shown(text)}")
+    return limit
+
+
+#: Most tasks of an array that are taken into a state.
+_MOST_TASKS = 10_000
+
+
+def _ids_of(text: str) -> Sequence[int]:
+    """The ids of a row: one, or those of the tasks of an array that wait."""
+    array = ARRAY.fullmatch(text)
+    if array is None:
+        return [id_of(text)]
+    tasks = tasks_of(array)
+    if not tasks:
+        raise ValueError(f"the tasks of the array {shown(text)} cannot be told: add squeue --array")
+    count = sum(map(len, tasks))
+    if count > _MOST_TASKS:
+        raise ValueError(f"an array must have at most {_MOST_TASKS:,} waiting tasks, not {count:,}")
+    return [job_id for part in tasks for job_id in part]
