@@ -14,6 +14,7 @@ from typing import Any
 from experiments.placement.rectangles import Rectangle, rectangles_of
 from experiments.placement.spans import DOWN, HELD, RUN, WARNED, place_nodes
 from experiments.recordings.windows import Window, opened, unix_origin
+from experiments.stories.story import Stories
 from experiments.timelines.phases import use_of_time
 from simulator.machine.eventlog import Entry
 from simulator.results.recording import Recording
@@ -28,6 +29,9 @@ __all__ = ["KINDS", "columns_of"]
 KINDS = (RUN, WARNED, HELD, DOWN)
 #: How jobs end; the last before they start.
 _STATUS = ("completed", "killed", "cancelled", "withdrawn")
+#: So many jobs, those that waited longest, have the reasons of their waits in the page; in larger results none has: to
+#: read such a log again takes longer than to write the page.
+_EXPLAINED, _MOST_RECORDS = 300, 10_000
 #: Causes that name a job; outages have names of their own.
 _NAMING = re.compile(r"(?:(?:planned )?for |returned by )(\d+)|(\d+) arrived")
 
@@ -71,6 +75,7 @@ def columns_of(recording: Recording, window: Window | None = None) -> dict[str, 
         "length": clock(closes),
         "jobs": _jobs(records, recording, clock),
         "log": _log(recording.entries, places, clock),
+        "reasons": _reasons(recording, records, places),
         "rectangles": _shapes(rectangles, places, clock),
         "use": {
             "names": list(use.nodes),
@@ -133,6 +138,21 @@ def _jobs(records: Sequence[JobRecord], recording: Recording, clock: _Clock) -> 
         "status": [_STATUS.index(_status(record)) for record in records],
         "statuses": list(_STATUS),
     }
+
+
+def _reasons(
+    recording: Recording, records: Sequence[JobRecord], places: Mapping[int, int]
+) -> dict[str, list[tuple[str, str]]]:
+    """Why the jobs that waited longest did, by their places, as ``holdfast explain`` tells it."""
+    if len(recording.records) > _MOST_RECORDS:
+        return {}
+    started = [record for record in records if record.start is not None and record.wait > 0]
+    started.sort(key=lambda record: (-record.wait, record.job_id))
+    if not started:
+        return {}
+    stories = Stories(recording)
+    told = {str(places[record.job_id]): stories.story(record.job_id).reasons() for record in started[:_EXPLAINED]}
+    return {place: reasons for place, reasons in told.items() if reasons}
 
 
 def _status(record: JobRecord) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 from experiments.stories.facts.lifetime import Facts
 from experiments.stories.facts.quantities import as_json
 from experiments.stories.gathering.biography import Biographer
-from experiments.stories.telling.narrative import tell
+from experiments.stories.telling.narrative import tell, told_reasons
 from simulator.results.recording import Recording
 from workloads.ground.errors import InputError
 from workloads.ground.units import to_ticks
@@ -56,6 +56,10 @@ class Story:
     def at_length(self) -> str:
         """The story with all names that ``str`` leaves out of long lists."""
         return tell(self.facts, self.first, self.epoch, zone=self.zone, everything=True)
+
+    def reasons(self) -> list[tuple[str, str]]:
+        """Why it waited: pairs of a duration and a reason; a heading of a wait has no duration. Empty: it did not."""
+        return told_reasons(self.facts, self.first, self.epoch)
 
     def as_json(self) -> dict[str, Any]:
         """The facts as JSON knows them: seconds and node-seconds."""

@@ -38,7 +38,9 @@ const hover = (at) => {
     const now = Story.sizeAt(k, at.time);
     /** @type {[string, string] | null} */
     const extra = kind === Model.HELD ? ["here", "nodes held for it"] : kind === Model.WARNED ? ["here", "under warning"] : now !== jobs.nodes[k] ? ["here", `on ${now} of ${jobs.nodes[k]} nodes`] : null;
-    showTip(Story.tip(k, css(fills[k]), extra), at);
+    // The panel tells the chosen job's story already.
+    if (k === state.chosen) tip.hidden = true;
+    else showTip(Story.tip(k, css(fills[k]), extra), at);
   } else if (at.zone === "strips") {
     const { use, queue } = Model;
     const u = use.place(at.time), q = queue.place(at.time);

@@ -39,8 +39,8 @@ const Painter = (() => {
     const dark = !printing && matchMedia("(prefers-color-scheme: dark)").matches;
     /** @type {any} */
     const colors = printing
-      ? { paper: "#ffffff", ink: "#000000", soft: "#444444", line: "#bbbbbb", idle: "#f1f2f4", mark: "#000000" }
-      : Object.fromEntries(["paper", "ink", "soft", "line", "idle", "mark"].map((name) => [name, long(get(`--${name}`))]));
+      ? { paper: "#ffffff", ink: "#000000", soft: "#444444", line: "#bbbbbb", idle: "#f1f2f4", mark: "#000000", chosen: "#c2007a" }
+      : Object.fromEntries(["paper", "ink", "soft", "line", "idle", "mark", "chosen"].map((name) => [name, long(get(`--${name}`))]));
     theme = { dark, ...colors };
     theme.idleParts = parts(theme.idle);
     const held = blend(theme.idleParts, parts(STATE_COLORS.held), 0.5);
@@ -357,8 +357,9 @@ const Painter = (() => {
       top.strokeStyle = theme.paper;
       top.lineWidth = 3.5;
       top.stroke();
-      top.strokeStyle = theme.mark;
-      top.lineWidth = 1.6;
+      // Not the colour of an edge where a run was preempted.
+      top.strokeStyle = theme.chosen;
+      top.lineWidth = 2;
       top.stroke();
     }
     top.restore();

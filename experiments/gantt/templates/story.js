@@ -109,6 +109,23 @@ const Story = (() => {
     return element("h2", null, swatch, `Job ${jobs.id[k]}, ${jobs.types[jobs.type[k]]}`);
   };
 
+  // Why a job waited, as `holdfast explain` tells it.
+  /** @type {(k: number) => HTMLElement[]} */
+  const reasons = (k) => {
+    const told = Model.data.reasons[String(k)];
+    if (!told) {
+      if (wait[k] < 60) return [];
+      return [element("p", { class: "hint" }, "Why it waited: ", element("code", null, `holdfast explain DIR ${jobs.id[k]}`))];
+    }
+    /** @type {HTMLElement[]} */
+    const out = [];
+    for (const [spent, text] of told) {
+      if (!spent && text.endsWith(":")) out.push(element("h3", null, text.slice(0, -1)), element("dl", { class: "reasons" }));
+      else out[out.length - 1].append(element("dt", null, spent), element("dd", null, text));
+    }
+    return out;
+  };
+
   /** @type {(k: number, color: string, extra: [string, string] | null) => HTMLElement[]} */
   const tip = (k, color, extra) => [head(k, color), table([...(extra ? [extra] : []), ...facts(k)])];
 
@@ -140,7 +157,7 @@ const Story = (() => {
       } else text.append(words);
       events.append(element("li", null, when, text));
     }
-    return [top, table(facts(k)), actions, element("h3", null, "What happened"), events];
+    return [top, table(facts(k)), actions, ...reasons(k), element("h3", null, "What happened"), events];
   };
 
   /** A rectangle without a job: nodes that are down, or kept by an advance reservation.

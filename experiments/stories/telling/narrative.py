@@ -11,7 +11,7 @@ from experiments.stories.telling import queued, running
 from experiments.stories.telling.on_demand import on_demand_lines
 from experiments.stories.telling.phrases import Clock, amount, count, duration, jobs, listed, wrapped
 
-__all__ = ["tell"]
+__all__ = ["tell", "told_reasons"]
 
 #: Names in a list.
 _SHORT = 5
@@ -47,6 +47,12 @@ def tell(facts: Facts, first: int, epoch: float | None, *, zone: str = "UTC", ev
     story = [line for time, text in lines for line in wrapped(text, f"{clock.at(time):>{width}}  ", " " * (width + 2))]
     blocks = [head, story, *_sections(facts, clock, most)]
     return "\n\n".join("\n".join(block) for block in blocks if block)
+
+
+def told_reasons(facts: Facts, first: int, epoch: float | None) -> list[tuple[str, str]]:
+    """Why a job waited, of all its waits: pairs of a duration and a reason; headings have no duration."""
+    clock = Clock(first, epoch, list(moments(facts)))
+    return [pair for wait in facts.waits for pair in queued.reasons(wait, facts, clock, _SHORT)]
 
 
 def _who(facts: Facts) -> str:

@@ -128,6 +128,20 @@ def kept(wait: Wait) -> str:
 
 def section(wait: Wait, facts: Facts, clock: Clock, most: int | None) -> list[str]:
     """Why it waited, if there is anything to explain."""
+    found = reasons(wait, facts, clock, most)
+    if not found:
+        return []
+    (_, heading), *rest = found
+    width = max((len(spent) for spent, _ in rest), default=0)
+    lines = [heading]
+    for spent, text in rest:
+        margin = f"  {spent:>{width}}  " if spent else "  "
+        lines += wrapped(text, margin, " " * len(margin))
+    return lines
+
+
+def reasons(wait: Wait, facts: Facts, clock: Clock, most: int | None) -> list[tuple[str, str]]:
+    """Why it waited, as pairs: the heading, a duration with its reason each, and the jobs that passed; or nothing."""
     length = wait.until - wait.since
     if length < LITTLE:
         return []
@@ -137,19 +151,14 @@ def section(wait: Wait, facts: Facts, clock: Clock, most: int | None) -> list[st
         "next": f"Why it waited {duration(length)}, from {clock.at(wait.since)} on:",
         "wait": f"Why it waited {duration(length)} in the queue:",
     }.get(wait.why, f"Why it waited {duration(length)}:")
-    lines = [which]
-    parts = wait.parts
-    width = max(len(duration(part.ticks)) for part in parts)
-    for part in parts:
+    pairs = [("", which)]
+    for part in wait.parts:
         text = _part(part, wait, facts, most)
         if part.kind == "full":
             text += _occupied(wait.occupancy, part.ticks * facts.machine, most)
-        margin = f"  {duration(part.ticks):>{width}}  "
-        lines += wrapped(text, margin, " " * len(margin))
+        pairs.append((duration(part.ticks), text))
     passing = _passing(wait, most)
-    if passing:
-        lines += wrapped(passing, "  ", "  ")
-    return lines
+    return [*pairs, ("", passing)] if passing else pairs
 
 
 def _part(part: PartOfWait, wait: Wait, facts: Facts, most: int | None) -> str:

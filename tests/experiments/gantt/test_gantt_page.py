@@ -20,6 +20,7 @@ from experiments.gantt.page import write_gantt
 from experiments.placement.rectangles import rectangles_of
 from experiments.placement.spans import HELD, Span, place_nodes
 from experiments.recordings.windows import Window
+from experiments.stories.story import explain
 from policies.mechanism import BASELINE, MECHANISMS
 from simulator import simulate
 from simulator.results.recording import Recording
@@ -130,6 +131,18 @@ def test_columns_are_the_result_in_seconds() -> None:
     use, times = columns["use"], list(accumulate(columns["use"]["d_time"]))
     assert times[0] == 0
     assert {sum(level[place] for level in use["levels"]) for place in range(len(times))} == {16}
+
+
+def test_the_longest_waits_have_the_reasons_of_explain() -> None:
+    jobs = [rigid(1, 0, 4, 7200), rigid(2, 60, 4, 600), rigid(3, 120, 2, 600)]
+    recording = simulate(jobs, 4, decisions=True)
+    columns = columns_of(recording)
+    assert set(columns["reasons"]) == {"1", "2"}
+    told = " ".join(str(explain(recording, 2)).split())
+    for spent, text in columns["reasons"]["1"]:
+        assert f"{spent} {text}".strip() in told
+    assert columns["reasons"]["1"][0] == ("", "Why it waited 1 h 59 min:")
+    assert columns_of(simulate(jobs[:1], 4))["reasons"] == {}
 
 
 def test_causes_name_jobs_and_nothing_else() -> None:

@@ -116,6 +116,7 @@ interface Theme {
   line: string;
   idle: string;
   mark: string;
+  chosen: string;
   idleParts: RGB;
   faint: RGB;
   held: number;
