@@ -36,7 +36,7 @@ def main(arguments: argparse.Namespace) -> None:
     from experiments.output.locks import writing
     from experiments.output.seals import SWEEP
     from experiments.recordings.replay import make_directory
-    from experiments.study.redraw import PICTURES, draw_pictures, found_experiments, present_again
+    from experiments.study.redraw import PICTURES, as_written, draw_pictures, found_experiments, present_again
     from experiments.tables import read_csv
     from workloads.ground.errors import TraceError
 
@@ -62,7 +62,8 @@ def main(arguments: argparse.Namespace) -> None:
     if "mechanisms" in drawn and "machine" not in drawn:
         print("no machine: it is drawn from machine.csv, which 'holdfast run --plot' writes")
     if "aggregates" in drawn:
-        _say_undrawn(read_csv(directory / "aggregates.csv"))
+        with as_written(directory / "aggregates.csv"):
+            _say_undrawn(read_csv(directory / "aggregates.csv"))
 
 
 def _draw_chosen(arguments: argparse.Namespace, directory: Path) -> None:
@@ -70,19 +71,20 @@ def _draw_chosen(arguments: argparse.Namespace, directory: Path) -> None:
     from experiments.figures.study.aggregates import plot_aggregates, plot_differences
     from experiments.figures.style import save
     from experiments.output.locks import writing
-    from experiments.study.redraw import summary_of
+    from experiments.study.redraw import as_written, summary_of
     from experiments.sweeps.aggregates import aggregate_rows, chosen_values, difference_rows, reference_of
     from workloads.ground.errors import InputError
 
     if arguments.id:
         raise InputError("--against, --metrics and --where are for runs, not for experiments: leave the ids out")
     metrics = metrics_of(arguments)
-    rows = chosen_values(summary_of(directory), arguments.where)
-    aggregates = aggregate_rows(rows)
-    differences = difference_rows(rows, reference_of(rows, arguments.against)) if arguments.against else []
-    figures = {"aggregates": plot_aggregates(aggregates, metrics)}
-    if arguments.against:
-        figures["differences"] = plot_differences(differences, metrics)
+    with as_written(directory / "summary.csv"):
+        rows = chosen_values(summary_of(directory), arguments.where)
+        aggregates = aggregate_rows(rows)
+        differences = difference_rows(rows, reference_of(rows, arguments.against)) if arguments.against else []
+        figures = {"aggregates": plot_aggregates(aggregates, metrics)}
+        if arguments.against:
+            figures["differences"] = plot_differences(differences, metrics)
     print_summed(aggregates, differences, metrics)
     with writing(directory):
         for name, figure in figures.items():

@@ -18,7 +18,7 @@ from experiments.tables import read_csv
 from workloads.ground.errors import InputError, TraceError
 from workloads.ground.files import is_plain_file
 
-__all__ = ["PICTURES", "SHOWN", "draw_pictures", "found_experiments", "present_again", "summary_of"]
+__all__ = ["PICTURES", "SHOWN", "as_written", "draw_pictures", "found_experiments", "present_again", "summary_of"]
 
 #: Pictures of ``holdfast run`` and ``holdfast loop`` by name: the table that each is drawn from, and the function.
 PICTURES: Mapping[str, tuple[str, str]] = {
@@ -82,7 +82,7 @@ def draw_pictures(directory: Path) -> list[str]:
             if path is not None and len(read_csv(path)) == 1:
                 continue
         if path is not None:
-            with _as_written(path):
+            with as_written(path):
                 figure = resolve_name(draw)(by_label(read_csv(path)))
             save(figure, directory / name, follow=False)
             drawn.append(name)
@@ -146,7 +146,7 @@ def present_again(
         If tables are not what the experiment writes.
     """
     for item in experiments:
-        with _as_written(_table(item, directory)):
+        with as_written(_table(item, directory)):
             verdicts = present_experiment(item, directory, say=say)
         yield item, verdicts
 
@@ -156,7 +156,7 @@ def _table(experiment: Experiment, directory: Path) -> Path:
 
 
 @contextmanager
-def _as_written(path: Path) -> Iterator[None]:
+def as_written(path: Path) -> Iterator[None]:
     """A table in a user's directory need not be what was once written there; then one sentence says so."""
     try:
         yield

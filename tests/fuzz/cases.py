@@ -263,6 +263,7 @@ def _results(rng: Random) -> Case:
             ("export", "r", "-o", "x", "--format", "parquet", "--mechanism", mechanism),
             ("gantt", "r", "-o", "x.html", "--mechanism", mechanism),
             ("fit-costs", "r", "-o", "x.json", "--mechanism", mechanism),
+            ("compare", "r:baseline", "r:CUA-SPAA", "--by", rng.choice(("user", "size", "week"))),
         )
     )
     return Case(words, _results_files(rng))
@@ -300,6 +301,7 @@ _BASE: Mapping[str, tuple[str, ...]] = {
     "explain": ("r", "1", "--mechanism", "baseline"),
     "export": ("r", "-o", "x.swf", "--mechanism", "baseline"),
     "gantt": ("r", "-o", "x.html", "--mechanism", "baseline"),
+    "compare": ("r:baseline", "r:CUA-SPAA"),
     "policies": ("--kind", "order"),
     # One worker: without --dry-run, which a mutation may take away, others would be left behind.
     "sweep": ("s.toml", "-o", "out", "--workers", "1", "--dry-run"),
@@ -336,8 +338,13 @@ _PLACES = (
 _NEVER = frozenset({"--workers", "--scheduler", "--cluster", "--backend", "--data", "--plot", "--fresh", "--help"})
 _PLAUSIBLE: Mapping[str, tuple[str, ...]] = {
     "--mechanism": (*_MECHANISMS, "all"),
-    "--order": ("sjf", "wfp3", "fairshare", "priority", "easy"),
-    "--backfilling": ("conservative", "none", "easy depth=2", "slack"),
+    "--order": ("sjf", "wfp3", "fairshare", "priority", "easy", "fcfs,sjf", "fcfs,"),
+    "--backfilling": ("conservative", "none", "easy depth=2", "slack", "easy,conservative"),
+    "--seed": ("3", "0:2", "1,2", "2:1"),
+    "--nodes": ("16", "16,20", "+1"),
+    "--against": ("order=fcfs", "fcfs", "mechanism=baseline", "=", "seed=0"),
+    "--metrics": ("wait_h", "wait_h,utilization", "wait"),
+    "--by": ("user", "project", "size", "type", "week", "day"),
     "--strategy": ("mean-by-mean", "median-by-median", "doubling", "optimal", "all-checkpoint", "periodic"),
     "--fit": ("discrete", "kernel", "polynomial"),
     "--format": ("swf", "alcf", "sacct", "job-table", "perfetto", "batsim", "parquet"),

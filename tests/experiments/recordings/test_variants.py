@@ -80,14 +80,18 @@ def test_commands_read_the_run_that_is_named(directory: Path, capsys: pytest.Cap
         ["explain", str(directory), "5", "--run", name],
         ["export", str(directory), "--run", name, "-o", str(directory.parent / "one.swf")],
         ["gantt", str(directory), "--run", name, "-o", str(directory.parent / "one.html")],
-        ["picture", "use", str(directory), "--run", name, "-o", str(directory.parent / "one")],
-        ["plot", str(directory)],
     ):
         assert main(words) == 0, capsys.readouterr().err
     assert name in (directory.parent / "one.swf").read_text()
     pairs = pairs_of_results(directory, name)
     assert pairs.source["mechanism"] == "CUP-SPAA"
     assert len(pairs.walltimes) == 4  # the rigid ones
+
+
+@pytest.mark.system
+def test_figures_bear_the_labels(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plot", str(directory)]) == 0
+    assert {line.partition(":")[0] for line in capsys.readouterr().out.splitlines()} >= {"mechanisms", "aggregates"}
 
 
 def test_only_mechanisms_are_labelled_as_ever(tmp_path: Path) -> None:
