@@ -236,6 +236,7 @@ STUDIED_JOBS = JOBS.extended(
     (
         Field("user", "text", "", _of_job("user")),
         Field("project", "text", "", _of_job("project")),
+        Field("partition", "text", "", _of_job("partition")),
         Field("application", "text", "", _of_job("application")),
         Field("min_nodes", "whole", "nodes", _of_job("min_nodes")),
         Field("runtime", "ticks", "s", "runtime"),
@@ -243,8 +244,20 @@ STUDIED_JOBS = JOBS.extended(
         Field("slowdown", "number", "", _slowdown),
         Field("bounded_slowdown", "number", "", _bounded),
     ),
-    *("job_id", "type", "user", "project", "application", "submit", "start", "end", "nodes", "min_nodes", "runtime"),
-    *("walltime", "wait", "turnaround", "slowdown", "bounded_slowdown", "instant", "preemptions", "shrinks", "status"),
+    *("job_id", "type", "user", "project", "partition", "application", "submit", "start", "end", "nodes"),
+    *(
+        "min_nodes",
+        "runtime",
+        "walltime",
+        "wait",
+        "turnaround",
+        "slowdown",
+        "bounded_slowdown",
+        "instant",
+        "preemptions",
+        "shrinks",
+        "status",
+    ),
     "lost_node_seconds",
 )
 

@@ -64,6 +64,7 @@ def plain(job: TraceJob, job_id: int, kind: JobType, **others: Any) -> Job:
         walltime=to_seconds(walltime),
         user=job.user,
         project=job.project,
+        partition=job.partition,
         **rest,
     )
 

@@ -176,4 +176,5 @@ class _CobaltRecord:
                 intake.remarks["started before it was queued: wait unknown"] += 1
             user = row[self.user].strip() if self.user is not None else ""
             project = row[self.project].strip() if self.project is not None else ""
-            intake.add(job_id, submit, nodes, runtime, walltime, wait, user, project)
+            queue = "" if self.queue is None else row[self.queue].strip()
+            intake.add(job_id, submit, nodes, runtime, walltime, wait, user, project, partition=queue)

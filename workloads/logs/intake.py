@@ -64,6 +64,7 @@ class Intake:
         stopped: bool = False,
         preceding: int | None = None,
         think_time: float | None = None,
+        partition: str = "",
     ) -> bool:
         """Take one record.
 
@@ -85,6 +86,8 @@ class Intake:
             Whether the log says that the job was stopped at its walltime.
         preceding, think_time
             Job on whose termination the submit depends, and the time between the two [s]; None if unknown.
+        partition
+            Empty if unknown.
 
         Returns
         -------
@@ -130,8 +133,11 @@ class Intake:
         if submit < self._latest:
             self.remarks["submitted before the job in the line above"] += 1
         self._latest = submit
+        owners = user, project, preceding, think_time
         self.jobs.append(
-            TraceJob(job_id, submit, nodes, runtime, walltime, killed, wait, user, project, preceding, think_time)
+            TraceJob(job_id, submit, nodes, runtime, walltime, killed, wait, *owners, None, None, partition)
+            if partition
+            else TraceJob(job_id, submit, nodes, runtime, walltime, killed, wait, *owners)
         )
         return True
 

@@ -142,6 +142,7 @@ class _SacctRecord:
         self.state = columns.find("State")
         self.user = columns.find("User")
         self.project = columns.find("Account")
+        self.partition = columns.find("Partition")
         counted = columns.find("NNodes", "AllocNodes", "ReqNodes")
         if choice.unit == "processors":
             if procs_per_node is not None:
@@ -199,7 +200,8 @@ class _SacctRecord:
             # The part after a change of its size: submitted then, but with the start of the whole job.
             start, runtime, walltime = submit, end - submit, walltime - (submit - start)
         wait = None if submit is None else start - submit
-        kept = intake.add(job_id, submit, nodes, runtime, walltime, wait, user, project, state == "TIMEOUT")
+        stopped, partition = state == "TIMEOUT", self._partition(row)
+        kept = intake.add(job_id, submit, nodes, runtime, walltime, wait, user, project, stopped, partition=partition)
         if kept and self.node_list is not None:
             self.nodes.add(row[self.node_list])
         if kept and not self.local:
@@ -210,6 +212,9 @@ class _SacctRecord:
             for name, text in (("User", user), ("Account", project)):
                 if text.endswith("+"):
                     intake.remarks[f"{name} cut off by its column: names that begin alike count as one"] += 1
+
+    def _partition(self, row: Sequence[str]) -> str:
+        return text_of(row[self.partition]) if self.partition is not None else ""
 
     def _is_step(self, row: Sequence[str]) -> bool:
         """Whether a line is a step: 123.batch, or where the column is too narrow for that, a line without a user."""

@@ -154,10 +154,11 @@ def parse_swf(
                     summary = job_id
                 nodes = -(-procs // per_node)
                 stopped = ours and status == 0
+                partition = names[fields[15]]
                 if (
-                    add(job_id, submit, nodes, runtime, walltime, wait, user, group, stopped)
+                    add(job_id, submit, nodes, runtime, walltime, wait, user, group, stopped, partition=partition)
                     if before is _NOBODY
-                    else add(job_id, submit, nodes, runtime, walltime, wait, user, group, stopped, *before)
+                    else add(job_id, submit, nodes, runtime, walltime, wait, user, group, stopped, *before, partition)
                 ):
                     statuses[status] += 1
                 elif status == CANCELLED and not runtime > 0:

@@ -49,6 +49,8 @@ class TraceJob:
         When it was withdrawn before it started [s]; None if it was not, or if such jobs are left out.
     running_since
         When it started, if it runs at the starting state that the trace was cut at [s]; else None.
+    partition
+        Partition or queue of the machine, as the log names it; empty if unknown.
     """
 
     job_id: int
@@ -64,6 +66,7 @@ class TraceJob:
     think_time: float | None = None
     cancelled_at: float | None = None
     running_since: float | None = None
+    partition: str = field(default="", compare=False)
 
 
 class Withdrawn(NamedTuple):

@@ -74,6 +74,8 @@ class Job:
     running_since
         When it was started before the replay begins, at whose beginning it runs [s]; None: it is not part of the
         starting state.
+    partition
+        Partition or queue, carried through; empty where unknown.
     """
 
     job_id: int
@@ -102,3 +104,4 @@ class Job:
     preceding: int | None = None
     think_time: float | None = None
     running_since: float | None = None
+    partition: str = ""

@@ -28,7 +28,7 @@ def result() -> hf.Result:
 
 def test_no_column_of_numbers_holds_objects(result: hf.Result) -> None:
     texts = {
-        *("type", "user", "project", "application", "status", "cause", "ending", "event"),
+        *("type", "user", "project", "partition", "application", "status", "cause", "ending", "event"),
     }
     for frame in (result.jobs, result.runs, result.reservations, result.events, result.timeline()):
         assert len(frame)

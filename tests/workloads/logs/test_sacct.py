@@ -51,6 +51,11 @@ def test_a_line_is_a_job():
     assert trace.excluded == trace.remarks == {}
 
 
+def test_the_partition_is_that_of_the_line():
+    assert [job.partition for job in parse({}, {"Partition": ""}).jobs] == ["batch", ""]
+    assert parse({}, names=without("Partition")).jobs[0].partition == ""
+
+
 def test_iso_times_and_clocks():
     changes = {
         "Submit": "2023-11-14T22:13:20",

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.shared_data import trace_file
 from workloads.ground.errors import OutputError, ParameterError, TraceError
 from workloads.ground.units import to_seconds
+from workloads.hybrid.assignment import as_rigid
 from workloads.logs.swf import looks_like_swf, parse_swf, read_swf, write_swf
 from workloads.logs.trace import Trace, TraceJob
 
@@ -385,3 +386,9 @@ def test_facts_of_blue_horizon():
     assert blue.nodes == 144
     assert blue.excluded == {"runtime <= 0": 10_770}
     assert max(job.nodes for job in blue.jobs) <= 144
+
+
+def test_the_partition_is_carried_to_the_job():
+    numbered = parse(line().replace(" 7 3 -1 -1 -1", " 7 3 -1 -1 2"), line(job=2))
+    assert [job.partition for job in numbered.jobs] == ["2", ""]
+    assert [job.partition for job in as_rigid(numbered)] == ["2", ""]
