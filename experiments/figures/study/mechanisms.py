@@ -18,6 +18,7 @@ from experiments.figures.style import (
     new_figure,
     panel_letters,
 )
+from policies.mechanism import MECHANISMS
 from simulator.results.catalogue import metric
 from workloads.ground.errors import InputError
 from workloads.ground.quantities import Better, Metric
@@ -37,6 +38,15 @@ METRICS = tuple(
         *("instant_start_ratio", "preemption_ratio_rigid", "preemption_ratio_malleable", "utilization"),
     )
 )
+
+
+_MEANINGS = {
+    "N": "no action at a notice",
+    "CUA": "collect nodes until the arrival",
+    "CUP": "collect until the predicted arrival",
+    "PAA": "preempt at the arrival",
+    "SPAA": "shrink, then preempt",
+}
 
 
 def plot_mechanisms(summaries: Sequence[Mapping[str, Any]]) -> Figure:
@@ -76,6 +86,7 @@ def plot_mechanisms(summaries: Sequence[Mapping[str, Any]]) -> Figure:
         _limit(axes, shown, min(known), max(known))
         _name_rows(axes, names)
     panel_letters(panels)
+    _explain(figure, names)
     return figure
 
 
@@ -141,8 +152,18 @@ def draw_contrasts(rows: Sequence[Mapping[str, Any]]) -> Figure:
         _name_rows(axes, names)
     panel_letters(panels)
     words = f"Difference from {names[0]}, with its 95 % interval over batches of jobs; beside it, the value itself"
-    figure.supxlabel(words, fontsize=FONT["note"], color=INK)
+    _explain(figure, names, words)
     return figure
+
+
+def _explain(figure: Figure, names: Sequence[str], words: str = "") -> None:
+    """A line below, and what the abbreviations of the paper's mechanisms mean if there are any."""
+    own = {mechanism.name for mechanism in MECHANISMS}
+    parts = {part for name in names if name in own for part in name.split("-")}
+    told = [f"{part}: {meaning}" for part, meaning in _MEANINGS.items() if part in parts]
+    text = "\n".join(line for line in (words, "; ".join(told[:3]), "; ".join(told[3:])) if line)
+    if text:
+        figure.supxlabel(text, fontsize=FONT["note"], color=INK)
 
 
 def _repeated(rows: Sequence[Mapping[str, Any]], name: str) -> bool:
