@@ -14,6 +14,7 @@ _QUICK = {
     "swf": 100,
     "alcf": 130,
     "sacct": 130,
+    "queue": 40,
     "job-table": 80,
     "parquet": 30,
     "outages": 60,

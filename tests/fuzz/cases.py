@@ -90,6 +90,12 @@ def _sacct(rng: Random) -> bytes:
     return mutated(rng, data)
 
 
+def _queue(rng: Random) -> Case:
+    data = _json(rng, seeds.json_squeue()) if rng.random() < 0.5 else mutated(rng, seeds.squeue())
+    words = ("forecast", "a.txt", "--queue", "q.txt", "--machine", "40", "--draws", "1", "--workers", "1")
+    return Case((*words, "--arrivals", rng.choice(("none", "weeks"))), {"a.txt": seeds.sacct(), "q.txt": data})
+
+
 def _job_table(rng: Random) -> Case:
     words = ("run", "table.csv", "-o", "out", "--nodes", str(NODES), "--mechanism", rng.choice(_MECHANISMS))
     return Case(words, {"table.csv": mutated(rng, seeds.files_of("table")["table.csv"])})
@@ -300,6 +306,7 @@ _BASE: Mapping[str, tuple[str, ...]] = {
     "run": ("table.csv", "-o", "out", "--nodes", str(NODES), "--mechanism", "CUP&SPAA"),
     "explain": ("r", "1", "--mechanism", "baseline"),
     "export": ("r", "-o", "x.swf", "--mechanism", "baseline"),
+    "forecast": ("r", "--mechanism", "baseline", "--at", "20m", "--draws", "1", "--workers", "1", "--least", "1"),
     "gantt": ("r", "-o", "x.html", "--mechanism", "baseline"),
     "compare": ("r:baseline", "r:CUA-SPAA"),
     "policies": ("--kind", "order"),
@@ -335,7 +342,9 @@ _PLACES = (
     "a b",
 )
 #: Options that start processes or reach out of this machine, or that make a picture, which takes a second.
-_NEVER = frozenset({"--workers", "--scheduler", "--cluster", "--backend", "--data", "--plot", "--fresh", "--help"})
+_NEVER = frozenset(
+    {"--workers", "--scheduler", "--cluster", "--backend", "--data", "--plot", "--fresh", "--help", "--draws"}
+)
 _PLAUSIBLE: Mapping[str, tuple[str, ...]] = {
     "--mechanism": (*_MECHANISMS, "all"),
     "--order": ("sjf", "wfp3", "fairshare", "priority", "easy", "fcfs,sjf", "fcfs,"),
@@ -446,6 +455,7 @@ READERS: Mapping[str, tuple[float, Callable[[Random], Case]]] = {
     "swf": (18, _trace("a.swf", lambda rng: mutated(rng, seeds.files_of("trace")["a.swf"]), "4392")),
     "alcf": (12, _trace("a.csv", lambda rng: mutated(rng, seeds.alcf()), "4392")),
     "sacct": (14, _trace("a.txt", _sacct, "16")),
+    "queue": (6, _queue),
     "job-table": (12, _job_table),
     "parquet": (3, _parquet),
     "outages": (6, _outages),

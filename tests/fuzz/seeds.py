@@ -27,8 +27,10 @@ __all__ = [
     "aligned_sacct",
     "files_of",
     "json_sacct",
+    "json_squeue",
     "results",
     "sacct",
+    "squeue",
     "table",
 ]
 
@@ -112,6 +114,45 @@ def aligned_sacct() -> bytes:
     cut = [[cell if len(cell) <= 12 else f"{cell[:11]}+" for cell in row] for row in rows[1:]]
     lines = [rows[0], ["-" * 12] * len(rows[0]), *cut]
     return "".join(" ".join(f"{cell:>12}" for cell in line) + " \n" for line in lines).encode()
+
+
+def squeue() -> bytes:
+    """The queue that follows on this accounting, as ``squeue -o`` prints it."""
+    rows = ["JOBID|STATE|SUBMIT_TIME|START_TIME|TIME_LIMIT|NODES|USER|ACCOUNT|REASON"]
+    now = 1_700_010_000
+    for n, state in enumerate(("RUNNING", "RUNNING", "PENDING", "PENDING", "PENDING", "COMPLETING")):
+        name = "2003_[1-3,7]" if n == 3 else str(2000 + n)
+        start = "N/A" if state == "PENDING" else str(now - 300 + n)
+        limit = ("1:30:00", "2-00:00:00", "30:00")[n % 3]
+        reason = "Priority" if n != 4 else "Dependency"
+        rows.append(f"{name}|{state}|{now - 600 + n}|{start}|{limit}|{1 + n}|u{n % 3}|a{n % 2}|{reason}")
+    return "\n".join(rows).encode() + b"\n"
+
+
+def json_squeue() -> bytes:
+    """The same, as ``squeue --json`` prints it; every second job as newer versions of Slurm do."""
+    jobs = []
+    names, *rows = (line.split("|") for line in squeue().decode().splitlines())
+    for place, row in enumerate(rows):
+        told = dict(zip(names, row, strict=True))
+        whole, _, tasks = told["JOBID"].partition("_")
+        start = None if told["START_TIME"] == "N/A" else int(told["START_TIME"])
+        jobs.append(
+            {
+                "job_id": int(whole),
+                "array_job_id": int(whole) if tasks else 0,
+                "array_task_string": tasks.strip("[]"),
+                "job_state": [told["STATE"]] if place % 2 else told["STATE"],
+                "state_reason": told["REASON"],
+                "submit_time": int(told["SUBMIT_TIME"]),
+                "start_time": {"set": True, "infinite": False, "number": start} if place % 2 else start or 0,
+                "time_limit": 90,
+                "node_count": int(told["NODES"]),
+                "user_name": told["USER"],
+                "account": told["ACCOUNT"],
+            }
+        )
+    return json.dumps({"jobs": jobs, "meta": {}}, indent=1).encode()
 
 
 def json_sacct() -> bytes:

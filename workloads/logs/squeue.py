@@ -14,6 +14,7 @@ from workloads.ground.errors import InputError, TraceError, shown
 from workloads.ground.fields import number
 from workloads.ground.files import read_text
 from workloads.ground.jsonitems import json_items
+from workloads.ground.units import LARGEST_SIZE, LARGEST_TIME
 from workloads.logs.sacctvalues import (
     ARRAY,
     clock_of,
@@ -165,10 +166,13 @@ def _rows_of(cells: Mapping[str, str], runs: bool) -> list[QueueRow]:
     nodes = count_of(cells["NODES"].partition("-")[0], "NODES")
     if submit is None:
         raise ValueError("SUBMIT_TIME must be a time")
+    for name, time in (("SUBMIT_TIME", submit), ("START_TIME", start)):
+        if time is not None and not 0 < time <= LARGEST_TIME:
+            raise ValueError(f"{name} must be a time from 1970 on, not {shown(cells[name])}")
     if runs and start is None:
         raise ValueError("START_TIME of a running job must be a time")
-    if nodes < 1:
-        raise ValueError(f"NODES must be at least 1, not {shown(cells['NODES'])}")
+    if not 1 <= nodes <= LARGEST_SIZE:
+        raise ValueError(f"NODES must be from 1 to {LARGEST_SIZE:,}, not {shown(cells['NODES'])}")
     limit = _limit_of(cells["TIME_LIMIT"])
     return [
         QueueRow(job_id, submit, start, nodes, limit, text_of(cells["USER"]), text_of(cells["ACCOUNT"]))
@@ -181,8 +185,8 @@ def _limit_of(text: str) -> float:
         return _UNLIMITED
     minutes = text.removesuffix(" min")
     limit = clock_of(text, "TIME_LIMIT") if minutes == text else 60 * number(minutes, "time_limit")
-    if limit <= 0:
-        raise ValueError(f"TIME_LIMIT must be above 0, not {shown(text)}")
+    if not 0 < limit <= LARGEST_TIME:
+        raise ValueError(f"TIME_LIMIT must be above 0 and at most {LARGEST_TIME:,.0f} s, not {shown(text)}")
     return limit
 
 

@@ -58,7 +58,7 @@ def test_json_and_columns_tell_the_same(tmp_path: Path) -> None:
     [
         ("JOBID|STATE\n", r":1: has no column SUBMIT_TIME: make it with squeue -o"),
         (COLUMNS.replace("1:30:00", "soon", 1), r":2: TIME_LIMIT must be a time"),
-        (COLUMNS.replace("|4|", "|0|", 1), r":2: NODES must be at least 1"),
+        (COLUMNS.replace("|4|", "|0|", 1), r":2: NODES must be from 1 to"),
         (COLUMNS.replace("|bio|", "|", 1), r":2: must have 9 cells"),
         (COLUMNS.replace("2023-11-14T22:12:20", "N/A", 1), r":2: START_TIME of a running job must be a time"),
         (COLUMNS.replace("1-3,7", "1-99999", 1), r":5: an array must have at most 10,000 waiting tasks"),
