@@ -320,8 +320,8 @@ _BASE: Mapping[str, tuple[str, ...]] = {
     "picture": ("none", "r", "-o", "p"),
     "plot": ("r", "no-experiment"),
     "marginals": ("none.swf", "-o", "out"),
-    # Whatever is taken away, no year is simulated.
-    "demo": ("-o", "out", "--seed", "none"),
+    # Whatever one mutation takes away, no year is simulated.
+    "demo": ("-o", "out", "--no-such-option", "--nor-this"),
 }
 #: Options that say where to write: names that stay in the current directory.
 _WRITING = frozenset({"--output", "--json", "--plot"})
