@@ -28,9 +28,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--color",
-        metavar="WHAT",
+        metavar="NAME",
         default="type",
-        help="what the colours of a gantt tell: type, user, project or size (default type)",
+        help="colours of a gantt chart by type, user, project or size (default type)",
     )
     add_trust(parser)
 

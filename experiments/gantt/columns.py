@@ -148,11 +148,20 @@ def _reasons(
         return {}
     started = [record for record in records if record.start is not None and record.wait > 0]
     started.sort(key=lambda record: (-record.wait, record.job_id))
-    if not started:
+    if not started or not _has_order(recording):
         return {}
     stories = Stories(recording)
     told = {str(places[record.job_id]): stories.story(record.job_id).reasons() for record in started[:_EXPLAINED]}
     return {place: reasons for place, reasons in told.items() if reasons}
+
+
+def _has_order(recording: Recording) -> bool:
+    """Whether the queue order is at hand: without ``--trust`` none is imported that a file names."""
+    try:
+        _ = recording.order
+    except InputError:
+        return False
+    return True
 
 
 def _status(record: JobRecord) -> str:

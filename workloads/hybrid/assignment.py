@@ -98,7 +98,7 @@ class Assignment:
             raise ParameterError("plan", "a planning strategy or the name of a plan", self.plan)
         for name in ("no_show_share", "largest_on_demand", "min_share", "stochastic_share"):
             if not 0 <= getattr(self, name) <= 1:
-                raise ParameterError(name, "in [0, 1]", getattr(self, name))
+                raise ParameterError(name, "a share from 0 to 1", getattr(self, name))
         for name in ("node_mtbf", "checkpoint_factor"):
             if not (math.isfinite(getattr(self, name)) and getattr(self, name) > 0):
                 raise ParameterError(name, "positive and finite", getattr(self, name))

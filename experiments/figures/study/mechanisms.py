@@ -120,7 +120,8 @@ def draw_contrasts(rows: Sequence[Mapping[str, Any]]) -> Figure:
         if any(row["difference"] for row in rows if row["metric"] == name) and not _repeated(rows, name)
     ]
     if not metrics:
-        raise InputError("the results do not differ")
+        # Equal results: there is no difference to draw, and what they have in common is worth a look.
+        return plot_mechanisms(_summaries(rows, names))
     figure, panels = _panels(len(metrics), len(names))
     for axes, shown in zip(panels, metrics, strict=True):
         title = replace(shown, unit=shown.difference).panel

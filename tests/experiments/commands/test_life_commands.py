@@ -113,7 +113,7 @@ def test_prepare_writes_them(log: Path, tmp_path: Path, capsys: pytest.CaptureFi
 def test_info_tells_of_them(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["info", str(log)]) == 0
     shown = capsys.readouterr().out
-    assert "1 before their start, after 0.00833 h of waiting (median)" in shown
+    assert "1 before their start, after 30 s of waiting (median)" in shown
     assert "2 jobs after another one, 2 of them with a think time" in shown
 
 

@@ -221,7 +221,7 @@ WRONG_WORDS: list[tuple[list[str], str]] = [
     (["--stochastic-share", "2"], "--stochastic-share must be a share from 0 to 1, not '2'"),
     (["--stochastic-share", "-0.1"], "--stochastic-share must be a share from 0 to 1"),
     (["--stochastic-share", "nan"], "--stochastic-share must be a share from 0 to 1"),
-    (["--stochastic-share", "half"], "--stochastic-share must be a share from 0 to 1"),
+    (["--stochastic-share", "half"], "--stochastic-share must be a number, not 'half'"),
     (["--stochastic-share", "0.5", "--plan", "optimum"], "unknown planning strategy 'optimum': did you mean optimal"),
     (["--stochastic-share", "0.5", "--plan", ""], "plan"),
     (["--stochastic-share", "0.5", "--plan", "masi q=3"], "unknown parameter of the strategy masi 'q'"),

@@ -100,7 +100,10 @@ WORKLOAD = "[workload]\nseeds = 0\n"
             "assignment.shares must be three shares (on-demand, rigid, malleable) of sum 1, not [0.5, 0.5, 0.5]",
         ),
         (WORKLOAD + "[assignment]\nnotice_lead = ['30m', '15m']", "assignment.notice_lead must be two bounds with"),
-        (WORKLOAD + "[assignment]\nno_show_share = nan", "assignment.no_show_share must be in [0, 1], not nan"),
+        (
+            WORKLOAD + "[assignment]\nno_show_share = nan",
+            "assignment.no_show_share must be a share from 0 to 1, not nan",
+        ),
         (WORKLOAD + "[assignment]\noverheads = true", "assignment.overheads must be a text, not true"),
         (WORKLOAD + "[assignment]\nseeds = 1.5", "assignment.seeds must be a whole number of at least 0"),
         (
