@@ -80,10 +80,11 @@ def discretise(law: Law, n: int, grid: str = "cubic") -> DiscreteLaw:
     if isinstance(law, DiscreteLaw):
         return law
     law = bounded(law)
-    ends = np.asarray(GRIDS[grid](law, np.arange(int(n) + 1) / int(n)), dtype=float)
+    with np.errstate(all="ignore"):  # what is not finite is refused
+        ends = np.asarray(GRIDS[grid](law, np.arange(int(n) + 1) / int(n)), dtype=float)
     ends[0], ends[-1] = law.lower, law.upper
     if not np.all(np.isfinite(ends)):
-        raise ParameterError("law", "one with finite quantiles", law.name)
+        raise ParameterError("the distribution", "one with finite quantiles", law.name)
     # A law with atoms has equal quantiles; the last end is b whatever rounding did before it.
     ends = np.unique(np.minimum(ends, law.upper))
     atoms = atoms_of(law)
