@@ -155,9 +155,9 @@ def test_the_command_line_takes_them_wherever_a_name_is_taken(
     assert "pace=1" in shown
     holdfast("generate -o year.swf.gz --jobs 250")
     # Entry points, a job table with plans, import paths with parameters, and the same again from the table.
-    assert "halving" in holdfast("plan uniform --min 1h --max 3h --strategy halving")
+    assert "halving" in holdfast("plan uniform --min 1h --max 3h --checkpoint 10min --strategy halving")
     assert "halving" in holdfast(
-        "plan uniform --min 1h --max 3h --strategy 'holdfast_example:halving steps=2' --json p.json"
+        "plan uniform --min 1h --max 3h --checkpoint 10min --strategy 'holdfast_example:halving steps=2' --json p.json"
     )
     run = "run year.swf.gz -o {} --order {} --mechanism {} --stochastic-share 0.2 --plan {} --known-runs 2"
     holdfast(run.format("a", "aged", "baseline,CUA-youngest", "halving"))

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
+from experiments.figures.recording.timeaxis import date_axis
 from experiments.figures.style import FONT, INK, PAGE, STATE_COLORS, TYPE_COLORS, dress, new_figure, panel_letters
+from experiments.recordings.runfile import LOCAL
 from experiments.timelines.steps import Floats, TimeUnit, choose_bin, choose_unit
+from experiments.traces.calendar import zone_of
 from simulator.results.result import Result
 from workloads.ground.errors import InputError
 from workloads.ground.units import SECOND
-from workloads.logs.trace import Trace
+from workloads.logs.trace import Trace, epoch_of
 from workloads.table.job import JobType
 
 if TYPE_CHECKING:
@@ -77,6 +80,14 @@ def plot_trace(trace: Trace, result: Result | None = None) -> Figure:
     _draw_load(panels[1, 0], since, nodes * runtimes, trace)
     _draw_distribution(panels[1, 1], waits)
     _draw_mean_waits(panels[1, 2], waits, float(since.max()))
+    epoch = epoch_of(trace.header, float(submits.min()))
+    if epoch is not None:
+        # Ticks stand at midnights of UTC, which local times without a zone are read as.
+        zone = LOCAL if zone_of(trace.format, trace.header)[1] == LOCAL else "UTC"
+        _, unit, _ = _bins(float(since.max()))
+        for axes in (panels[1, 0], panels[1, 2]):
+            label = date_axis(axes, epoch + float(submits.min()), float(since.max()), unit, zone)
+            axes.set_xlabel(label, fontsize=FONT["label"], color=INK, labelpad=2)
     panel_letters(list(panels.flat))
     return figure
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from matplotlib.axes import Axes
 
-__all__ = ["TimeAxis"]
+__all__ = ["TimeAxis", "date_axis"]
 
 _DAY = 86400.0
 #: Labels on an axis of dates at most.
@@ -92,11 +92,11 @@ class TimeAxis(NamedTuple):
         if labels:
             axes.set_xlabel(words, fontsize=FONT["label"], color=INK, labelpad=2)
 
-    def _ticks(self) -> tuple[list[float], list[float]]:
-        """Where labels and small ticks stand: at equal distances from midnight, or at the firsts of months."""
+    def _ticks(self, most: int = _MOST_TICKS) -> tuple[list[float], list[float]]:
+        """Where ``most`` labels and the small ticks stand: at equal distances from midnight, or at firsts of months."""
         low, high = float(self(self.opens)), float(self(self.closes))
         for step, fine in _STEPS:
-            if (high - low) / step <= _MOST_TICKS:
+            if (high - low) / step <= most:
                 return [
                     (np.arange(math.ceil(low / part - 1e-9), math.floor(high / part + 1e-9) + 1) * part).tolist()
                     for part in (step, fine)
@@ -106,7 +106,7 @@ class TimeAxis(NamedTuple):
         )
         places = firsts.astype("datetime64[D]").astype(float)
         months = firsts.astype(int) % 12
-        every = next((n for n in (1, 2, 3, 6, 12) if (high - low) / 30.4 / n <= _MOST_TICKS), 12)
+        every = next((n for n in (1, 2, 3, 6, 12) if (high - low) / 30.4 / n <= most), 12)
         inside = (places >= low) & (places <= high)
         return places[inside & (months % every == 0)].tolist(), places[inside].tolist()
 
@@ -149,3 +149,40 @@ class TimeAxis(NamedTuple):
         inside = np.unique(np.concatenate(([self.opens, self.closes], within)))
         place = np.searchsorted(times, inside[:-1], side="right") - 1
         return self(inside), np.where(place >= 0, values[np.maximum(place, 0)], 0).astype(np.float64)
+
+
+def date_axis(axes: Axes, first: float, span: float, unit: TimeUnit, zone: str, *, most: int = 4) -> str:
+    """Label with dates an axis whose places are times since some moment.
+
+    Parameters
+    ----------
+    axes
+        Places are times since ``first``, in ``unit``.
+    first
+        That moment [s since 1970].
+    span
+        Length of the axis [s].
+    unit
+        Unit of the places.
+    zone
+        What the dates are in.
+    most
+        How many labels the axis has room for.
+
+    Returns
+    -------
+    str
+        The label of the axis.
+    """
+    from matplotlib.ticker import FixedLocator
+
+    dates = TimeAxis(0, round(span * SECOND), -round(first * SECOND), TimeUnit("d", "day", _DAY), True, zone)
+    major, minor = dates._ticks(most)
+
+    def place(day: float) -> float:
+        return (day * _DAY - first) / unit.seconds
+
+    axes.set_xticks([place(day) for day in major], [dates._date(day, None) for day in major])
+    axes.xaxis.set_minor_locator(FixedLocator([place(day) for day in minor]))
+    begins, ends = dates._moment(first / _DAY), dates._moment((first + span) / _DAY)
+    return f"Time ({zone}, {begins.year if begins.year == ends.year else f'{begins.year} to {ends.year}'})"
