@@ -22,12 +22,14 @@ from simulator.simulation import first_starts
 from workloads.ground.errors import InputError, ParameterError
 from workloads.ground.numbers import is_whole
 
-__all__ = ["LEVELS", "WITHIN", "Forecast", "forecast"]
+__all__ = ["LEVELS", "WITHIN", "Forecast", "forecast", "starts_of"]
 
 #: Levels of the quantiles that are told.
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 #: Times within which a start has a probability [s].
 WITHIN = (3_600.0, 4 * 3_600.0, 24 * 3_600.0)
+#: Jobs to come are made for so long at first [s]; for longer where the awaited ones have not started by then.
+_REACH = 8 * 3_600.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,13 +202,41 @@ def forecast(
 
 def _simulated(task: _Task) -> list[list[float]]:
     """Start of each waiting job in some draws [s]."""
-    state = task.drawing.state
-    waiting = [job.job_id for job in state.waiting]
+    waiting = [job.job_id for job in task.drawing.state.waiting]
     found = []
     for draw in task.draws:
-        table = task.drawing.table(draw)
-        starts = first_starts(
-            table, state.nodes, state.at, waiting, origin=state.origin, outages=state.outages, **task.options
-        )
+        starts = starts_of(task.drawing, draw, waiting, task.options)
         found.append([starts[job_id] for job_id in waiting])
     return found
+
+
+def starts_of(drawing: Drawing, draw: int, awaited: Sequence[int], options: Mapping[str, object]) -> dict[int, float]:
+    """Simulate one draw until certain jobs have started.
+
+    Parameters
+    ----------
+    drawing
+        All draws.
+    draw
+        Which.
+    awaited
+        Ids of waiting jobs.
+    options
+        As of :func:`forecast`.
+
+    Returns
+    -------
+    dict
+        Start of each of them [s], by id.
+    """
+    state, reach = drawing.state, _REACH
+    while True:
+        starts = first_starts(
+            drawing.table(draw, reach), state.nodes, state.at, awaited, origin=state.origin, outages=state.outages,
+            **options,
+        )  # fmt: skip
+        latest = max(starts[job_id] for job_id in awaited)
+        # What is submitted after the last start cannot change it.
+        if reach >= drawing.horizon or latest <= state.at + reach:
+            return {job_id: starts[job_id] for job_id in awaited}
+        reach = max(4 * reach, 2 * (latest - state.at))

@@ -91,15 +91,28 @@ class Drawing:
                 runtimes[:, place] = self._history.runtimes(job, levels, elapsed)
         return runtimes
 
-    def table(self, draw: int) -> list[Job]:
-        """The job table of one draw: running jobs with their starts, waiting ones, and those to come."""
+    @property
+    def horizon(self) -> float:
+        """How long jobs are submitted [s]; 0: nothing is."""
+        return self._future.horizon if self._history is not None and self._future.arrivals == "weeks" else 0.0
+
+    def table(self, draw: int, reach: float = math.inf) -> list[Job]:
+        """The job table of one draw: running jobs with their starts, waiting ones, and those to come.
+
+        Parameters
+        ----------
+        draw
+            Its number.
+        reach
+            Jobs to come are made for so long [s]; those made are the same for any reach.
+        """
         table = [_job(job, time) for job, time in zip(self.state.jobs, self.runtimes[draw].tolist(), strict=True)]
-        if self._history is not None and self._future.arrivals == "weeks":
-            table += self._coming(self._history, draw)
+        if self._history is not None and self.horizon:
+            table += self._coming(self._history, draw, min(reach, self.horizon))
         return table
 
-    def _coming(self, history: History, draw: int) -> list[Job]:
-        state, horizon = self.state, self._future.horizon
+    def _coming(self, history: History, draw: int, horizon: float) -> list[Job]:
+        state = self.state
         weeks = int((state.at - history.submits[0]) // _WEEK) if history.submits.size else 0
         if not weeks:
             return []
@@ -111,8 +124,12 @@ class Drawing:
             back = int(rng.integers(1, weeks + 1))
             opens = state.at - back * _WEEK
             first, last = np.searchsorted(history.submits, [opens, opens + _WEEK], side="right").tolist()
-            runtimes = history.runtimes_of_submitted(first, last, 1.0 - rng.random(last - first)).tolist()
-            for seen, runtime in zip(history.submitted[first:last], runtimes, strict=True):
+            levels = 1.0 - rng.random(last - first)
+            latest = state.at + horizon - (back + week) * _WEEK
+            last = min(last, int(np.searchsorted(history.submits, latest, side="right")))
+            levels = levels[: max(0, last - first)]
+            runtimes = history.runtimes_of_submitted(first, first + len(levels), levels).tolist()
+            for seen, runtime in zip(history.submitted[first : first + len(levels)], runtimes, strict=True):
                 submit = seen.submit + (back + week) * _WEEK
                 if submit <= state.at + horizon and seen.nodes <= state.nodes:
                     found.append(_job(replace(seen, job_id=number + len(found), submit=submit), runtime))

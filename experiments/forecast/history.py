@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -99,6 +98,10 @@ class History:
         self._least = least
         self._shares: dict[tuple[object, ...], list[float]] = {}
         self._laws: dict[tuple[object, ...], Law] = {}
+        #: Laws of submitted jobs, their places by identity, and the place of each kind of job.
+        self._different: list[Law] = []
+        self._places: dict[int, int] = {}
+        self._numbers: dict[tuple[object, ...], int] = {}
         self.runs = tuple(runs)
         if not self.runs:
             raise InputError(
@@ -157,32 +160,27 @@ class History:
         numpy.ndarray
             Shape (last - first,) [s].
         """
-        laws, which = self._laws_of_submitted
-        walltimes, which = self._walltimes[first:last], which[first:last]
-        shares = np.empty(last - first)
+        jobs = self.submitted[first:last]
+        walltimes = np.array([job.walltime for job in jobs])
+        which = np.array([self._law_number(job) for job in jobs], dtype=np.int64)
+        shares = np.empty(len(jobs))
         # A law is asked once for all of its jobs.
         for number in np.unique(which):
             mine = which == number
-            shares[mine] = laws[number].isf(levels[mine])
-        return np.clip(shares * walltimes, np.minimum(walltimes, 1.0), walltimes)
+            shares[mine] = self._different[number].isf(levels[mine])
+        runtimes: npt.NDArray[np.float64] = np.clip(shares * walltimes, np.minimum(walltimes, 1.0), walltimes)
+        return runtimes
 
-    @cached_property
-    def _walltimes(self) -> npt.NDArray[np.float64]:
-        return np.array([job.walltime for job in self.submitted])
-
-    @cached_property
-    def _laws_of_submitted(self) -> tuple[list[Law], npt.NDArray[np.int64]]:
-        """The different laws of the submitted jobs, and which of them is each job's."""
-        places: dict[int, int] = {}
-        laws: list[Law] = []
-        which: list[int] = []
-        for job in self.submitted:
+    def _law_number(self, job: SeenJob) -> int:
+        """Which of the different laws is that of a job submitted again."""
+        kind = (job.user, job.project, job.walltime, math.frexp(job.nodes)[1])
+        if kind not in self._numbers:
             law = next(self._laws_of(job))
-            if id(law) not in places:
-                places[id(law)] = len(laws)
-                laws.append(law)
-            which.append(places[id(law)])
-        return laws, np.array(which, dtype=np.int64)
+            place = self._places.setdefault(id(law), len(self._different))
+            if place == len(self._different):
+                self._different.append(law)
+            self._numbers[kind] = place
+        return self._numbers[kind]
 
     def _law_beyond(self, job: SeenJob, done: float) -> tuple[Law | None, float]:
         """The distribution of the finest group that knows of runs beyond a share, and their probability."""

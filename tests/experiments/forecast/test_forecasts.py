@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from experiments import cli
+from experiments.forecast import forecasts
 from experiments.forecast.forecasts import Forecast, forecast
 from experiments.forecast.futures import Drawing, Future
 from experiments.forecast.history import History, PastRun, history_of
@@ -214,6 +215,27 @@ def test_jobs_to_come_are_those_of_the_same_hours_of_a_week_before() -> None:
         assert [job.submit for job in coming] == pytest.approx([3 * week + 86_400 * day + 43_200 for day in range(14)])
         assert [job.nodes for job in coming] == [day % 7 + 1 for day in range(14)]
         assert all(job.runtime == pytest.approx(60.0) for job in coming)
+
+
+def test_jobs_that_come_after_the_last_start_need_not_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    week = 7 * 86_400.0
+    past = [TraceJob(n, 2000.0 * n, n % 7 + 1, 200.0 + n, 1000.0 + n, wait=0.0) for n in range(320)]
+    at = past[-1].submit + 9.0
+    assert at > week
+    queue = [TraceJob(1000 + n, at, 9 + n % 3, 900.0, 9000.0, wait=9e4) for n in range(8)]
+    trace = Trace((*past, *queue), NODES)
+    drawing = Drawing(state_at(trace, at, NODES), history_of(trace, at), Future(), 2, 0)
+    whole = drawing.table(1)
+    least = [job for job in whole if (job.submit or 0.0) <= at + 3e4]
+    assert drawing.table(1, 3e4) == least
+    assert len(drawing.state.jobs) < len(least) < len(whole)
+
+    def starts() -> bytes:
+        return forecast(drawing.state, history_of(trace, at), draws=3, order="saf").starts.tobytes()
+
+    lazily = starts()
+    monkeypatch.setattr(forecasts, "_REACH", 1e9)
+    assert starts() == lazily
 
 
 # What is told.
