@@ -26,14 +26,13 @@ from workloads.ground.units import LARGEST_SIZE, to_seconds, to_ticks
 from workloads.outages.failures import FailureRate
 from workloads.outages.outage import Outage, check_outages
 from workloads.table.job import Job, JobType
-from workloads.table.joblife import beginning_of
 from workloads.table.validation import check_jobs
 
 if TYPE_CHECKING:
     from policies.planning.plan import ReservationPlan
     from policies.planning.planbook import PlanBook, Planner
 
-__all__ = ["first_starts", "simulate"]
+__all__ = ["collector_paused", "simulate"]
 
 #: The last tick that tables hold.
 _LAST = 2**63 - 1
@@ -115,87 +114,13 @@ def simulate(
     book = _book(table, planner, plans)
     closures = _closures(table, nodes, list(outages), failures)
 
-    with _collector_paused():
+    with collector_paused():
         log, recorder, origin = EventLog(events), Decisions(decisions), origin_of(table)
         return _simulated(Setup(table, nodes, served_by, settings, log, recorder, origin, progress, book, closures))
 
 
-def first_starts(
-    jobs: Iterable[Job],
-    nodes: int,
-    begin: float,
-    awaited: Iterable[int],
-    *,
-    origin: float | None = None,
-    outages: Sequence[Outage] = (),
-    **options: object,
-) -> dict[int, float]:
-    """Begin in a given state, and simulate until certain jobs have started.
-
-    Parameters
-    ----------
-    jobs
-        Rigid jobs: those that run (``running_since``), that wait (submitted before ``begin``), and that come.
-    nodes
-        Size of the machine.
-    begin
-        Time of the state, on the job table's clock, not before any ``running_since`` [s].
-    awaited
-        Job ids.
-    origin
-        Where the simulated clock stands at 0, not after the first submit [s]: some orders (``f1``) depend on the time
-        since then; None: at the first submit of the table.
-    outages
-        Windows, those that are not announced by ``begin`` included.
-    **options
-        As of :func:`simulate`.
-
-    Returns
-    -------
-    dict
-        Starts by then of the jobs that did not run already [s], by job id.
-
-    Raises
-    ------
-    InputError
-        If the table, the machine, an option or an awaited id is not legal.
-
-    Examples
-    --------
-    >>> from workloads.table.job import Job, JobType
-    >>> runs = Job(1, JobType.RIGID, submit=0, nodes=4, runtime=3600, walltime=7200, running_since=0)
-    >>> waits = Job(2, JobType.RIGID, submit=60, nodes=2, runtime=600, walltime=600)
-    >>> first_starts([runs, waits], nodes=4, begin=1800, awaited=[2])
-    {2: 3600.0}
-    """
-    settings, table = Options.of(**options), list(jobs)
-    check_jobs(table, nodes=nodes)
-    ids = frozenset(awaited)
-    unknown = ids - {job.job_id for job in table}
-    if unknown or not ids:
-        raise ParameterError("awaited", "ids of jobs of the table", sorted(unknown))
-    zero, latest = origin_of(table), beginning_of(table)
-    zero = zero if origin is None else min(zero, to_ticks(origin))
-    if latest is not None and to_ticks(latest) > to_ticks(begin):
-        raise ParameterError("begin", f"a time from the latest start of a running job, {latest:g} s, on", begin)
-    at = max(0, to_ticks(begin) - zero)
-    closures = Closures(list(outages), None, nodes, zero, at) if outages else None
-    log, recorder = EventLog(False), Decisions(False)
-    with _collector_paused():
-        setup = Setup(
-            table, nodes, None, settings, log, recorder, zero, closures=closures, begin=at, awaited=ids
-        )  # fmt: skip
-        states = setup.states
-        Engine(setup).run()
-    return {
-        state.job.job_id: to_seconds(state.start + zero)
-        for state in states
-        if state.start is not None and state.job.running_since is None
-    }
-
-
 @contextmanager
-def _collector_paused() -> Iterator[None]:
+def collector_paused() -> Iterator[None]:
     """Nothing in a simulation is cyclic: the collector would find nothing, and its pauses would count as decisions."""
     collecting = gc.isenabled()
     gc.disable()

@@ -18,7 +18,7 @@ from experiments.forecast.history import History
 from experiments.forecast.states import MachineState, SeenJob
 from experiments.sweeps.execution import available_workers, spread
 from simulator.options import Options
-from simulator.simulation import first_starts
+from simulator.prospects import first_starts
 from workloads.ground.errors import InputError, ParameterError
 from workloads.ground.numbers import is_whole
 

@@ -16,9 +16,12 @@ import numpy as np
 import numpy.typing as npt
 
 from experiments.forecast.states import SeenJob
+from policies.planning.waits.fitting import fit_waits
+from policies.planning.waits.model import LEAST_ALPHA, WaitFit, WaitModel
 from workloads.fits import METHODS, fits_of
 from workloads.ground.errors import InputError, ParameterError, UnknownNameError
 from workloads.ground.numbers import is_whole
+from workloads.laws import DiscreteLaw
 from workloads.logs.withdrawals import keep_cancelled
 
 if TYPE_CHECKING:
@@ -42,6 +45,8 @@ class PastRun:
         Runtime over walltime, above 0 and at most 1.
     user, project
         Names; empty if unknown.
+    wait
+        From submit to start [s]; None: unknown.
     """
 
     nodes: int
@@ -49,6 +54,7 @@ class PastRun:
     share: float
     user: str = ""
     project: str = ""
+    wait: float | None = None
 
 
 class History:
@@ -145,6 +151,28 @@ class History:
         least = min(job.walltime, elapsed + 1.0)
         return np.clip(shares * job.walltime, least, job.walltime)
 
+    def law_of(self, job: SeenJob) -> DiscreteLaw:
+        """The distribution of the runtime of a job that has not started [s]: that of its group."""
+        from workloads.laws import discretise
+
+        law = next(self._laws_of(job))
+        shares = discretise(law, _CELLS)
+        least = min(job.walltime, 1.0)
+        # What lies beyond the walltime is killed there.
+        values, which = np.unique(np.clip(shares.values * job.walltime, least, job.walltime), return_inverse=True)
+        return DiscreteLaw(values, np.bincount(which, weights=shares.probabilities).astype(float))
+
+    @cached_property
+    def waits(self) -> WaitModel:
+        """Mean waits of the past runs as a function of the walltime, by size."""
+        pairs = [(run.walltime, run.wait, run.nodes) for run in self.runs if run.wait is not None]
+        if len({walltime for walltime, _, _ in pairs}) < 2 or len(pairs) < _FEWEST_PAIRS:
+            # Too few for a line: their mean, if there are any.
+            mean = sum(wait for _, wait, _ in pairs) / len(pairs) if pairs else 0.0
+            return WaitModel(WaitFit(LEAST_ALPHA, mean, pairs=len(pairs)))
+        walltimes, waits, nodes = zip(*pairs, strict=True)
+        return fit_waits(walltimes, np.maximum(waits, 0.0), np.array(nodes))
+
     def runtimes_of_submitted(self, first: int, last: int, levels: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Runtimes of some of the submitted jobs, as if they were submitted again.
 
@@ -206,6 +234,10 @@ class History:
 
 
 _ALL: tuple[object, ...] = ("all",)
+#: Cells of a fitted distribution of the share; the runs themselves stay as they are.
+_CELLS = 500
+#: Fewer pairs of walltime and wait make no line.
+_FEWEST_PAIRS = 3
 
 
 def _groups(user: str, project: str, walltime: float, nodes: int) -> Iterator[tuple[object, ...]]:
@@ -242,7 +274,7 @@ def history_of(trace: Trace, at: float, *, fit: str = "discrete", least: int = 1
     """
     known = [job for job in keep_cancelled(trace).jobs if job.submit <= at]
     runs = (
-        PastRun(job.nodes, job.walltime, min(1.0, job.runtime / job.walltime), job.user, job.project)
+        PastRun(job.nodes, job.walltime, min(1.0, job.runtime / job.walltime), job.user, job.project, job.wait)
         for job in known
         if job.wait is not None and job.cancelled_at is None and job.submit + job.wait + job.runtime <= at
     )

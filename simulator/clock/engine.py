@@ -70,7 +70,7 @@ class Engine:
         # Ranks are below that number, so that a turn and a rank make one priority. At least 2: SimPy's own priorities.
         self._instants = Instants(
             self.system,
-            Scheduler(self.system, options, jobs, self.outages),
+            Scheduler(self.system, options, jobs, self.outages, setup.trial),
             begin=0 if state is None else state.begin,
             ranks=max(2, len(jobs)),
             pass_per_event=options.passes == "event",

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from policies.backfilling import backfilling
 from policies.port import Start
 from policies.tenancy import TENANCIES
+from simulator.clock.trial import Trial
 from simulator.machine.cluster import Kind
 from simulator.machine.holders import Lender
 from simulator.machine.jobstate import JobState
@@ -32,13 +33,21 @@ class Scheduler:
         All jobs that may ever wait.
     outages
         Service of outages, which starts jobs in advance reservations; None: there are no outages.
+    trial
+        A job that is tried with several walltimes; None: there is none.
     """
 
     def __init__(
-        self, system: System, options: Options, jobs: Sequence[JobState], outages: OutageService | None = None
+        self,
+        system: System,
+        options: Options,
+        jobs: Sequence[JobState],
+        outages: OutageService | None = None,
+        trial: Trial | None = None,
     ) -> None:
         self._system = system
         self._outages = outages
+        self._trial = trial
         self._backfill = backfilling(options.backfilling, options.backfill_length)
         self._tenants = TENANCIES[options.tenants]
         self._growth = Growth(options.expansion, self._backfill) if options.expansion != "none" else None
@@ -73,7 +82,11 @@ class Scheduler:
             self._outages.start_booked()
         if system.free >= system.waiting.smallest():
             pool = system.cluster.pool
-            for start in listed(self._rule, self._backfill(system)):
+            starts: Sequence[Start] = listed(self._rule, self._backfill(system))
+            if self._trial is not None:
+                tried = self._by_id[self._trial.job_id]
+                starts = self._trial.settled(system.now, tried, starts, lambda: self._backfill(system))
+            for start in starts:
                 job = self._known(start, pool.nodes, self._rule)
                 system.start(job, ((pool, start.nodes),), start.cause)
                 if start.reason:

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from policies.mechanism import Mechanism
+from simulator.clock.trial import Trial
 from simulator.machine.decisions import Decisions
 from simulator.machine.eventlog import EventLog
 from simulator.machine.jobstate import JobState
@@ -54,6 +55,8 @@ class Setup:
         When the replay begins [ticks of the simulated clock]; None: the jobs tell.
     awaited
         Jobs with whose last start the simulation ends; None: it ends when all jobs have ended.
+    trial
+        A job that is tried with several walltimes; None: there is none.
     """
 
     table: Sequence[Job]
@@ -68,6 +71,7 @@ class Setup:
     closures: Closures | None = None
     begin: int | None = None
     awaited: frozenset[int] | None = None
+    trial: Trial | None = None
 
     @cached_property
     def states(self) -> list[JobState]:

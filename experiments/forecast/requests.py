@@ -1,0 +1,227 @@
+"""Requests: what a job may ask for first, and the plan by which it goes on if that is too short.
+
+The first reservation waits as long as the forecast says. Each later one is priced by the mean wait of the past,
+alpha x walltime + gamma. Source: docs/forecast.md, "What to ask for".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from policies.planning.costs import CostModel
+from policies.planning.plan import ReservationPlan
+from policies.planning.strategies import STRATEGIES
+from workloads.laws import DiscreteLaw
+
+__all__ = ["Request", "candidates", "coarse", "going_on", "scaled"]
+
+#: Values of a distribution that plans are made for: what is left after a request; the whole job.
+_FEW, _MANY = 120, 400
+#: Quantiles of the runtime that make the grid of walltimes, and how many steps of equal ratio stand beside them.
+_LEVELS = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1.0)
+_STEPS = 8
+#: Walltimes of the grid are whole minutes, as schedulers have them [s].
+_MINUTE = 60.0
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """A first reservation, and the plan that begins with it.
+
+    Attributes
+    ----------
+    nodes
+        Nodes.
+    walltime
+        Walltime [s].
+    names
+        What it stands for: ``own``, ``planner``, ``reserved``; none: a point of the grid.
+    plan
+        The reservations, the first of this walltime; its costs are response times [s].
+    law
+        Distribution of the runtime at this size [s].
+    """
+
+    nodes: int
+    walltime: float
+    names: tuple[str, ...]
+    plan: ReservationPlan
+    law: DiscreteLaw
+
+    @property
+    def completes(self) -> float:
+        """Probability that the job completes within the request."""
+        return float(self.law.cdf(self.plan.milestones[0]))
+
+    @property
+    def saves(self) -> bool:
+        """Whether the request ends with a checkpoint if the job has not completed."""
+        return bool(self.plan.checkpointed[0]) and self.completes < 1
+
+    @property
+    def next(self) -> float | None:
+        """Walltime of the next request, should this one be too short [s]; None: it never is."""
+        return float(self.plan.length[1]) if len(self.plan) > 1 else None
+
+    @cached_property
+    def rest(self) -> float:
+        """Expected time from the start to the completion, with the waits of later requests [s]."""
+        return self.plan.expected_cost(self.law) - self._wait
+
+    def rest_of(self, runtimes: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Time from start to completion of jobs of these runtimes, with the mean waits of later requests [s]."""
+        return self.plan.cost_of(runtimes) - self._wait
+
+    @property
+    def _wait(self) -> float:
+        """What the prices say of the wait of the first request, in whose place the forecast stands."""
+        costs = self.plan.costs
+        return float(costs.alpha * self.plan.length[0] + costs.gamma)
+
+
+def candidates(
+    law: DiscreteLaw,
+    nodes: int,
+    costs: CostModel,
+    *,
+    saving: bool,
+    own: float | None = None,
+    walltimes: Sequence[float] | None = None,
+) -> list[Request]:
+    """The requests of one size, by walltime.
+
+    Parameters
+    ----------
+    law
+        Distribution of the runtime at this size [s].
+    nodes
+        The size.
+    costs
+        alpha and gamma of the waits [s], beta = 1, and the times of checkpoint and restart [s].
+    saving
+        Whether the job can write checkpoints.
+    own
+        Walltime that the user would ask for [s]; None: not known.
+    walltimes
+        Walltimes to try [s]; None: a grid from quantiles of the runtime.
+    """
+    named: dict[float, list[str]] = {}
+    prices = {"planner": costs, "reserved": CostModel(checkpoint=costs.checkpoint, restart=costs.restart)}
+    if own is not None:
+        named.setdefault(own, []).append("own")
+    for name, paid in prices.items():
+        first = float(_planned(coarse(law, _MANY) or law, paid, saving).length[0])
+        named.setdefault(first, []).append(name)
+    extra = float(costs.checkpoint_at(0.0)) if saving else 0.0
+    for walltime in _grid(law, extra) if walltimes is None else walltimes:
+        named.setdefault(walltime, [])
+    return [
+        Request(nodes, walltime, tuple(named[walltime]), going_on(law, walltime, costs, saving=saving), law)
+        for walltime in sorted(named)
+    ]
+
+
+def going_on(law: DiscreteLaw, walltime: float, costs: CostModel, *, saving: bool) -> ReservationPlan:
+    """The plan of least expected cost among those that begin with a reservation of a given length.
+
+    Parameters
+    ----------
+    law
+        Distribution of the runtime.
+    walltime
+        Length of the first reservation.
+    costs
+        Prices of all reservations; constant times of checkpoint and restart.
+    saving
+        Whether there may be checkpoints.
+
+    Returns
+    -------
+    ReservationPlan
+        The first reservation ends with a checkpoint where that is cheaper.
+
+    Examples
+    --------
+    >>> law = DiscreteLaw([1.0, 4.0], [0.5, 0.5])
+    >>> going_on(law, 2.0, CostModel(checkpoint=0.5, restart=0.25), saving=True).length
+    array([2.  , 2.75])
+    >>> going_on(law, 2.0, CostModel(), saving=False).length
+    array([2., 4.])
+    """
+    choices = [_continued(law, walltime, costs, saved=False, saving=saving)]
+    work = walltime - float(costs.checkpoint_at(0.0))
+    if saving and 0 < work < law.upper:
+        choices.append(_continued(law, work, costs, saved=True, saving=saving))
+    return min(choices, key=lambda plan: plan.expected_cost(law))
+
+
+def _continued(law: DiscreteLaw, first: float, costs: CostModel, *, saved: bool, saving: bool) -> ReservationPlan:
+    left = coarse(law, _FEW, above=first)
+    if left is None:
+        return ReservationPlan([first], False, costs, "request")
+    # From a checkpoint each further reservation reads one first: it is as if that were work to do.
+    done = first - float(costs.restart_at(0.0)) if saved else 0.0
+    work = left.values - done
+    later = _planned(DiscreteLaw(work, left.probabilities), costs, saving)
+    places = np.searchsorted(work, later.milestones)
+    milestones = np.concatenate(([first], left.values[places]))
+    flags = np.concatenate(([saved], later.checkpointed))
+    return ReservationPlan(milestones, flags, costs, "request", extension_checkpointed=saving)
+
+
+def _planned(law: DiscreteLaw, costs: CostModel, saving: bool) -> ReservationPlan:
+    return STRATEGIES["optimal" if saving else "no-ckpt"](law, costs)
+
+
+def coarse(law: DiscreteLaw, cells: int, above: float = 0.0) -> DiscreteLaw | None:
+    """A distribution on condition of a longer runtime, on few values: each stands for those below it.
+
+    Parameters
+    ----------
+    law
+        The distribution.
+    cells
+        At most so many values, of about equal probability.
+    above
+        The runtime is longer than this.
+
+    Returns
+    -------
+    DiscreteLaw
+        None where no longer runtime is possible.
+
+    Examples
+    --------
+    >>> coarse(DiscreteLaw([1.0, 2.0, 3.0, 4.0], [0.25] * 4), 2).values
+    array([2., 4.])
+    """
+    beyond = (law.values > above) & (law.probabilities > 0)
+    values, weights = law.values[beyond], law.probabilities[beyond]
+    if not values.size:
+        return None
+    cumulated = np.cumsum(weights / weights.sum())
+    if values.size > cells:
+        ends = np.unique(np.searchsorted(cumulated, np.arange(1, cells) / cells - 1e-12))
+        ends = np.append(ends[ends < values.size - 1], values.size - 1)
+        values, cumulated = values[ends], cumulated[ends]
+    shares = np.diff(cumulated, prepend=0.0)
+    return DiscreteLaw(values, shares / shares.sum())
+
+
+def scaled(law: DiscreteLaw, factor: float) -> DiscreteLaw:
+    """The distribution of a multiple of the runtime."""
+    return law if factor == 1 else DiscreteLaw(law.values * factor, law.probabilities)
+
+
+def _grid(law: DiscreteLaw, extra: float) -> Iterable[float]:
+    """Walltimes to try: quantiles of the runtime, and steps of equal ratio up to the longest, in whole minutes."""
+    low, high = float(law.isf(0.95)), law.upper
+    tried = [float(law.ppf(level)) for level in _LEVELS]
+    tried += np.geomspace(low, high, _STEPS).tolist() if high > low else []
+    return {_MINUTE * max(1, math.ceil((time + extra) / _MINUTE - 1e-9)) for time in tried}

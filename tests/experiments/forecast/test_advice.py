@@ -1,0 +1,229 @@
+"""Advice: one simulation for all walltimes equals one for each, and plans go on as cheaply as they can."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from experiments.forecast.advice import Advice, advise
+from experiments.forecast.history import History, PastRun
+from experiments.forecast.requests import coarse, going_on
+from experiments.forecast.states import MachineState, SeenJob
+from policies.planning.costs import CostModel
+from simulator.prospects import first_starts, starts_by_walltime
+from workloads.ground.errors import InputError
+from workloads.laws import DiscreteLaw
+from workloads.table.job import Job, JobType
+
+NODES = 16
+
+
+def crowd(seed: int, coming: int = 25) -> tuple[list[Job], float]:
+    """A machine at one time: running and waiting jobs, and some to come."""
+    rng = np.random.default_rng(seed)
+    begin, jobs, free = 10_000.0, [], NODES
+    for number in range(1, 60 + coming):
+        walltime = float(rng.integers(100, 6000))
+        runtime = max(1.0, round(walltime * rng.random()))
+        nodes = int(rng.choice([1, 2, 3, 5, 8, 13]))
+        if number < 8 and nodes <= free:
+            free -= nodes
+            job = Job(
+                number, JobType.RIGID, begin - 50.0, nodes, runtime + 30.0, walltime + 30.0, running_since=begin - 20.0
+            )
+        elif number < 20:
+            job = Job(number, JobType.RIGID, begin - float(rng.integers(0, 9000)), nodes, runtime, walltime)
+        else:
+            job = Job(number, JobType.RIGID, begin + float(rng.integers(1, 30_000)), nodes, runtime, walltime)
+        jobs.append(job)
+    return jobs, begin
+
+
+@given(
+    st.integers(0, 10**6),
+    st.sampled_from(("fcfs", "smallest", "largest", "sjf", "wfp3")),
+    st.sampled_from(("easy", "none", "conservative")),
+    st.sampled_from(("instant", "event")),
+)
+@settings(max_examples=40, deadline=None)
+def test_all_walltimes_of_one_simulation_are_those_of_one_simulation_each(
+    seed: int, order: str, backfilling: str, passes: str
+) -> None:
+    jobs, begin = crowd(seed)
+    rng = np.random.default_rng(seed + 1)
+    asked = Job(1000, JobType.RIGID, begin, int(rng.choice([1, 2, 4, 9, 16])), 1.0, 1.0)
+    walltimes = np.unique(rng.integers(50, 9000, 5)).astype(float).tolist()
+    options = {"order": order, "backfilling": backfilling, "passes": passes}
+    found = starts_by_walltime(jobs, NODES, begin, asked, walltimes, **options)
+    alone = [
+        first_starts(
+            [*jobs, Job(1000, JobType.RIGID, begin, asked.nodes, walltime, walltime)], NODES, begin, [1000], **options
+        )[1000]
+        for walltime in walltimes
+    ]
+    assert [start for start, _ in found] == alone
+
+
+def test_illegal_prospects() -> None:
+    jobs, begin = crowd(1)
+    with pytest.raises(InputError, match="runtime of job 1 must be such that it still runs at 90000 s, not"):
+        first_starts(jobs, NODES, 90_000.0, [20])
+    with pytest.raises(InputError, match="walltimes must be one or more durations, ascending"):
+        starts_by_walltime(jobs, NODES, begin, jobs[0], [60.0, 60.0])
+
+
+# Going on.
+
+LAWS = st.lists(st.integers(1, 40), min_size=2, max_size=7, unique=True).flatmap(
+    lambda values: st.lists(st.integers(1, 9), min_size=len(values), max_size=len(values)).map(
+        lambda weights: DiscreteLaw(
+            np.array(sorted(values), float), np.array(weights[: len(values)]) / sum(weights[: len(values)])
+        )
+    )
+)
+
+
+def paid(law: DiscreteLaw, first: float, saved: bool, costs: CostModel) -> float:
+    """Least expected cost by trying every continuation, reservation by reservation."""
+    values = law.values.tolist()
+    ends = [value for value in values if value > first]
+    best = np.inf
+    for mask in range(1 << max(0, len(ends) - 1)):
+        stops = [value for place, value in enumerate(ends) if place == len(ends) - 1 or mask >> place & 1]
+        for marks in range(1 << len(stops)):
+            total = 0.0
+            for value, probability in zip(values, law.probabilities, strict=True):
+                cost, done = 0.0, 0.0
+                plan = [(first, saved), *((stop, bool(marks >> place & 1)) for place, stop in enumerate(stops))]
+                for end, mark in plan:
+                    restart = float(costs.restart_at(0.0)) if done else 0.0
+                    length = restart + end - done + (float(costs.checkpoint_at(0.0)) if mark else 0.0)
+                    used = restart + value - done if value <= end else length
+                    cost += costs.alpha * length + costs.beta * used + costs.gamma
+                    if value <= end:
+                        break
+                    done = end if mark else done
+                total += probability * cost
+            best = min(best, total)
+    return best
+
+
+@given(LAWS, st.integers(2, 30), st.booleans(), st.sampled_from((0.0, 1.0, 3.0)), st.sampled_from((0.1, 1.0)))
+@settings(max_examples=30, deadline=None)
+def test_it_goes_on_by_the_cheapest_plan_of_all(
+    law: DiscreteLaw, walltime: int, saving: bool, gamma: float, alpha: float
+) -> None:
+    costs = CostModel(alpha, 1.0, gamma, checkpoint=0.5, restart=0.25) if saving else CostModel(alpha, 1.0, gamma)
+    plan = going_on(law, float(walltime), costs, saving=saving)
+    assert plan.length[0] == pytest.approx(walltime)
+    choices = [paid(law, float(walltime), False, costs)] if saving else []
+    if saving and walltime - 0.5 < law.upper:
+        choices.append(paid(law, walltime - 0.5, True, costs))
+    if saving:
+        assert plan.expected_cost(law) == pytest.approx(min(choices))
+    else:
+        assert not plan.checkpointed.any()
+        assert plan.expected_cost(law) >= paid(law, float(walltime), False, costs) - 1e-9
+
+
+def test_few_values_stand_for_many() -> None:
+    law = DiscreteLaw(np.arange(1.0, 1001.0), np.full(1000, 1e-3))
+    few = coarse(law, 100, above=500.0)
+    assert few is not None
+    assert (few.lower, few.upper, len(few)) == (505.0, 1000.0, 100)
+    assert few.mean() == pytest.approx(752.5)
+    assert coarse(law, 100, above=1000.0) is None
+
+
+# Advice.
+
+STATE = MachineState(
+    10_000.0, 4, (SeenJob(1, 0.0, 3, 7200.0, "ann", start=9_000.0), SeenJob(2, 9_500.0, 4, 3600.0, "ann"))
+)
+#: Half of the runs take a tenth of their walltime, half all of it; requests waited for half their walltime.
+HISTORY = History(
+    [PastRun(1, 1000.0 * hours, share, "ann", wait=500.0 * hours) for hours in (1, 2, 3) for share in (0.1, 1.0)] * 5
+)
+
+
+def advised(**others: object) -> Advice:
+    given: dict[str, object] = {"nodes": 1, "walltime": 10_000.0, "user": "ann", "draws": 8, "arrivals": "none"}
+    return advise(STATE, HISTORY, **{**given, **others})  # type: ignore[arg-type]
+
+
+def test_a_short_request_fits_the_hole() -> None:
+    # One node is free until job 1 ends, at 9,000 + 7,200 s by its walltime: a hole of 6,200 s before the wide job.
+    advice = advised(walltimes=[1000.0, 6200.0, 6300.0], checkpoint=60.0, restart=30.0)
+    own, best = advice.named("own"), advice.best
+    assert own is not None
+    places = {request.walltime: place for place, request in enumerate(advice.requests)}
+    assert np.all(advice.waits[:, places[1000.0]] == 0)
+    assert np.all(advice.waits[:, places[6200.0]] == 0)
+    assert np.all(advice.backfilled[:, places[6200.0]])
+    assert np.all(advice.waits[:, places[6300.0]] > 0)
+    # The wide job waits for job 1, runs, and only then the own request has its turn, or fits beside what is left.
+    assert np.array_equal(advice.waits[:, places[6300.0]], advice.waits[:, places[10_000.0]])
+    assert best.walltime <= 6200.0
+    gain = advice.gain(own)
+    assert gain.total.mean == pytest.approx(advice.expected[places[10_000.0]] - advice.expected.min())
+    assert gain.backfilling == pytest.approx(gain.wait)
+    assert gain.total.low <= gain.total.mean <= gain.total.high
+    # Half of the jobs take 1,000 s, half 10,000 s: 6,200 s hold the one half, and the work of the other is kept.
+    request = advice.requests[places[6200.0]]
+    assert (request.completes, request.saves, request.next) == (0.5, True, 10_000.0 - 6140.0 + 30.0)
+    alpha, _, gamma = advice.prices.costs_for(1)
+    later = 0.5 * (alpha * 3890.0 + gamma + 3890.0)
+    assert request.rest == pytest.approx(0.5 * 1000.0 + 0.5 * 6200.0 + later)
+    row = advice.rows()[places[6200.0]]
+    assert row["gain_own"] == pytest.approx(advice.expected[places[10_000.0]] - advice.expected[places[6200.0]])
+    assert "10 requests" not in repr(advice)
+
+
+def test_without_checkpoints_work_is_lost() -> None:
+    advice = advised(walltimes=[5000.0])
+    request = next(request for request in advice.requests if request.walltime == 5000.0)
+    assert not request.saves
+    assert request.next == 10_000.0
+    assert advice.responses[:, advice.requests.index(request)].max() >= 5000.0 + 10_000.0
+
+
+def test_more_nodes_are_tried() -> None:
+    advice = advised(sizes={2: 0.5, 4: 0.3}, walltimes=[10_000.0])
+    assert {request.nodes for request in advice.requests} == {1, 2, 4}
+    assert {request.walltime for request in advice.requests if request.nodes == 2} >= {5000.0}
+    assert next(request.law.upper for request in advice.requests if request.nodes == 4) == pytest.approx(3000.0)
+    # Four nodes never fit beside others: they wait for the wide job.
+    wide = next(place for place, request in enumerate(advice.requests) if request.nodes == 4)
+    assert advice.waits[:, wide].min() > 0
+
+
+def test_a_request_keeps_its_draws_beside_others() -> None:
+    few, many = advised(walltimes=[2000.0]), advised(walltimes=[1500.0, 2000.0, 4000.0])
+
+    def of(advice: Advice) -> np.ndarray:
+        place = next(place for place, request in enumerate(advice.requests) if request.walltime == 2000.0)
+        return advice.responses[:, place]
+
+    assert np.array_equal(of(few), of(many))
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"nodes": 5}, "nodes must be a whole number from 1 to the 4 nodes of the machine, not 5"),
+        ({"walltime": None}, "give the walltime that you would ask for, or runtimes of the job"),
+        ({"walltime": 0.0}, "walltime must be a duration above 0 .s., not 0.0"),
+        ({"walltimes": [60.0, -1.0]}, "walltimes must be durations above 0 .s., not -1.0"),
+        ({"sizes": {2: 0.0}}, "runtime on 2 nodes must be a multiple above 0 of the runtime, not 0.0"),
+        ({"draws": 0}, "draws must be a whole number of at least 1, not 0"),
+        ({"checkpoint": -1.0}, "checkpoint must be"),
+        ({"runtimes": []}, "samples must be at least one runtime"),
+        ({"order": "fcsf"}, "order"),
+    ],
+)
+def test_one_sentence_each(given: dict[str, object], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence) as error:
+        advised(**given)
+    assert "\n" not in str(error.value)
