@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     import experiments.figures as figures
     import workloads.laws as distributions
     from experiments.exports import export_result as export
+    from experiments.forecast.advice import Advice as Advice
+    from experiments.forecast.advice import advise as advise
     from experiments.forecast.forecasts import forecast as forecast
     from experiments.forecast.history import history_of as history_of
     from experiments.forecast.sources import trace_of as as_log
@@ -126,6 +128,8 @@ _LAZY = {
     "state_at": "experiments.forecast.states:state_at",
     "history_of": "experiments.forecast.history:history_of",
     "forecast": "experiments.forecast.forecasts:forecast",
+    "advise": "experiments.forecast.advice:advise",
+    "Advice": "experiments.forecast.advice:Advice",
     # errors
     "HoldfastError": "workloads.ground.errors:HoldfastError",
     "InputError": "workloads.ground.errors:InputError",
@@ -137,6 +141,7 @@ __all__ = [
     "NOTICES",
     "ORDERS",
     "STRATEGIES",
+    "Advice",
     "CostModel",
     "Distribution",
     "FailureRate",
@@ -156,6 +161,7 @@ __all__ = [
     "Stories",
     "Trace",
     "Window",
+    "advise",
     "as_log",
     "as_rigid",
     "check_policy",
