@@ -273,7 +273,7 @@ def _draw(tables: Tables) -> Figure:
                 axes.yaxis.set_minor_formatter(NullFormatter())
             elif not metric.percent:
                 axes.set_ylim(bottom=0)
-            dress(axes, x="stochastic [%]" if last else "", y="", title="")
+            dress(axes, x="stochastic (%)" if last else "", y="", title="")
             axes.set_title(metric.label if mechanism == mechanisms[0] else "", fontsize=6.5, loc="left")
         line[0].set_ylabel(mechanism, fontsize=8)
     legend_above(figure, list(handles.values()), list(handles), columns=4)

@@ -181,7 +181,11 @@ def _write(
             from experiments.timelines.machinetable import machine_rows
 
             # Figures are made from tables alone, here as at any later time.
-            drawable = {"machine": machine_rows(results), "distributions": distribution_rows(results)}
+            dated = [
+                replace(result, epoch=run.simulation.epoch, zone=LOCAL if run.simulation.local else "UTC")
+                for run, result in zip(planned, results, strict=True)
+            ]
+            drawable = {"machine": machine_rows(dated), "distributions": distribution_rows(results)}
             if len(results) > 1:
                 drawable["contrasts"] = contrast_rows(results, measurement.instant_tolerance)
             for name, rows in drawable.items():

@@ -8,17 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from experiments.recordings.windows import unix_origin
 from experiments.timelines.steps import bin_averages, choose_bin
 from simulator.results.result import Result
 from workloads.ground.errors import InputError
 from workloads.ground.units import SECOND
 
-__all__ = ["MACHINE_COLUMNS", "machine_rows"]
-
-MACHINE_COLUMNS = (
-    *("mechanism", "start_s", "end_s", "busy_percent", "held_percent", "waiting_jobs", "waiting_nodes_percent"),
-    "averaged_over",
-)
+__all__ = ["machine_rows"]
 
 
 def machine_rows(results: Sequence[Result]) -> list[dict[str, Any]]:
@@ -35,7 +31,8 @@ def machine_rows(results: Sequence[Result]) -> list[dict[str, Any]]:
     list of dict
         A row for each step of each result: from ``start_s`` to ``end_s`` [s] so many nodes were busy and held [% of
         the machine], so many jobs waited, and they asked for so many nodes [% of the machine]. ``averaged_over`` is
-        the length of the bins in words; empty: the steps are as they were.
+        the length of the bins in words; empty: the steps are as they were. ``began`` is the first submit [s since
+        1970]; empty: its date is unknown.
 
     Raises
     ------
@@ -71,6 +68,8 @@ def _steps(result: Result, span: tuple[int, int], width: float, over: str) -> li
         edges, levels = times, list(values[:-1].T)
     busy, held, jobs, nodes = (column.tolist() for column in levels)
     percent = 100.0 / result.nodes
+    clock = unix_origin(result)
+    began = None if clock is None else (clock + first) / SECOND
     return [
         {
             **result.identity,
@@ -81,6 +80,8 @@ def _steps(result: Result, span: tuple[int, int], width: float, over: str) -> li
             "waiting_jobs": jobs[step],
             "waiting_nodes_percent": percent * nodes[step],
             "averaged_over": over,
+            "began": began,
+            "zone": result.zone,
         }
         for step, (start, stop) in enumerate(pairwise(edges.tolist()))
     ]

@@ -62,7 +62,7 @@ def _draw_job(axes: Axes, forecast: Forecast) -> None:
     axes.set_ylim(0, 100)
     axes.set_xlim(0, max(1.02 * waits[-1], 0.1))
     title = f"Start of job {job.job_id}: {job.nodes:,} nodes, {job.walltime / 3600:.3g} h"
-    dress(axes, x="time from now [h]", y="draws in which it has started [%]", title=title)
+    dress(axes, x="time from now (h)", y="draws in which it has started (%)", title=title)
 
 
 def _draw_jobs(axes: Axes, forecast: Forecast) -> None:
@@ -81,7 +81,7 @@ def _draw_jobs(axes: Axes, forecast: Forecast) -> None:
     axes.invert_yaxis()
     axes.set_xlim(left=0)
     shown = "" if len(order) == len(forecast.ids) else f" ({len(order)} of {len(forecast.ids):,})"
-    dress(axes, x="time from now [h]", y="job", title=f"Starts: median, 50 and 90 %{shown}", grid="x")
+    dress(axes, x="time from now (h)", y="job", title=f"Starts: median, 50 and 90 %{shown}", grid="x")
 
 
 def _draw_queue(axes: Axes, forecast: Forecast) -> None:
@@ -95,4 +95,4 @@ def _draw_queue(axes: Axes, forecast: Forecast) -> None:
     axes.plot(times / 3600, np.quantile(counts, 0.5, axis=0, method="inverted_cdf"), color=_COLOR, linewidth=1.2)
     axes.set_ylim(0, 1.05 * max(len(forecast.waiting), 1))
     axes.set_xlim(0, times[-1] / 3600)
-    dress(axes, x="time from now [h]", y="jobs of now that still wait", title="The queue: median, 50 and 90 %")
+    dress(axes, x="time from now (h)", y="jobs of now that still wait", title="The queue: median, 50 and 90 %")

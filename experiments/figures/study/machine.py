@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from experiments.figures.recording.timeaxis import date_axis
 from experiments.figures.style import (
     FONT,
     INK,
@@ -39,6 +41,12 @@ _APART = STATE_COLORS["lost"]
 _OVERHEADS = ("setup", "checkpoint", "lost", "warning", "held")
 #: Segments narrower than this share of the axis get no number.
 _NARROW = 0.075
+
+
+#: Labels of an axis of dates at most: of one that is as wide as the page, and of one half as wide.
+_DATES = (9, 4)
+#: Dates an axis that shows times, and gives the words for it to a function that writes them.
+_TimeNamer: TypeAlias = "Callable[[Axes, Callable[[str], object]], None]"
 
 
 class _Course(NamedTuple):
@@ -89,8 +97,18 @@ def draw_machine(rows: Sequence[Mapping[str, Any]]) -> Figure:
     names = dict.fromkeys(row["mechanism"] for row in rows)
     courses = [_course(name, [row for row in rows if row["mechanism"] == name], unit.seconds) for name in names]
     over = rows[0]["averaged_over"]
-    time = f"Time since the first submit ({unit.symbol})" + (f", averages over {over}" if over else "")
-    figure = _one(courses[0], time) if len(courses) == 1 else _many(courses, time)
+    # Tables of former versions have no dates.
+    began, zone = rows[0].get("began"), str(rows[0].get("zone"))
+
+    def name_times(axes: Axes, label: Callable[[str], object]) -> None:
+        words = f"Time since the first submit ({unit.symbol})"
+        if began is not None:
+            words = date_axis(
+                axes, began, courses[0].times[-1] * unit.seconds, unit, zone, most=_DATES[len(courses) > 1]
+            )
+        label(words + (f", averages over {over}" if over else ""))
+
+    figure = _one(courses[0], name_times) if len(courses) == 1 else _many(courses, name_times)
     handles: list[object] = list(figure.axes[0].patches[:2])
     if max(courses[0].held) > 0:
         # One colour needs no legend.
@@ -98,7 +116,7 @@ def draw_machine(rows: Sequence[Mapping[str, Any]]) -> Figure:
     return figure
 
 
-def _one(course: _Course, time: str) -> Figure:
+def _one(course: _Course, name_times: _TimeNamer) -> Figure:
     figure = new_figure(PAGE, 4.6)
     panels = figure.subplots(3, 1, sharex=True, height_ratios=(1.3, 1, 1))
     _draw_nodes(panels[0], course)
@@ -106,14 +124,15 @@ def _one(course: _Course, time: str) -> Figure:
     _draw_queue(panels[2], course.times, course.nodes, max(course.nodes))
     dress(panels[0], y="Nodes (%)", title=f"Machine under {course.name}")
     dress(panels[1], y="Jobs", title="Waiting jobs")
-    dress(panels[2], y="Nodes (%)", title="Nodes that waiting jobs ask for", x=time)
+    dress(panels[2], y="Nodes (%)", title="Nodes that waiting jobs ask for")
     panels[0].set_xlim(0, course.times[-1])
+    name_times(panels[2], partial(panels[2].set_xlabel, fontsize=FONT["label"], color=INK, labelpad=2))
     panel_letters(list(panels))
     figure.align_ylabels()
     return figure
 
 
-def _many(courses: Sequence[_Course], time: str) -> Figure:
+def _many(courses: Sequence[_Course], name_times: _TimeNamer) -> Figure:
     """The first result above; below, a thin row for each other with its difference from the first."""
     first, others = courses[0], courses[1:]
     figure = new_figure(PAGE, 2.0 + 0.36 * len(others))
@@ -146,7 +165,7 @@ def _many(courses: Sequence[_Course], time: str) -> Figure:
             top.set_title(f"{title} (within {most:.3g} {unit})", fontsize=FONT["title"], color=INK,
                           loc="left", pad=4)  # fmt: skip
     panels[0, 0].set_xlim(0, max(course.times[-1] for course in courses))
-    figure.supxlabel(time, fontsize=FONT["label"], color=INK)
+    name_times(panels[-1, 0], partial(figure.supxlabel, fontsize=FONT["label"], color=INK))
     return figure
 
 

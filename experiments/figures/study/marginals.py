@@ -49,20 +49,20 @@ def plot_marginals(traces: Mapping[str, Trace], shifts: Mapping[str, float] | No
 
     figure = Figure(figsize=(11, 6.5), layout="constrained")
     axes = figure.subplots(2, 3)
-    _bars(axes[0, 0], traces, 1, "jobs [%]")
-    _bars(axes[0, 1], traces, 2, "node-hours [%]")
-    _curve(axes[0, 2], traces, requests, "walltime request [h]", "jobs with at most this [%]")
+    _bars(axes[0, 0], traces, 1, "jobs (%)")
+    _bars(axes[0, 1], traces, 2, "node-hours (%)")
+    _curve(axes[0, 2], traces, requests, "walltime request (h)", "jobs with at most this (%)")
     axes[0, 2].set_xscale("log")
     axes[0, 2].set_xticks([0.5, 1, 2, 3, 6, 12, 24], ["0.5", "1", "2", "3", "6", "12", "24"])
     axes[0, 2].minorticks_off()
-    _curve(axes[1, 0], traces, runtime_ratios, "runtime / request", "jobs with at most this [%]")
+    _curve(axes[1, 0], traces, runtime_ratios, "runtime / request", "jobs with at most this (%)")
     # Times of 0 s have no place on a logarithmic axis; a second is what the clock resolves.
     _curve(
         axes[1, 1],
         traces,
         lambda trace: np.maximum(np.sort(interarrivals(trace)), 1.0),
-        "time since the submission before [s]",
-        "submissions within this [%]",
+        "time since the submission before (s)",
+        "submissions within this (%)",
     )
     axes[1, 1].set_xscale("log")
     for (label, trace), (colour, line) in zip(traces.items(), _STYLES, strict=False):
@@ -70,7 +70,7 @@ def plot_marginals(traces: Mapping[str, Trace], shifts: Mapping[str, float] | No
         days = daily_counts(trace)
         text = f"{days.mean():.0f} ± {days.std():.0f} jobs per day"
         axes[1, 2].step(np.arange(25), 100 * np.append(share, share[-1]), line, where="post", color=colour, label=text)
-    axes[1, 2].set(xlabel="hour of the day (local)", ylabel="submissions [%]", xlim=(0, 24), ylim=(0, None))
+    axes[1, 2].set(xlabel="hour of the day (local)", ylabel="submissions (%)", xlim=(0, 24), ylim=(0, None))
     axes[1, 2].set_xticks(range(0, 25, 4))
     axes[1, 2].legend(frameon=False, loc="lower right")
     for panel in axes.flat:
@@ -86,7 +86,7 @@ def _bars(panel: Axes, traces: Mapping[str, Trace], column: int, label: str) -> 
         places = np.arange(len(rows)) + (number - (len(traces) - 1) / 2) * width
         panel.bar(places, [100 * float(row[column]) for row in rows], width, color=colour, label=name)
         panel.set_xticks(range(len(rows)), [row[0] for row in rows], rotation=45, ha="right", rotation_mode="anchor")
-    panel.set(xlabel="size [nodes]", ylabel=label)
+    panel.set(xlabel="size (nodes)", ylabel=label)
 
 
 def _curve(

@@ -168,7 +168,7 @@ def _draw_overheads(tables: Tables) -> Figure:
             own = [row for row in rows if row["law"] == name and row["strategy"] == strategy]
             x, y = [row["overhead"] for row in own], [row["normalised"] for row in own]
             axes.plot(x, y, **style[strategy], linewidth=1.3, label=title)
-        dress(axes, x="C = R [h]", y="cost / DYN-PROG-COUNT(0.1)", title=NAMES[name])
+        dress(axes, x="C = R (h)", y="cost / DYN-PROG-COUNT(0.1)", title=NAMES[name])
     panel_letters(list(panels))
     legend_above(figure, *panels[0].get_legend_handles_labels())
     return figure

@@ -130,10 +130,10 @@ def _draw(tables: Tables) -> Figure:
     figure = new_figure(PAGE, 4.0)
     panels = figure.subplots(2, 3).ravel()
     labels = {
-        UTILIZATION: ("utilisation [%]", "Utilisation"),
+        UTILIZATION: ("utilisation (%)", "Utilisation"),
         EXECUTION: ("execution time / walltime", "Stretch, execution"),
         RESPONSE: ("response time / walltime", "Stretch, with waits"),
-        EFFICIENCY: ("work / processor time [%]", "Without the tail"),
+        EFFICIENCY: ("work / processor time (%)", "Without the tail"),
         RESERVED: ("reserved time / walltime", "Stretch, reserved"),
     }
     for axes, (metric, (label, title)) in zip(panels, labels.items(), strict=False):

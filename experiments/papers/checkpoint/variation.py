@@ -240,7 +240,7 @@ def _draw(tables: Tables) -> Figure:
             ends = [0.0, 100 * max(variations)]
             draw_band(axes, ends, [hpc, hpc], color=STRATEGY_COLORS["masi"], label="HPC", scale=metric.scale, style=":")
             title = f"{name}, C and R x {overhead:g}"
-            below = "variation of C and R [%]" if (overhead, metric) == lines[-1] else ""
+            below = "variation of C and R (%)" if (overhead, metric) == lines[-1] else ""
             dress(axes, x=below, y=metric.label if name == names[0] else "", title=title)
     panel_letters(list(panels.ravel()))
     handles, labels = panels[0, 0].get_legend_handles_labels()

@@ -121,7 +121,7 @@ def _draw_laws(tables: Tables) -> Figure:
         # The density of the Weibull law has no bound at 0.
         top = min(max(point["density"] for point in own), 4 * own[len(own) // 4]["density"])
         axes.set_ylim(0, 1.05 * max(top, own[len(own) // 2]["density"]))
-        dress(axes, x="t [h]", y="f(t) [1/h]", title=NAMES[row["law"]])
+        dress(axes, x="t (h)", y="f(t) (1/h)", title=NAMES[row["law"]])
     for axes in panels[len(rows) :]:
         axes.set_visible(False)
     return figure
@@ -235,7 +235,7 @@ def _draw_applications(tables: Tables) -> Figure:
         axes.plot([point["t"] / 60 for point in own], [point["survival"] for point in own], color="#0072B2", lw=1.3)
         axes.axvline(row["mean"] / 60, color=INK, linewidth=0.7, linestyle="--")
         title = f"{row['application']}: C = {row['checkpoint']:g} s, R = {row['restart']:g} s"
-        dress(axes, x="walltime [min]", y="P(X > t)", title=title)
+        dress(axes, x="walltime (min)", y="P(X > t)", title=title)
     return figure
 
 

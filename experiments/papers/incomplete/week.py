@@ -214,10 +214,10 @@ def _draw(tables: Tables) -> Figure:
     loads = sorted({float(row["load"]) for row in rows})
     widths = sorted({int(row["widest"]) for row in rows})
     metrics = {
-        UTILIZATION: "utilisation [%]",
+        UTILIZATION: "utilisation (%)",
         STRETCH: "average stretch",
-        RESPONSE: "job makespan [h]",
-        WHOLE: "all done [h]",
+        RESPONSE: "job makespan (h)",
+        WHOLE: "all done (h)",
     }
     figure = new_figure(PAGE, 0.5 + 1.6 * len(metrics))
     panels = figure.subplots(len(metrics), len(widths), squeeze=False, sharey="row")

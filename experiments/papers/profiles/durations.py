@@ -164,7 +164,9 @@ def _draw_durations(tables: Tables, *, normals: bool = False) -> Figure:
             mean, std = row["mean_s"] / 60, row["std_s"] / 60
             at = np.linspace(min(edges[0], mean - 3 * std), max(edges[-1], mean + 3 * std), 200)
             axes.plot(at, np.exp(-(((at - mean) / std) ** 2) / 2) / (std * np.sqrt(2 * np.pi)), color=INK, linewidth=1)
-        dress(axes, x="[min]", y="density [1/min]" if normals else "runs", title=f"task {row['task']}", grid="y")
+        dress(
+            axes, x="duration (min)", y="density (1/min)" if normals else "runs", title=f"task {row['task']}", grid="y"
+        )
     for axes in panels[len(fits) :]:
         axes.set_visible(False)
     return marked(figure, tables)

@@ -211,7 +211,7 @@ def _draw(tables: Tables) -> Figure:
         _draw_reservations(axes, rows_where(tables["reservations"], machine=machine), rows[-1]["end_min"], highest)
         axes.set_ylim(0, 1.22 * highest)
         axes.set_xlim(left=0)
-        dress(axes, x="time [min]", y="memory [GB]" if axes is panels[0] else "", title=machine, grid="y")
+        dress(axes, x="time (min)", y="memory (GB)" if axes is panels[0] else "", title=machine, grid="y")
     panel_letters(list(panels))
     count = len(rows_where(tables[""], machine=HERE))
     handles: list[Any] = [Patch(color=TASK_COLORS[task % len(TASK_COLORS)]) for task in range(count)]

@@ -112,7 +112,7 @@ def draw_ends(tables: Tables, ways: Sequence[str]) -> Figure:
             axes.plot(minutes, column(rows, way), color=color, linewidth=1.0, linestyle=(0, (3, 1.5)))
     axes.set_ylim(0, 1.02)
     axes.set_xlim(0, float(column(tables[""], "minute").max()))
-    dress(axes, x="time [min]", y="probability to be finished")
+    dress(axes, x="time (min)", y="probability to be finished")
     handles = [Line2D([], [], color=TASK_COLORS[(task - 1) % len(TASK_COLORS)]) for task in tasks]
     names = [f"task {task}" for task in tasks]
     if ways:
@@ -285,8 +285,8 @@ def _draw_samples(tables: Tables) -> Figure:
     left.set_xticks(range(len(sizes)), [str(size) for size in sizes])
     right.set_ylim(bottom=0)
     right.set_xlim(0, minutes.max())
-    dress(left, x="past runs", y="mean memory [GB]", title="mean", grid="y")
-    dress(right, x="time [min]", y="memory [GB]", title="needed with probability 1 - tau")
+    dress(left, x="past runs", y="mean memory (GB)", title="mean", grid="y")
+    dress(right, x="time (min)", y="memory (GB)", title="needed with probability 1 - tau")
     panel_letters((left, right))
     legend_above(figure, handles, names)
     return marked(figure, tables)

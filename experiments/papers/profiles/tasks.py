@@ -99,7 +99,7 @@ def _draw_profile(tables: Tables) -> Figure:
             middle = (row["start_min"] + row["end_min"]) / 2
             axes.annotate(str(row["task"]), (middle, row["peak_gb"]), (0, 2), textcoords="offset points",
                           ha="center", fontsize=6.5, color=INK)  # fmt: skip
-        dress(axes, x="time [min]", y="memory [GB]" if axes is panels[0] else "", title=f"{label} run", grid="y")
+        dress(axes, x="time (min)", y="memory (GB)" if axes is panels[0] else "", title=f"{label} run", grid="y")
     panel_letters(panels)
     if any(row["average_gb"] is not None for row in tables[""]):
         names = ["peak of each task, by its number", "average of each task"]
@@ -158,7 +158,7 @@ def _draw_decomposition(tables: Tables) -> Figure:
         axes.barh(places, widths, 1.0, [start[row["run"]] for row in rows], color=color, linewidth=0)
         start.update({row["run"]: row["end_min"] for row in rows})
     axes.set_ylim(-0.5, len(order) - 0.5)
-    dress(axes, x="time [min]", y="run, by walltime", grid="x")
+    dress(axes, x="time (min)", y="run, by walltime", grid="x")
     patches = [Patch(color=TASK_COLORS[(task - 1) % len(TASK_COLORS)]) for task in tasks]
     legend_above(figure, patches, [f"task {task}" for task in tasks])
     return marked(figure, tables)

@@ -252,7 +252,7 @@ def _draw(tables: Tables) -> Figure:
         label = f"{strategy}, {machine}" + ("" if scale == _OWN else f", {scale} factors")
         handles[label] = axes.bar(at, means, width, color=color, yerr=spreads, error_kw=style)
     axes.set_xticks(range(len(sizes)), [str(size) for size in sizes])
-    dress(axes, x="past runs", y="requested memory [GB]", grid="y")
+    dress(axes, x="past runs", y="requested memory (GB)", grid="y")
     legend_above(figure, list(handles.values()), list(handles), columns=2)
     return marked(figure, tables)
 

@@ -102,7 +102,7 @@ def _draw_variation(tables: Tables) -> Figure:
         )
         place += minutes.size
     axes.set_ylim(bottom=0)
-    dress(axes, x="run, by dataset", y="walltime [min]", grid="y")
+    dress(axes, x="run, by dataset", y="walltime (min)", grid="y")
     legend_above(figure, handles, [f"{name} (band: as printed)" for name in _PRINTED])
     return marked(figure, tables)
 
@@ -160,7 +160,7 @@ def _draw_repetitions(tables: Tables) -> Figure:
         handles[dataset] = axes.plot(place + shift, minutes, "o", color=DATASET_COLORS.get(dataset), markersize=3)[0]
     axes.set_ylim(bottom=0)
     axes.set_xticks(range(1, len(inputs) + 1))
-    dress(axes, x="input", y="walltime [min]", grid="y")
+    dress(axes, x="input", y="walltime (min)", grid="y")
     legend_above(figure, list(handles.values()), list(handles))
     return marked(figure, tables)
 
@@ -207,7 +207,7 @@ def _draw_sizes(tables: Tables) -> Figure:
         names.append(dataset)
     axes.set_ylim(bottom=0)
     axes.set_xlim(left=0)
-    dress(axes, x="size of the input [MB]", y="walltime [min]")
+    dress(axes, x="size of the input (MB)", y="walltime (min)")
     legend_above(figure, handles, names)
     return marked(figure, tables)
 

@@ -181,7 +181,7 @@ def lightness(color: str) -> float:
 def test_machine_shows_all_busy_node_hours(long_result: Result) -> None:
     figure = plot_machine(long_result)
     assert [axes.get_ylabel() for axes in figure.axes] == ["Nodes (%)", "Jobs", "Nodes (%)"]
-    assert figure.axes[2].get_xlabel() == "Time since the first submit (d), averages over 6 hours"
+    assert figure.axes[2].get_xlabel() == "Time (UTC, 2001), averages over 6 hours"
     busy, edges = steps(figure.axes[0], 0)
     assert len(busy) < 400
     assert edges[0] == 0

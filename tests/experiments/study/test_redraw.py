@@ -10,6 +10,7 @@ import pytest
 
 from experiments import cli
 from experiments.tables import read_csv
+from workloads.logs.readers import read_trace
 
 pytestmark = pytest.mark.pictures("png")
 
@@ -58,9 +59,12 @@ def test_only_the_named_are_drawn(experiment: Path, tmp_path: Path, capsys: pyte
 
 def test_the_machine_is_a_table_of_what_was_simulated(replay: Path) -> None:
     rows = read_csv(replay / "machine.csv")
+    year = read_trace(replay / "year.swf.gz")
+    began = int(year.header["UnixStartTime"]) + year.jobs[0].submit
     for mechanism in ("baseline", "CUA-SPAA"):
         own = [row for row in rows if row["mechanism"] == mechanism]
         assert own[0]["start_s"] == 0
+        assert {(row["began"], row["zone"]) for row in own} == {(began, "UTC")}
         assert all(row["end_s"] == after["start_s"] for row, after in pairwise(own))
         busy = sum((row["end_s"] - row["start_s"]) * row["busy_percent"] for row in own) / 100 * 4392 / 3600
         told = next(row for row in read_csv(replay / "accounting.csv") if row["mechanism"] == mechanism)

@@ -77,6 +77,6 @@ def test_figure_has_labels_with_units() -> None:
     figure = plot_marginals({"generated": ours, "by hand": HAND})
     assert len(figure.axes) == 6
     for panel in figure.axes:
-        assert panel.get_xlabel() and panel.get_ylabel().endswith("[%]")
+        assert panel.get_xlabel() and panel.get_ylabel().endswith("(%)")
     with pytest.raises(ParameterError, match="traces"):
         plot_marginals({})
