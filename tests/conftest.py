@@ -13,7 +13,7 @@ from policies.port import SystemView
 from tests.support.sketching import KINDS, sketches
 
 #: A test that asks for more examples than this draws a share of what it asks for, but in the profile "thorough".
-_DEFAULT, _SHARE = 15, 0.3
+_DEFAULT, _SHARE = 10, 0.2
 
 # Time limits for single examples would make tests fail on a busy machine. Where a change is judged (CI) the same
 # examples are tried every time; elsewhere new ones, so that somebody finds what they missed.

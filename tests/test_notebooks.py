@@ -39,6 +39,7 @@ def shown_by(source: str, names: dict[str, Any]) -> Any:
     return None if source.rstrip().endswith(";") else value
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

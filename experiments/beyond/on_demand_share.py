@@ -164,7 +164,7 @@ def _bearable(rows: Iterable[Row], level: float) -> list[Row]:
 
 def _pairs(data: Measured, a: str, b: str) -> dict[str, Pair]:
     """Two notice strategies, the mean over all shares."""
-    return {f"&{kind}": (data(_INSTANT, mechanism=f"{a}-{kind}"), data(_INSTANT, mechanism=f"{b}-{kind}"))
+    return {kind: (data(_INSTANT, mechanism=f"{a}-{kind}"), data(_INSTANT, mechanism=f"{b}-{kind}"))
             for kind in _METHODS}  # fmt: skip
 
 
@@ -220,10 +220,7 @@ def _crossing_verdict(row: Row, data: Measured) -> Verdict:
         return f"{row[f'{name}_open'] or ''}{100 * row[name]:.1f}"
 
     level = 100 * row["level"]
-    claim = (
-        f"Under {row['mechanism'].replace('-', '&')} some share of on-demand projects brings the instant start rate "
-        f"below {level:g} %"
-    )
+    claim = f"Under {row['mechanism']} some share of on-demand projects brings the instant start rate below {level:g} %"
     rule = Below(level, "the mean", "%")
     cells = [data(_INSTANT, mechanism=row["mechanism"], share=share) for share in data.values("share")]
     known = np.isfinite(cells).all(axis=0)

@@ -59,7 +59,7 @@ PROFILES = _named(
     Metric(name, unit=unit, title=title, of="runs", better=better, definition=definition, source=_P)
     for name, title, unit, better, definition in (
         ("reservation_min", "reservation time", "min", Better.LESS, "Mean time that a run asks for."),
-        ("utilization", "utilization", "", Better.MORE, "Mean of the work of a run over the time asked for."),
+        ("utilization", "utilisation", "", Better.MORE, "Mean of the work of a run over the time asked for."),
         ("memory_gb", "requested memory", "GB", Better.LESS,
          "Mean memory asked for by the reservations of a run, weighted by their length."),
     )

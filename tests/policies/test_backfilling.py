@@ -240,6 +240,7 @@ class TestOneProfileForAll:
             planned = seen(table, mechanism, backfilling="planned")
         assert planned == seen(table, mechanism, backfill_length=length)
 
+    @pytest.mark.system
     def test_depth_1_is_easy_on_a_real_trace(self) -> None:
         trace = read_trace(trace_file("KTH-SP2-1996-2.1-cln.swf.gz")).on_machine(100)
         table = Table(as_rigid(replace(trace, jobs=trace.jobs[:6000])), 100)

@@ -215,7 +215,7 @@ _CHOICES = (
 )
 
 EXPERIMENTS = (
-    Experiment("profiles-fig13", "SLANT: reservation time, utilization and memory of the strategies",
+    Experiment("profiles-fig13", "SLANT: reservation time, utilisation and memory of the strategies",
                "Which plan reserves the least time and memory, and from how few runs?", SlantPlans(),
                SlantPlans(runs=30, samples=(5, 20), repetitions=2, n=200), _measure_slant, judge_fig13, _draw,
                choices=_CHOICES),
@@ -223,7 +223,7 @@ EXPERIMENTS = (
                "What does Mem-All-Ckpt V2 save against All-Ckpt?", SlantPlans(strategies=_PAIR),
                SlantPlans(runs=30, strategies=_PAIR, samples=(5, 20), repetitions=2, n=200), _measure_slant,
                judge_fig14, _draw_fig14, choices=_CHOICES),
-    Experiment("profiles-fig16", "MaCRUISE: reservation time, utilization and memory of the strategies",
+    Experiment("profiles-fig16", "MaCRUISE: reservation time, utilisation and memory of the strategies",
                "Do the results hold for another application?", PlanSizes(runs=46, strategies=_MACRUISE),
                PlanSizes(runs=20, strategies=_MACRUISE, samples=(5, 20), repetitions=2, n=200), _measure_macruise,
                judge_fig16, _draw, choices=_CHOICES),

@@ -34,7 +34,7 @@ _REFERENCE = reference("an independent computation on the runs of SLANT, 50 past
 #: Memory that is saved against All-Ckpt: "~ 8 %" (section 4.2.2) and "~ 25 %" (section 4.2.3).
 _PRINTED_SAVING = {"mem-all-ckpt": 0.08, "mem-all-ckpt-v2": 0.25}
 #: What All-Ckpt, an estimation with one task, loses at most against Mem-All-Ckpt (section 4.2.2).
-_LOSSES = {"reservation_min": ("reservation time", 0.04), "utilization": ("utilization", 0.04),
+_LOSSES = {"reservation_min": ("reservation time", 0.04), "utilization": ("utilisation", 0.04),
            "memory_gb": ("memory", 0.10)}  # fmt: skip
 #: A plan that takes this much longer at most has no cost.
 _NO_COST = 0.01
@@ -97,7 +97,7 @@ def _common(tables: Tables, place: str) -> list[Verdict]:
         "Mem-All-Ckpt < All-Ckpt < Neuro",
         text(place),
     )
-    best = Statement(f"Mem-All-Ckpt has the best utilization at k = {most}", "best", text(place))
+    best = Statement(f"Mem-All-Ckpt has the best utilisation at k = {most}", "best", text(place))
     runs = Statement(f"Mem-All-Ckpt needs few runs: k = {few} as good as k = {most}", "almost as good", text(place))
     extra = ratio(early.values("reservation_min", "mem-all-ckpt"), plans.values("reservation_min", "mem-all-ckpt"))
     enough = AtMost(SHARE, f"the relative difference of the reservation times of k = {few} and {most}", "%", 100)

@@ -408,6 +408,7 @@ _TINY: dict[str, dict[str, Any]] = {
 _ROWS = {"beyond-notice": 24, "beyond-min-size": 24, "beyond-on-demand": 24, "beyond-front": 26, "beyond-honesty": 8}
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("name", _TINY)
 def test_each_of_them_runs_from_end_to_end(name: str, tmp_path: Path) -> None:
     experiment = find_experiment(name)

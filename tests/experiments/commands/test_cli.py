@@ -175,6 +175,7 @@ def test_info_says_what_a_node_has(nodes: str, remark: str, tmp_path: Path, caps
     assert f"1,152 processors{remark}\n" in capsys.readouterr().out
 
 
+@pytest.mark.system
 def test_demo_is_two_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["demo", "-o", str(tmp_path), "--jobs", "200"]) == 0
     out = capsys.readouterr().out

@@ -33,6 +33,7 @@ def trace_of(name: str, nodes: int | None) -> Trace:
 LONG = "SDSC-BLUE-2000-4.2-cln"
 
 
+@pytest.mark.system
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.slow if name == LONG else ()) for name in TRACES]
 )
@@ -57,6 +58,7 @@ def test_every_start_equals_the_plain_reference(name: str) -> None:
     assert not late
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("jobs", [6000, pytest.param(None, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("length", "passes"), [("runtime", "instant"), ("walltime", "event"), ("runtime", "event")])
 def test_named_deviations_of_other_simulators(length: str, passes: str, jobs: int | None) -> None:
