@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
+from policies.longqueue import LongQueue
 from policies.port import TOLERANCE, Promise, Start, SystemView
 from policies.reserving import Outlook, in_order, plan_queue
 from policies.shadow import NEVER, shadow_of
@@ -71,34 +72,39 @@ class Easy:
         free = view.free
         now = view.now
         starts: list[Start] = []
-        for job in queue:
-            if job.min_nodes > free:
+        ends: list[tuple[int, int, int]] = []
+        for head in queue:
+            if head.min_nodes > free:
                 break
-            size = job.nodes if job.nodes < free else free
-            if window < NEVER and now + job.limit(size) > window:
+            size = head.nodes if head.nodes < free else free
+            end = now + head.limit(size)
+            if window < NEVER and end > window:
                 return None
-            starts.append(Start(job.job_id, size))
+            starts.append(Start(head.job_id, size))
+            ends.append((end, head.job_id, size))
             free -= size
         else:
             return starts
+        if not free:
+            return starts
         # Most passes end here: looking for any job that fits is far cheaper than the shadow time.
         heads = len(starts)
-        fitting = [job for job in queue[heads + 1 :] if job.min_nodes <= free] if free else []
-        if not fitting:
+        many = queue.fitting(heads + 1, free) if isinstance(queue, LongQueue) else None
+        candidates = [job for job in queue[heads + 1 :] if job.min_nodes <= free] if many is None else many
+        if not candidates:
             return starts
-        ends = [
-            (now + job.limit(start.nodes), job.job_id, start.nodes)
-            for job, start in zip(queue[:heads], starts, strict=True)
-        ]
-        shadow, extra = shadow_of(view, queue[heads], free, ends)
-        if window < NEVER and shadow + queue[heads].limit(queue[heads].min_nodes) > window:
+        shadow, extra = shadow_of(view, head, free, ends)
+        if window < NEVER and shadow + head.limit(head.min_nodes) > window:
             return None
         by_runtime = self.length == "runtime"
         latest = shadow + TOLERANCE - now
-        if not by_runtime:
-            # Most candidates fail here, whatever size they would get: free and extra nodes only become fewer.
-            fitting = [job for job in fitting if job.walltime <= latest or job.min_nodes <= extra]
-        for job in fitting:
+        # Most candidates fail here, whatever size they would get: free and extra nodes only become fewer.
+        longest = NEVER if by_runtime else latest
+        if many is not None:
+            many.narrow(free, longest, extra)
+        elif not by_runtime:
+            candidates = [job for job in candidates if job.walltime <= latest or job.min_nodes <= extra]
+        for job in candidates:
             least = job.min_nodes
             if least > free:
                 continue
@@ -115,6 +121,8 @@ class Easy:
             free -= size
             if not free:
                 break
+            if many is not None:
+                many.narrow(free, longest, extra)
         return starts
 
     def promises(self, view: SystemView) -> list[Promise]:

@@ -13,8 +13,8 @@ from typing import Any
 from policies.orders.fairshare import FairShare
 from policies.orders.learned import f1, f2, f3, f4
 from policies.orders.requests import fcfs, largest, largest_area, longest, shortest, smallest, smallest_area
-from policies.orders.utilities import Alcf, Wfp, unicep
-from policies.port import SystemView, WaitingJob
+from policies.orders.utilities import Alcf, Wfp, unicep, unicep_ranking
+from policies.port import Ranking, SystemView, WaitingJob
 from workloads.ground.errors import InputError
 from workloads.ground.registry import Registry
 
@@ -39,12 +39,16 @@ class Order:
     half_life
         The order asks for ``view.group_usage``, in which a node-second counts half after so many seconds; None: it does
         not, and nobody keeps it.
+    ranking
+        Makes the :class:`~policies.port.Ranking` of a simulation: the same order for many jobs at a time. None: the
+        whole queue is sorted by ``key``.
     """
 
     key: Callable[[WaitingJob, int], Any]
     static: bool = field(default=False, metadata={"parameter": False})
     at: Callable[[SystemView], Callable[[WaitingJob], Any]] | None = field(default=None, metadata={"parameter": False})
     half_life: float | None = field(default=None, metadata={"parameter": False})
+    ranking: Callable[[], Ranking] | None = field(default=None, metadata={"parameter": False})
 
 
 def _needs_view(job: WaitingJob, now: int) -> Any:
@@ -55,11 +59,12 @@ def _order(plugin: Any) -> Order:
     """A plain key function is an order, too; ``static`` may be an attribute of it."""
     if isinstance(plugin, Order):
         return plugin
+    ranking = getattr(plugin, "ranking", None)
     if callable(getattr(plugin, "at", None)):
-        return Order(_needs_view, at=plugin.at, half_life=getattr(plugin, "half_life", None))
+        return Order(_needs_view, at=plugin.at, half_life=getattr(plugin, "half_life", None), ranking=ranking)
     if not callable(plugin):
         raise InputError("an order is a function of a waiting job and the time, or has a method at(view)")
-    return Order(plugin, static=bool(getattr(plugin, "static", False)))
+    return Order(plugin, static=bool(getattr(plugin, "static", False)), ranking=ranking)
 
 
 ORDERS: Registry[Order] = Registry("order", "holdfast.orders", _order)
@@ -71,7 +76,7 @@ ORDERS.add("largest", Order(largest, static=True), "most nodes first")
 ORDERS.add("saf", Order(smallest_area, static=True), "smallest area first: nodes x walltime")
 ORDERS.add("laf", Order(largest_area, static=True), "largest area first: nodes x walltime")
 ORDERS.add("wfp3", Wfp, "WFP3 (Cobalt): highest (wait / walltime)^3 x nodes first")
-ORDERS.add("unicep", unicep, "UNICEP: highest wait / (log2(nodes) x walltime) first")
+ORDERS.add("unicep", Order(unicep, ranking=unicep_ranking), "UNICEP: highest wait / (log2(nodes) x walltime) first")
 ORDERS.add("f1", Order(f1, static=True), "F1: log10(walltime) x nodes + 870 x log10(submit)")
 ORDERS.add("f2", Order(f2, static=True), "F2: sqrt(walltime) x nodes + 25,600 x log10(submit)")
 ORDERS.add("f3", Order(f3, static=True), "F3: walltime x nodes + 6,860,000 x log10(submit)")

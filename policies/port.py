@@ -8,9 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from workloads.table.job import JobType
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 __all__ = [
     "TOLERANCE",
@@ -21,6 +25,7 @@ __all__ = [
     "Loan",
     "Preempt",
     "Promise",
+    "Ranking",
     "Request",
     "Reservation",
     "RunningJob",
@@ -232,6 +237,37 @@ class SystemView(Protocol):
         walltime leaves each of them enough nodes at each of its instants. A window that has begun is none any more: its
         nodes are gone and stand in ``releases``. Only if it still waits for some is it here with those, and its start
         is then not after ``now``."""
+
+
+class Ranking(Protocol):
+    """A queue order once more, for many jobs at a time: what makes an order that changes with time fast.
+
+    A simulation has one of its own, and asks it only while many jobs wait. The order of its keys must be that of the
+    order's own keys (:class:`policies.order.Order`), but for what ``slack`` allows.
+    """
+
+    @property
+    def width(self) -> int:
+        """How many traits a job has."""
+
+    @property
+    def slack(self) -> float:
+        """Largest relative error of the keys, 0 if they are exact; if not, there is one array, and the order's own keys
+        decide between jobs that are nearer to each other."""
+
+    def traits(self, job: Any) -> tuple[float, ...]:
+        """Numbers that do not change while the job waits; asked for once, when it begins to wait."""
+
+    def keys(self, view: SystemView, traits: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
+        """The keys of all jobs now; smallest first, the second array among equals of the first, and so on.
+
+        Parameters
+        ----------
+        view
+            The machine.
+        traits
+            A row for each trait, a column for each job.
+        """
 
 
 @dataclass(frozen=True, slots=True)

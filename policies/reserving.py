@@ -11,6 +11,7 @@ from bisect import insort
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from policies.longqueue import LongQueue
 from policies.port import Promise, Start, SystemView, WaitingJob
 from policies.profile import Profile
 from policies.shadow import NEVER, arriving
@@ -69,6 +70,8 @@ def plan_queue(view: SystemView, outlook: Outlook, promises: list[Promise] | Non
         Where to enter what each reservation promises; None: only what matters to the starts is planned.
     """
     queue, now, free = view.queue, view.now, view.free
+    if isinstance(queue, LongQueue):
+        queue = queue[:]
     starts = in_order(view)
     heads = len(starts)
     if heads == len(queue):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from policies.longqueue import LongQueue
 from policies.port import TOLERANCE, Reservation, Start, SystemView, WaitingJob
 from policies.windows import admitted
 from workloads.ground.registry import Registry, function_of
@@ -58,7 +59,8 @@ def _tenancy(admit: Admission) -> Tenancy:
         if not idle:
             return starts
         available = sum(nodes for _, nodes in idle)
-        for job in view.queue:
+        queue = view.queue
+        for job in queue.fitting(0, available) if isinstance(queue, LongQueue) else queue:
             if job.min_nodes > available or job.type is JobType.ON_DEMAND:
                 continue
             admission = admit(view, job, idle)

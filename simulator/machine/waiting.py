@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Callable, Sequence
+from math import inf, isfinite
 from operator import attrgetter
+from typing import TYPE_CHECKING, Any
 
 from policies.order import Order
 from policies.port import SystemView
 from simulator.machine.jobstate import JobState
 from workloads.ground.errors import InvariantError
 
+if TYPE_CHECKING:
+    from policies.longqueue import Columns
+
 __all__ = ["Queue"]
+
+#: From so many waiting jobs on, columns of them are kept, until half as many wait: measured, for orders whose keys
+#: change with time, and for those that need no more than to find the jobs that fit.
+DEEP, DEEP_SORTED = 192, 1024
+
+#: Whole numbers below that are floats, too, and so are their differences.
+_EXACT = 1 << 53
 
 _KEY = attrgetter("order_key")
 _ARRIVAL = attrgetter("submit", "row")
@@ -40,6 +52,10 @@ class Queue:
         self._sorted_at: int | None = None
         self._urgent: list[JobState] = []
         self._jobs: list[JobState] = []
+        self._ranking = order.ranking() if order.ranking is not None else None
+        self._deep = DEEP_SORTED if order.static else DEEP if self._ranking is not None else inf
+        self._columns: Columns | None = None
+        self._long: Sequence[JobState] | None = None
         self.jobs = 0
         self.nodes = 0
         self._sizes: dict[int, int] = {}
@@ -63,27 +79,49 @@ class Queue:
         InvariantError
             If the order fails, or its keys cannot be compared.
         """
+        if self._columns is not None:
+            return self._many(view, self._columns)
         if not self._order.static and self._sorted_at != view.now:
-            self._sort(view)
+            self._jobs = self._sorted(view)
+            self._sorted_at = view.now
         return self._urgent + self._jobs if self._urgent else self._jobs
 
-    def _sort(self, view: SystemView) -> None:
+    def _many(self, view: SystemView, columns: Columns) -> Sequence[JobState]:
+        """All waiting jobs while they are many; the keys of an instant stay, unless a job joins or leaves."""
+        if self._long is None or not (self._order.static or self._sorted_at == view.now):
+            self._long = self._ranked(view, columns)
+            self._sorted_at = view.now
+        return self._long
+
+    def _ranked(self, view: SystemView, columns: Columns) -> Sequence[JobState]:
+        from policies.longqueue import LongQueue, Ranks
+
+        ranking = self._ranking
+        if self._order.static or ranking is None:
+            return LongQueue(columns, self._urgent)
+        keys = ranking.keys(view, columns.traits)
+        if view.now < _EXACT and isfinite(keys[0].sum()):
+            return LongQueue(columns, self._urgent, Ranks(columns, keys, ranking.slack, self._key_at(view)))
+        return self._urgent + self._sorted(view)
+
+    def _key_at(self, view: SystemView) -> Callable[[JobState], Any]:
         order, now = self._order, view.now
+        if order.at is not None:
+            return order.at(view)
+        key = order.key
+        return lambda job: key(job, now)
+
+    def _sorted(self, view: SystemView) -> list[JobState]:
         try:
-            if order.at is not None:
-                key_of = order.at(view)
-                keyed = [(key_of(job), job.row, job) for job in self._jobs]
-            else:
-                key = order.key
-                keyed = [(key(job, now), job.row, job) for job in self._jobs]
+            key = self._key_at(view)
+            keyed = [(key(job), job.row, job) for job in self._jobs]
             if any(key != key for key, _, _ in keyed):
                 raise ValueError("a key is NaN")
             # No two rows are equal, so that jobs are never compared.
             keyed.sort()
         except Exception as error:
             raise self._failed(error) from error
-        self._jobs = [job for _, _, job in keyed]
-        self._sorted_at = now
+        return [job for _, _, job in keyed]
 
     def _failed(self, error: Exception) -> InvariantError:
         return InvariantError(f"the order {self._name} cannot sort the queue: {type(error).__name__}: {error}")
@@ -106,23 +144,42 @@ class Queue:
             self._smallest = job.min_nodes
         if urgent:
             insort(self._urgent, job, key=_ARRIVAL)
+            self._long = None
             return
+        place = len(self._jobs)
         if not self._order.static:
             self._sorted_at = None
-            self._jobs.append(job)
-            return
-        try:
-            key = self._order.key(job, now)
-            if key != key:
-                raise ValueError(f"the key of job {job.job_id} is {key}")
-            job.order_key = (key, job.row)
-            # Most arrivals go to the end.
-            if self._jobs and self._jobs[-1].order_key > job.order_key:
-                insort(self._jobs, job, key=_KEY)
-            else:
-                self._jobs.append(job)
-        except Exception as error:
-            raise self._failed(error) from error
+        else:
+            try:
+                key = self._order.key(job, now)
+                if key != key:
+                    raise ValueError(f"the key of job {job.job_id} is {key}")
+                job.order_key = (key, job.row)
+                # Most arrivals go to the end.
+                if self._jobs and self._jobs[-1].order_key > job.order_key:
+                    place = bisect_right(self._jobs, job.order_key, key=_KEY)
+            except Exception as error:
+                raise self._failed(error) from error
+        if self._columns is not None:
+            self._enter(self._columns, place, job)
+        else:
+            self._jobs.insert(place, job)
+            if len(self._jobs) > self._deep:
+                self._spread()
+
+    def _spread(self) -> None:
+        """Keep columns of the jobs from now on."""
+        from policies.longqueue import Columns
+
+        jobs = self._jobs
+        columns = Columns(0 if self._ranking is None else self._ranking.width)
+        self._jobs, self._columns = columns.jobs, columns
+        for place, job in enumerate(jobs):
+            self._enter(columns, place, job)
+
+    def _enter(self, columns: Columns, place: int, job: JobState) -> None:
+        self._long = None
+        columns.insert(place, job, () if self._ranking is None else self._ranking.traits(job))
 
     def remove(self, job: JobState) -> None:
         """Take a job out.
@@ -144,8 +201,18 @@ class Queue:
             # Only the last job of the smallest size leaves the question open; it is answered when it is asked.
             del self._sizes[job.min_nodes]
             self._smallest = None
+        self._long = None
         if job in self._urgent:
             self._urgent.remove(job)
             return
-        position = bisect_left(self._jobs, job.order_key, key=_KEY) if self._order.static else self._jobs.index(job)
-        del self._jobs[position]
+        columns = self._columns
+        if self._order.static:
+            position = bisect_left(self._jobs, job.order_key, key=_KEY)
+        else:
+            position = self._jobs.index(job) if columns is None else columns.place_of(job.row)
+        if columns is None:
+            del self._jobs[position]
+        else:
+            columns.remove(position)
+            if 2 * len(self._jobs) < self._deep:
+                self._columns = self._sorted_at = None
