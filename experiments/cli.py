@@ -48,6 +48,10 @@ _GROUPS = {
         "fit-costs": "fit queue-wait costs for the planner, from recorded or simulated waits",
         "loop": "plan stochastic jobs, simulate, fit the waits, and plan again until the plans are stable",
     },
+    "Slurm": {
+        "submit": "write the batch scripts of a plan for Slurm, and submit them as a chain",
+        "status": "show where a submitted plan stands, what it paid and what was expected",
+    },
     "papers": {
         "experiment": "reproduce a table or figure of the papers",
         "reproduce": "run all experiments of the papers and write one report",

@@ -34,6 +34,7 @@ ROOMS = {
             "sweeps",
             "planning",
             "forecast",
+            "slurm",
         ),
         *("stories", "figures", "exports", "gantt", "study", "papers", "beyond", "cli", "commands"),
     ),

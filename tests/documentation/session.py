@@ -53,6 +53,8 @@ class NotRun(NamedTuple):
 
 NOT_RUN = (
     NotRun("*", "sbatch *", "needs a Slurm cluster"),
+    NotRun("docs/guides/slurm.md", "holdfast submit * --go *", "needs a Slurm cluster"),
+    NotRun("docs/guides/slurm.md", "holdfast plan --runs past.txt *", "needs runs that have ended"),
     NotRun("*", "pip install *", "installs"),
     NotRun("*", "python3 -m venv *", "installs"),
     NotRun("*", ". .venv/bin/activate", "installs"),

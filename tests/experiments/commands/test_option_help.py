@@ -69,4 +69,4 @@ def test_all_options_are_explained_on_demand(
             assert " ".join(str(action.help).split()) in shown
     assert main([]) == 0
     titles = re.findall(r"^(\w+):$", capsys.readouterr().out, flags=re.MULTILINE)
-    assert titles == ["options", "start", "look", "study", "papers"]
+    assert titles == ["options", "start", "look", "study", "Slurm", "papers"]

@@ -1,0 +1,148 @@
+"""What Slurm's accounting says of jobs: one entry a job, from sacct itself or from what it printed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from experiments.slurm.client import call
+from experiments.slurm.links import MINUTE
+from workloads.ground.errors import TraceError
+from workloads.ground.fields import Columns, number
+from workloads.ground.files import read_text
+from workloads.logs.sacctforms import form_of
+from workloads.logs.sacctvalues import clock_of, is_missing, state_of_job, time_of
+
+__all__ = ["AccountedJob", "entries_of", "parse_entries", "read_entries"]
+
+_COLUMNS = "JobIDRaw,State,ExitCode,Submit,Eligible,Start,End,ElapsedRaw,TimelimitRaw"
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True)
+class AccountedJob:
+    """A job in the accounting.
+
+    Attributes
+    ----------
+    job
+        Its id.
+    state
+        As Slurm names it.
+    status
+        Exit status; None: not said.
+    eligible
+        When it could have started: the wait in a chain counts from then [s since 1970]; None: never.
+    start
+        None: it has not started.
+    used
+        Elapsed time [s].
+    limit
+        Time that was asked for [s]; None: not said.
+    """
+
+    job: int
+    state: str
+    status: int | None
+    eligible: float | None
+    start: float | None
+    used: float
+    limit: float | None
+
+    @property
+    def ran(self) -> bool:
+        """Whether it has started: a job that is cancelled in the queue has a start, too, but used nothing."""
+        return self.start is not None and (self.used > 0 or self.state not in ("CANCELLED", "PENDING"))
+
+    @property
+    def waited(self) -> float | None:
+        """Seconds from when it could have started; None: it has not started, or this is not known."""
+        return max(0.0, self.start - self.eligible) if self.ran and self.start and self.eligible else None
+
+
+def entries_of(jobs: Iterable[int]) -> dict[int, AccountedJob]:
+    """Ask sacct.
+
+    Raises
+    ------
+    InputError
+        If it is not there or fails, as without an accounting database.
+    """
+    ids = ",".join(map(str, jobs))
+    text = call(["sacct", "-X", "-P", "-j", ids, "-o", _COLUMNS], environment={"SLURM_TIME_FORMAT": "%s"})
+    return parse_entries(text, "sacct")
+
+
+def read_entries(path: str | Path) -> dict[int, AccountedJob]:
+    """Entries of a file that sacct printed, in any of its forms.
+
+    Raises
+    ------
+    TraceError
+        If it cannot be read, or lacks a column.
+    """
+    return parse_entries(read_text(path), path)
+
+
+def parse_entries(text: str, path: str | Path) -> dict[int, AccountedJob]:
+    """Entries by job; of several executions of a job the last. ``path`` is for messages."""
+    form = form_of(text, path)
+    try:
+        columns = Columns(form.names)
+        job = columns.need("JobIDRaw", "JobID")
+        state, start = columns.need("State"), columns.need("Start")
+        elapsed, clock = columns.find("ElapsedRaw"), columns.find("Elapsed")
+        columns.need("ElapsedRaw", "Elapsed")
+    except ValueError as error:
+        raise TraceError(path, form.first or None, str(error)) from None
+    status, eligible = columns.find("ExitCode"), columns.find("Eligible", "Submit")
+    minutes, limit = columns.find("TimelimitRaw"), columns.find("Timelimit")
+    entries = {}
+    for place, line in form.records():
+        try:
+            row = form.cells(line)
+            if not row[job].strip().isdecimal():
+                continue  # a step, or a task of an array
+            used = _first((elapsed, _seconds), (clock, _clock), row=row)
+            asked = _first((minutes, _minutes), (limit, _clock), row=row)
+            ended = _first((status, _status), row=row)
+            entry = AccountedJob(
+                int(row[job]),
+                state_of_job(row[state]),
+                ended,
+                None if eligible is None else time_of(row[eligible], "Eligible"),
+                time_of(row[start], "Start"),
+                used or 0.0,
+                asked,
+            )
+        except ValueError as error:
+            raise TraceError(path, place, str(error)) from None
+        entries[entry.job] = entry
+    return entries
+
+
+def _first(*readings: tuple[int | None, Callable[[str], Value]], row: Iterable[str]) -> Value | None:
+    """The value of the first column that is there and not empty."""
+    cells = list(row)
+    for place, read in readings:
+        if place is not None and not is_missing(cells[place]):
+            return read(cells[place])
+    return None
+
+
+def _seconds(cell: str) -> float:
+    return number(cell, "ElapsedRaw")
+
+
+def _minutes(cell: str) -> float:
+    return MINUTE * number(cell, "TimelimitRaw")
+
+
+def _clock(cell: str) -> float:
+    return clock_of(cell, "a time")
+
+
+def _status(cell: str) -> int:
+    return int(number(cell.partition(":")[0], "ExitCode"))

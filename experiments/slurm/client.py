@@ -1,0 +1,60 @@
+"""Slurm's own commands, called as a user would: one sentence where they are missing or refuse."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from workloads.ground.errors import InputError
+
+__all__ = ["call", "submit"]
+
+#: A controller that is busy may take a minute [s].
+_PATIENCE = 120.0
+
+
+def call(words: Sequence[str], *, environment: Mapping[str, str] | None = None) -> str:
+    """What a command prints.
+
+    Parameters
+    ----------
+    words
+        The command and its arguments.
+    environment
+        Variables that it gets besides those of this process.
+
+    Raises
+    ------
+    InputError
+        If it is not there, fails, or does not answer.
+    """
+    try:
+        done = subprocess.run(
+            words,
+            capture_output=True,
+            timeout=_PATIENCE,
+            check=False,
+            stdin=subprocess.DEVNULL,
+            env={**os.environ, **(environment or {})},
+        )
+    except FileNotFoundError:
+        raise InputError(f"{words[0]} is not here; this needs a machine with Slurm's commands") from None
+    except subprocess.TimeoutExpired:
+        raise InputError(f"{words[0]} did not answer within {_PATIENCE:g} s") from None
+    if done.returncode:
+        told = " ".join(done.stderr.decode("utf-8", "replace").split())
+        raise InputError(f"{words[0]} failed: {told or f'exit status {done.returncode}'}")
+    return done.stdout.decode("utf-8", "replace")
+
+
+def submit(directory: Path) -> None:
+    """Call the script that submits a sequence.
+
+    Raises
+    ------
+    InputError
+        If a reservation cannot be submitted. What has been submitted is recorded and held; the next call goes on.
+    """
+    call(["bash", str(directory / "submit.sh")])

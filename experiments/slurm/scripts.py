@@ -1,0 +1,78 @@
+"""The scripts of a sequence, from their templates; words of the user stand in them as quoted words of the shell."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Mapping
+from importlib import resources
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from experiments.slurm.links import Link
+    from experiments.slurm.sequences import Sequence
+
+__all__ = ["scripts_of"]
+
+#: Slurm takes no longer time from a signal to the limit [s]; the timer of the script needs no signal.
+_LONGEST_NOTICE = 65_535
+
+
+def scripts_of(sequence: Sequence, directory: str) -> dict[str, str]:
+    """Text of each script, by the name of its file.
+
+    Parameters
+    ----------
+    sequence
+        What to submit.
+    directory
+        Where the scripts will be, as an absolute path.
+    """
+    place = shlex.quote(directory)
+    options = [
+        f"--job-name={sequence.name}",
+        f"--chdir={sequence.folder}",
+        f"--output={pattern_of(directory)}/log",
+        "--open-mode=append",
+        *sequence.options,
+    ]
+    words = {"DIRECTORY": place, "OPTIONS": _words(options), "LAST": str(len(sequence.links))}
+    shared = {
+        "DIRECTORY": place,
+        "PROGRAM": _words(sequence.program),
+        "HISTORY": shlex.quote(sequence.history),
+        "NODES": str(sequence.nodes),
+        "RETRIES": str(sequence.retries),
+    }
+    scripts = {name: _filled(name, words) for name in ("submit.sh", "cancel.sh")}
+    for link in sequence.links:
+        scripts[f"reservation-{link.number}.sh"] = _filled("reservation.sh", {**shared, **_of_link(link)})
+    return scripts
+
+
+def pattern_of(path: str) -> str:
+    """A path as Slurm's options take it where a per cent sign begins a pattern."""
+    return path.replace("%", "%%")
+
+
+def _of_link(link: Link) -> dict[str, str]:
+    signalled = link.checkpointed and link.notice <= _LONGEST_NOTICE
+    return {
+        "NUMBER": str(link.number),
+        "MINUTES": str(link.minutes),
+        "SIGNAL": f"#SBATCH --signal=B:USR1@{link.notice}" if signalled else "# no signal",
+        "CHECKPOINTED": str(int(link.checkpointed)),
+        "SAVE_AFTER": str(link.save_after),
+        "RESTART": str(link.restart),
+        "CHECKPOINT": str(link.checkpoint),
+    }
+
+
+def _words(words: Iterable[str]) -> str:
+    return " ".join(map(shlex.quote, words))
+
+
+def _filled(name: str, values: Mapping[str, str]) -> str:
+    """A template with its places filled, in one pass: what a word of the user holds is no place."""
+    text = resources.files("experiments.slurm").joinpath("templates", name).read_text("utf-8")
+    return re.sub(r"@([A-Z_]+)@", lambda match: values[match[1]], text)

