@@ -23,7 +23,7 @@ from workloads.table.job import Job
 from workloads.table.joblife import beginning_of
 from workloads.table.validation import check_jobs
 
-__all__ = ["first_starts", "starts_by_walltime"]
+__all__ = ["first_starts", "is_blind", "starts_by_walltime"]
 
 #: Orders in which a job's place does not depend on its walltime, and rules under which a job that waits first delays
 #: others by its size alone.
@@ -91,6 +91,11 @@ def first_starts(
     }
 
 
+def is_blind(options: Options) -> bool:
+    """Whether a job that waits changes nothing for others by its walltime, unless there are windows."""
+    return options.order in _BLIND_ORDERS and options.backfilling in _BLIND_RULES
+
+
 def starts_by_walltime(
     jobs: Iterable[Job],
     nodes: int,
@@ -142,8 +147,7 @@ def starts_by_walltime(
     settings, others = Options.of(**options), list(jobs)
     if not walltimes or any(low >= high for low, high in pairwise(walltimes)):
         raise ParameterError("walltimes", "one or more durations, ascending", walltimes)
-    blind = settings.order in _BLIND_ORDERS and settings.backfilling in _BLIND_RULES and not outages
-    trials = [tuple(walltimes)] if blind else [(walltime,) for walltime in walltimes]
+    trials = [tuple(walltimes)] if is_blind(settings) and not outages else [(walltime,) for walltime in walltimes]
     found: list[tuple[float, bool]] = []
     for tried in trials:
         trial = Trial(asked.job_id, tuple(map(to_ticks, tried)))

@@ -21,7 +21,17 @@ LAYERS = ("workloads", "policies", "simulator", "experiments")
 #: The folders and single modules of each package; each imports only those on its left.
 ROOMS = {
     "workloads": ("ground", "laws", "chains", "fits", "table", "logs", "outages", "theta", "hybrid"),
-    "simulator": ("options", "machine", "services", "clock", "results", "simulation", "prospects", "conformance"),
+    "simulator": (
+        "options",
+        "machine",
+        "services",
+        "clock",
+        "results",
+        "simulation",
+        "sketch",
+        "prospects",
+        "conformance",
+    ),
     "experiments": (
         *(
             "statistics",

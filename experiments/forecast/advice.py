@@ -24,7 +24,7 @@ from experiments.sweeps.execution import available_workers, spread
 from policies.planning.costs import CostModel
 from policies.planning.waits.model import WaitModel
 from simulator.options import Options
-from simulator.prospects import starts_by_walltime
+from simulator.prospects import is_blind, starts_by_walltime
 from workloads.ground.errors import InputError, ParameterError
 from workloads.ground.numbers import is_whole
 from workloads.ground.streams import stream
@@ -268,34 +268,28 @@ def advise(
 
 def _tried(task: _Task) -> list[list[tuple[float, bool]]]:
     """Start of each request [s] and whether it was backfilled, in some draws."""
-    state, asked = task.drawing.state, task.job
+    drawing, options = task.drawing, Options.of(**task.options)
     found = []
     for draw in task.draws:
-        others = [job for job in task.drawing.table(draw) if job.job_id != asked.job_id]
         row: list[tuple[float, bool]] = []
         for size, walltimes in task.walltimes.items():
-            job = Job(
-                asked.job_id,
-                JobType.RIGID,
-                asked.submit,
-                size,
-                walltimes[0],
-                walltimes[0],
-                user=asked.user,
-                project=asked.project,
-            )
-            row += starts_by_walltime(
-                others,
-                state.nodes,
-                state.at,
-                job,
-                walltimes,
-                origin=state.origin,
-                outages=state.outages,
-                **task.options,
-            )
+            sketch = drawing.sketch(options, (task.job.job_id, size)) if is_blind(options) else None
+            if sketch is None:
+                row += _simulated(task, draw, size, walltimes)
+            else:
+                row += drawing.sketched(sketch, draw, [task.job.job_id], walltimes)[1]
         found.append(row)
     return found
+
+
+def _simulated(task: _Task, draw: int, size: int, walltimes: Sequence[float]) -> list[tuple[float, bool]]:
+    """The same for the requests of one size, by full simulations."""
+    state, asked = task.drawing.state, task.job
+    others = [job for job in task.drawing.table(draw) if job.job_id != asked.job_id]
+    job = Job(asked.job_id, JobType.RIGID, asked.submit, size, 1.0, 1.0, user=asked.user, project=asked.project)
+    return starts_by_walltime(
+        others, state.nodes, state.at, job, walltimes, origin=state.origin, outages=state.outages, **task.options
+    )
 
 
 def _law(history: History, job: SeenJob, runtimes: Law | npt.ArrayLike | None) -> DiscreteLaw:

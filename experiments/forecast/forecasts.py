@@ -75,22 +75,24 @@ class Forecast:
 
         Quantiles are those of the draws: the smallest value that is not below the level's share of them.
         """
-        return [self._row(place, job_id) for place, job_id in enumerate(self.ids)]
-
-    def _row(self, place: int, job_id: int) -> dict[str, Any]:
-        job, waits, ends = self.job(job_id), self.waits[:, place], self.ends[:, place] - self.state.at
-        row: dict[str, Any] = {
-            "job_id": job_id,
-            "nodes": job.nodes,
-            "walltime": job.walltime,
-            "waited": self.state.at - job.submit,
-        }
-        for name, values in (("start", waits), ("end", ends)):
-            for level in LEVELS:
-                value = np.quantile(values, level, method="inverted_cdf")
-                row[f"{name}_p{100 * level:02.0f}"] = float(value)
-        row |= {f"start_within_{time / 3600:g}h": float(np.mean(waits <= time)) for time in WITHIN}
-        return row
+        columns: dict[str, list[float]] = {}
+        for name, values in (("start", self.waits), ("end", self.ends - self.state.at)):
+            for level, found in zip(LEVELS, np.quantile(values, LEVELS, axis=0, method="inverted_cdf"), strict=True):
+                columns[f"{name}_p{100 * level:02.0f}"] = found.tolist()
+        for time in WITHIN:
+            columns[f"start_within_{time / 3600:g}h"] = np.mean(self.waits <= time, axis=0).tolist()
+        jobs = {job.job_id: job for job in self.state.jobs}
+        rows: list[dict[str, Any]] = []
+        for place, job_id in enumerate(self.ids):
+            job = jobs[job_id]
+            told = {
+                "job_id": job_id,
+                "nodes": job.nodes,
+                "walltime": job.walltime,
+                "waited": self.state.at - job.submit,
+            }
+            rows.append({**told, **{name: values[place] for name, values in columns.items()}})
+        return rows
 
     def before(self, job_id: int, least: float = 0.5) -> list[tuple[int, float]]:
         """The waiting jobs that usually start before one: ids and shares of the draws, the largest share first."""
@@ -230,6 +232,9 @@ def starts_of(drawing: Drawing, draw: int, awaited: Sequence[int], options: Mapp
         Start of each of them [s], by id.
     """
     state, reach = drawing.state, _REACH
+    sketch = drawing.sketch(Options.of(**options))
+    if sketch is not None:
+        return drawing.sketched(sketch, draw, awaited)[0]
     while True:
         starts = first_starts(
             drawing.table(draw, reach), state.nodes, state.at, awaited, origin=state.origin, outages=state.outages,

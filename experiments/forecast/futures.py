@@ -6,6 +6,7 @@ Draw by draw the random numbers of a job are the same for all alternatives that 
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,9 +14,11 @@ import numpy.typing as npt
 
 from experiments.forecast.history import History
 from experiments.forecast.states import MachineState, SeenJob
+from simulator.options import Options
+from simulator.sketch.sketching import PresentJob, Sketch, can_sketch
 from workloads.ground.errors import ParameterError, UnknownNameError
 from workloads.ground.streams import stream
-from workloads.ground.units import LARGEST_TIME
+from workloads.ground.units import LARGEST_TIME, SECOND, to_seconds, to_ticks
 from workloads.table.job import Job, JobType
 
 __all__ = ["ARRIVALS", "Drawing", "Future"]
@@ -75,6 +78,7 @@ class Drawing:
         self._history = history
         self._future = future
         self._seed = seed
+        self._sketches: dict[tuple[Options, tuple[int, int] | None], Sketch] = {}
         #: Runtime of each job of the state in each draw [s], shape (draws, jobs).
         self.runtimes = self._drawn()
 
@@ -107,33 +111,118 @@ class Drawing:
             Jobs to come are made for so long [s]; those made are the same for any reach.
         """
         table = [_job(job, time) for job, time in zip(self.state.jobs, self.runtimes[draw].tolist(), strict=True)]
-        if self._history is not None and self.horizon:
-            table += self._coming(self._history, draw, min(reach, self.horizon))
+        number = max((job.job_id for job in self.state.jobs), default=0) + _OTHERS
+        for seen, submit, runtime in self._coming(draw, min(reach, self.horizon)):
+            table.append(_job(replace(seen, job_id=number, submit=submit), runtime))
+            number += 1
         return table
 
-    def _coming(self, history: History, draw: int, horizon: float) -> list[Job]:
-        state = self.state
+    def _coming(self, draw: int, horizon: float) -> Iterator[tuple[SeenJob, float, float]]:
+        """The jobs to come, by submit: each as it was submitted before, its submit, and its runtime [s]."""
+        for history, first, submits, runtimes in self._weeks(draw, horizon):
+            jobs = history.submitted[first : first + len(submits)]
+            for seen, submit, runtime in zip(jobs, submits.tolist(), runtimes.tolist(), strict=True):
+                if seen.nodes <= self.state.nodes:
+                    yield seen, submit, runtime
+
+    def _coming_ticks(self, draw: int) -> Iterator[tuple[int, int, int, int]]:
+        """Submit [ticks of the simulated clock], nodes, walltime and runtime [ticks] of the jobs to come, by submit."""
+        zero, most = self._zero, self.state.nodes
+        for history, first, submits, runtimes in self._weeks(draw, self.horizon):
+            nodes, walltimes = history.sizes_of_submitted(first, first + len(submits))
+            columns = (_in_ticks(submits) - zero, nodes, _in_ticks(walltimes), _in_ticks(runtimes))
+            yield from zip(*(column[nodes <= most].tolist() for column in columns), strict=True)
+
+    def _weeks(
+        self, draw: int, horizon: float
+    ) -> Iterator[tuple[History, int, npt.NDArray[np.float64], npt.NDArray[np.float64]]]:
+        """The jobs to come, week by week: the first of them in the history, their submits and runtimes [s]."""
+        state, history = self.state, self._history
+        if history is None or not horizon:
+            return
         weeks = int((state.at - history.submits[0]) // _WEEK) if history.submits.size else 0
         if not weeks:
-            return []
+            return
         rng = stream(self._seed, "forecast", "arrivals", draw)
-        number = max((job.job_id for job in state.jobs), default=0) + _OTHERS
-        found: list[Job] = []
         for week in range(math.ceil(horizon / _WEEK)):
             # The same hours of the week: the window begins whole weeks before the state.
             back = int(rng.integers(1, weeks + 1))
             opens = state.at - back * _WEEK
             first, last = np.searchsorted(history.submits, [opens, opens + _WEEK], side="right").tolist()
             levels = 1.0 - rng.random(last - first)
-            latest = state.at + horizon - (back + week) * _WEEK
-            last = min(last, int(np.searchsorted(history.submits, latest, side="right")))
-            levels = levels[: max(0, last - first)]
-            runtimes = history.runtimes_of_submitted(first, first + len(levels), levels).tolist()
-            for seen, runtime in zip(history.submitted[first : first + len(levels)], runtimes, strict=True):
-                submit = seen.submit + (back + week) * _WEEK
-                if submit <= state.at + horizon and seen.nodes <= state.nodes:
-                    found.append(_job(replace(seen, job_id=number + len(found), submit=submit), runtime))
-        return found
+            submits = history.submits[first:last] + (back + week) * _WEEK
+            count = int(np.searchsorted(submits, state.at + horizon, side="right"))
+            yield history, first, submits[:count], history.runtimes_of_submitted(first, first + count, levels[:count])
+
+    def sketch(self, options: Options, resized: tuple[int, int] | None = None) -> Sketch | None:
+        """Simulations of the draws that are fast and ask for starts alone; None: they need a full simulation.
+
+        Parameters
+        ----------
+        options
+            Order, backfilling, ...
+        resized
+            Id of a waiting job, and its nodes in place of those that it asks for; None: no such job.
+        """
+        if self.state.outages or not can_sketch(options):
+            return None
+        made = self._sketches.get((options, resized))
+        if made is None:
+            zero, at = self._zero, to_ticks(self.state.at)
+            jobs = [
+                PresentJob(
+                    to_ticks(job.submit) - zero,
+                    resized[1] if resized is not None and resized[0] == job.job_id else job.nodes,
+                    to_ticks(job.walltime),
+                    None if job.start is None else to_ticks(job.start) - zero,
+                )
+                for job in self.state.jobs
+            ]
+            made = Sketch(jobs, self.state.nodes, max(0, at - zero), options)
+            self._sketches[options, resized] = made
+        return made
+
+    def sketched(
+        self, sketch: Sketch, draw: int, awaited: Collection[int], walltimes: Sequence[float] = ()
+    ) -> tuple[dict[int, float], list[tuple[float, bool]]]:
+        """Starts in one draw by a sketch.
+
+        Parameters
+        ----------
+        sketch
+            Of this drawing.
+        draw
+            Number of the draw.
+        awaited
+            Ids of waiting jobs.
+        walltimes
+            Walltimes to try the only awaited job with [s], ascending.
+
+        Returns
+        -------
+        tuple
+            Start of each awaited job [s], by id; start with each walltime, and whether the job was backfilled.
+        """
+        zero = self._zero
+        ids = frozenset(awaited)
+        places = {job.job_id: place for place, job in enumerate(self.state.jobs) if job.job_id in ids}
+        runtimes = _in_ticks(self.runtimes[draw]).tolist()
+        starts, tried = sketch.starts(
+            runtimes, self._coming_ticks(draw), set(places.values()), list(map(to_ticks, walltimes))
+        )
+        found = {job_id: to_seconds(starts[place] + zero) for job_id, place in places.items()}
+        return found, [(to_seconds(at + zero), backfilled) for at, backfilled in tried]
+
+    @property
+    def _zero(self) -> int:
+        """Where the simulated clock stands at 0 [ticks of the log's clock]."""
+        first = min((to_ticks(job.submit) for job in self.state.jobs), default=0)
+        return first if self.state.origin is None else min(first, to_ticks(self.state.origin))
+
+
+def _in_ticks(seconds: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    """As :func:`workloads.ground.units.to_ticks` rounds, all at once."""
+    return np.rint(seconds * SECOND).astype(np.int64)
 
 
 def _job(job: SeenJob, runtime: float) -> Job:

@@ -109,6 +109,10 @@ class History:
         self._different: list[Law] = []
         self._places: dict[int, int] = {}
         self._numbers: dict[tuple[object, ...], int] = {}
+        #: Of ranges of submitted jobs: draws ask for the same weeks again and again.
+        self._slices: dict[
+            tuple[int, int], tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], npt.NDArray[np.int64]]
+        ] = {}
         self.runs = tuple(runs)
         if not self.runs:
             raise InputError(
@@ -189,16 +193,32 @@ class History:
         numpy.ndarray
             Shape (last - first,) [s].
         """
-        jobs = self.submitted[first:last]
-        walltimes = np.array([job.walltime for job in jobs])
-        which = np.array([self._law_number(job) for job in jobs], dtype=np.int64)
-        shares = np.empty(len(jobs))
+        _, walltimes, which = self._slice(first, last)
+        shares = np.empty(last - first)
         # A law is asked once for all of its jobs.
         for number in np.unique(which):
             mine = which == number
             shares[mine] = self._different[number].isf(levels[mine])
         runtimes: npt.NDArray[np.float64] = np.clip(shares * walltimes, np.minimum(walltimes, 1.0), walltimes)
         return runtimes
+
+    def sizes_of_submitted(self, first: int, last: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+        """Nodes and walltimes [s] of some of the submitted jobs."""
+        return self._slice(first, last)[:2]
+
+    def _slice(
+        self, first: int, last: int
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+        """Nodes, walltimes and the numbers of the laws of some of the submitted jobs."""
+        if (first, last) not in self._slices:
+            jobs = self.submitted[first:last]
+            nodes = np.array([job.nodes for job in jobs], dtype=np.int64)
+            walltimes = np.array([job.walltime for job in jobs], dtype=float)
+            which = np.array([self._law_number(job) for job in jobs], dtype=np.int64)
+            if len(self._slices) >= _MOST_SLICES:
+                self._slices.clear()
+            self._slices[first, last] = (nodes, walltimes, which)
+        return self._slices[first, last]
 
     def _law_number(self, job: SeenJob) -> int:
         """Which of the different laws is that of a job submitted again."""
@@ -239,6 +259,8 @@ _ALL: tuple[object, ...] = ("all",)
 _CELLS = 500
 #: Fewer pairs of walltime and wait make no line.
 _FEWEST_PAIRS = 3
+#: Ranges of submitted jobs that are kept at hand.
+_MOST_SLICES = 200
 
 
 def _groups(user: str, project: str, walltime: float, nodes: int) -> Iterator[tuple[object, ...]]:

@@ -1,0 +1,4 @@
+"""Starts of jobs alone, from one state and many runtimes, far faster than a full simulation.
+
+Other folders use ``sketching``.
+"""

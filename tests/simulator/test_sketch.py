@@ -1,0 +1,103 @@
+"""A sketch starts every job when the full simulation does."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simulator.options import Options
+from simulator.prospects import first_starts, starts_by_walltime
+from simulator.sketch.sketching import PresentJob, Sketch, can_sketch
+from workloads.ground.units import to_ticks
+from workloads.table.job import Job, JobType
+
+NODES, BEGIN = 16, 10_000.0
+ORDERS = ("fcfs", "sjf", "ljf", "smallest", "largest", "saf", "laf", "f1", "f4")
+
+
+def crowd(seed: int, coming: int) -> list[Job]:
+    """Running and waiting jobs, and some to come; many events fall into one instant."""
+    rng = np.random.default_rng(seed)
+    coarse = int(rng.choice([1, 500]))
+    jobs, free = [], NODES
+    for number in range(1, 20 + coming):
+        walltime = float(coarse * rng.integers(1, 6000 // coarse))
+        runtime = max(1.0, float(coarse * rng.integers(0, walltime // coarse + 1)))
+        nodes = int(rng.choice([1, 2, 3, 5, 8, 13]))
+        if number < 8 and nodes <= free:
+            free -= nodes
+            since = BEGIN - float(rng.integers(0, runtime))
+            job = Job(number, JobType.RIGID, since - 50.0, nodes, runtime, walltime, running_since=since)
+        elif number < 20:
+            job = Job(number, JobType.RIGID, BEGIN - coarse * float(rng.integers(0, 9)), nodes, runtime, walltime)
+        else:
+            submit = BEGIN + coarse * float(rng.integers(1, 30_000 // coarse))
+            job = Job(number, JobType.RIGID, submit, nodes, runtime, walltime)
+        jobs.append(job)
+    head = [job for job in jobs if (job.submit or 0.0) <= BEGIN]
+    return head + sorted((job for job in jobs if (job.submit or 0.0) > BEGIN), key=lambda job: job.submit or 0.0)
+
+
+def sketched(
+    jobs: list[Job], options: Options, awaited: set[int], tried: list[int]
+) -> tuple[dict[int, float], list[tuple[float, bool]]]:
+    """The answer of a sketch, by job id and in seconds."""
+    zero = min(to_ticks(job.submit or 0.0) for job in jobs)
+
+    def present(job: Job) -> PresentJob:
+        start = None if job.running_since is None else to_ticks(job.running_since) - zero
+        return PresentJob(to_ticks(job.submit or 0.0) - zero, job.nodes, to_ticks(job.walltime), start)
+
+    here = [job for job in jobs if (job.submit or 0.0) <= BEGIN]
+    coming = [(*present(job)[:3], to_ticks(job.runtime)) for job in jobs[len(here) :]]
+    sketch = Sketch([present(job) for job in here], NODES, to_ticks(BEGIN) - zero, options)
+    places = {place for place, job in enumerate(here) if job.job_id in awaited}
+    for _ in range(2):  # the second time as the first
+        starts, found = sketch.starts([to_ticks(job.runtime) for job in here], coming, places, tried)
+    told = {here[place].job_id: (starts[place] + zero) / 1e6 for place in places}
+    return told, [((at + zero) / 1e6, backfilled) for at, backfilled in found]
+
+
+@given(st.integers(0, 10**6), st.sampled_from(ORDERS), st.sampled_from(("easy", "none")), st.integers(0, 60))
+@settings(max_examples=150, deadline=None)
+def test_a_sketch_starts_every_job_when_the_simulation_does(
+    seed: int, order: str, backfilling: str, coming: int
+) -> None:
+    jobs = crowd(seed, coming)
+    awaited = {job.job_id for job in jobs if job.running_since is None and (job.submit or 0.0) <= BEGIN}
+    starts = first_starts(jobs, NODES, BEGIN, awaited, order=order, backfilling=backfilling)
+    told, _ = sketched(jobs, Options.of(order=order, backfilling=backfilling), awaited, [])
+    assert told == {job_id: starts[job_id] for job_id in awaited}
+
+
+@given(st.integers(0, 10**6), st.sampled_from(("fcfs", "smallest", "largest")), st.sampled_from(("easy", "none")))
+@settings(max_examples=80, deadline=None)
+def test_all_walltimes_of_a_job(seed: int, order: str, backfilling: str) -> None:
+    jobs = crowd(seed, 40)
+    rng = np.random.default_rng(seed + 1)
+    asked = Job(1000, JobType.RIGID, BEGIN, int(rng.choice([1, 2, 4, 9, 16])), 1.0, 1.0)
+    walltimes = np.unique(rng.integers(50, 9000, 6)).astype(float).tolist()
+    expected = starts_by_walltime(jobs, NODES, BEGIN, asked, walltimes, order=order, backfilling=backfilling)
+    here = [job for job in jobs if (job.submit or 0.0) <= BEGIN]
+    table = [*here, asked, *jobs[len(here) :]]
+    options = Options.of(order=order, backfilling=backfilling)
+    _, found = sketched(table, options, {1000}, [to_ticks(walltime) for walltime in walltimes])
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "can"),
+    [
+        ({}, True),
+        ({"order": "f2", "backfilling": "none"}, True),
+        ({"order": "wfp3"}, False),
+        ({"backfilling": "conservative"}, False),
+        ({"backfilling": "easy depth=2"}, False),
+        ({"passes": "event"}, False),
+        ({"backfill_length": "runtime"}, False),
+    ],
+)
+def test_what_can_be_sketched(options: dict[str, str], can: bool) -> None:
+    assert can_sketch(Options.of(**options)) is can
