@@ -91,6 +91,7 @@ def test_verdicts_come_from_the_tables() -> None:
     assert ranking[0].measured == "tau -1.00 over 5 orders"
 
 
+@pytest.mark.system
 def test_from_end_to_end_with_a_log(tmp_path: Path) -> None:
     log = tmp_path / "log.swf"
     write_swf(generate(ThetaYear(jobs=200), 9), log)

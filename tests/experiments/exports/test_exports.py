@@ -709,6 +709,7 @@ def week() -> Result:
     return simulate(jobs, 4392, "CUP-SPAA")
 
 
+@pytest.mark.system
 def test_a_week_of_theta(week: Result, tmp_path: Path) -> None:
     result = week
     for name, path in (("swf", "week.swf"), ("batsim", "week.csv"), ("perfetto", "week.json")):

@@ -264,6 +264,7 @@ def test_nothing_to_draw_is_said() -> None:
             plot([])
 
 
+@pytest.mark.system
 def test_a_second_save_makes_the_same_bytes(results: list[Result], trace: Trace, tmp_path: Path) -> None:
     def written(number: int) -> list[bytes]:
         figures = [plot_gantt(results[2]), plot_trace(trace, results[0])]

@@ -56,6 +56,7 @@ def unharmed(place: Path) -> bool:
     return files == [("data.csv", "precious\n")] and not (place / "it-ran").exists()
 
 
+@pytest.mark.system
 def test_results_are_read_without_the_code_that_they_name(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     told = json.loads((place / "run" / "run.json").read_text())["options"]
     names = {"order": "evil:key", "backfilling": "evil:key", "tenants": "evil:key", "expansion": "evil:key"}

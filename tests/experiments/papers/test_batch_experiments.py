@@ -104,6 +104,7 @@ def test_hpc_does_not_vary() -> None:
     assert moved["execution_stretch"] > run_batch(instance, "all-ckpt", 8)["execution_stretch"]
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("name", TINY)
 def test_each_experiment_runs(name: str, tmp_path: Path) -> None:
     item = find_experiment(name)

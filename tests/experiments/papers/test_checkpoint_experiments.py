@@ -73,6 +73,7 @@ def outcome_of(name: str, tables: Any, words: str) -> Outcome:
     return found
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("name", TINY)
 def test_each_experiment_runs(measured: Callable[[str], Path], name: str) -> None:
     directory = measured(name)

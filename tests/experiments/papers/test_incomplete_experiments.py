@@ -62,6 +62,7 @@ def few_families(monkeypatch: pytest.MonkeyPatch) -> None:
 _LONG = ("incomplete-fig4", "incomplete-fig6", "incomplete-fig9")
 
 
+@pytest.mark.system
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.system) if name in _LONG else name for name in sorted(TINY)]
 )

@@ -36,6 +36,7 @@ def test_every_row_of_the_paper_has_an_experiment() -> None:
     assert sorted(PROFILES) == sorted([*figures, "profiles-table1", "profiles-table2", "profiles-table3"])
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("name", PROFILES)
 def test_drawn_runs_are_judged_and_never_compared(name: str, tmp_path: Path) -> None:
     item, parameters = tiny(name)

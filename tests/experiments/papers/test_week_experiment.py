@@ -24,6 +24,7 @@ SMALL: dict[str, Any] = {"applications": ("cerebellum", "connectivity"), "sample
                          "widest": (1, 4), "repetitions": 2, "families": FEW, "cells": 40}  # fmt: skip
 
 
+@pytest.mark.system
 def test_a_week_is_a_piece_of_the_year() -> None:
     week = draw_week(FIGURE_6, (10, 60), 1, 0)
     own = int(stream(1, "incomplete", "week", 0).integers(2**31))
