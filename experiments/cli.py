@@ -50,6 +50,7 @@ _GROUPS = {
     },
     "Slurm": {
         "submit": "write the batch scripts of a plan for Slurm, and submit them as a chain",
+        "slurm": "compare a real Slurm with the simulator",
         "status": "show where a submitted plan stands, what it paid and what was expected",
     },
     "papers": {

@@ -1,4 +1,5 @@
-"""Plans on Slurm: the scripts of a reservation sequence, their submission, and how far they have come.
+"""Slurm: plans carried out on it, and what it did beside the rules of the simulator.
 
-Other folders use ``accounting``, ``client``, ``links``, ``sequences``, ``whereabouts`` and ``workplace``.
+Other folders use ``accounting``, ``agreement``, ``client``, ``links``, ``replays``, ``sequences``, ``whereabouts`` and
+``workplace``.
 """

@@ -1,0 +1,40 @@
+"""``holdfast slurm``: a real Slurm beside the simulator."""
+
+from __future__ import annotations
+
+import argparse
+from importlib import import_module
+from typing import Any
+
+__all__ = ["SUBCOMMANDS", "add_arguments", "main"]
+
+#: What can be done, each a module of :mod:`experiments.commands.onslurm`, and its purpose.
+SUBCOMMANDS = {
+    "compare": "compare what a Slurm did with the rules of the simulator, start by start and decision by decision",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parsers = parser.add_subparsers(
+        dest="subcommand", metavar="WORD", required=True, help=f"one of {', '.join(SUBCOMMANDS)}"
+    )
+    for name, purpose in SUBCOMMANDS.items():
+        own = parsers.add_parser(
+            name,
+            help=purpose,
+            description=f"{purpose[0].upper()}{purpose[1:]}.",
+            allow_abbrev=False,
+            formatter_class=parser.formatter_class,
+        )
+        _module(name).add_arguments(own)
+
+
+def main(arguments: argparse.Namespace) -> int | None:
+    """Run the command."""
+    status: int | None = _module(arguments.subcommand).main(arguments)
+    return status
+
+
+def _module(name: str) -> Any:
+    return import_module(f"experiments.commands.onslurm.{name}")

@@ -1,0 +1,169 @@
+"""Agreement: a replay beside the rules of the simulator, start by start and decision by decision."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
+from statistics import mean, median
+from typing import Any
+
+from experiments.slurm.instants import decisions
+from experiments.slurm.replays import Replay
+from experiments.tables import render
+from policies.backfilling import BACKFILLING
+from simulator.simulation import simulate
+from workloads.ground.quantities import Quantity
+from workloads.ground.units import to_seconds
+
+__all__ = ["AGREEMENT_COLUMNS", "DECISION_COLUMNS", "RULES", "agreement", "agreement_table", "best_rule", "replay_told"]
+
+#: Rules that are compared unless others are named.
+RULES = ("none", "easy", "easy depth=2", "easy depth=4", "conservative")
+#: Columns of the table of all rules.
+AGREEMENT_COLUMNS = (
+    *(
+        "replay",
+        "rule",
+        "jobs",
+        "same_start",
+        "same_rank",
+        "discordant",
+        "error_mean_s",
+        "error_median_s",
+        "error_max_s",
+    ),
+    *("wait_mean_s", "slurm_wait_mean_s", "decisions", "equal", "extra", "missing"),
+)
+#: Columns of the table of decisions that differ.
+DECISION_COLUMNS = ("replay", "rule", "at_s", "slurm_alone", "rule_alone")
+_SHOWN = (
+    Quantity("rule"),
+    Quantity("same_start", "starts", "equal"),
+    Quantity("same_rank", "ranks", "equal"),
+    Quantity("discordant", "swapped", "% of pairs", scale=100.0, digits=2),
+    Quantity("error_mean_s", "mean", "s", group="error of the wait", digits=1),
+    Quantity("error_median_s", "median", "s", group="error of the wait", digits=1),
+    Quantity("error_max_s", "largest", "s", group="error of the wait", digits=0),
+    Quantity("wait_mean_s", "mean wait", "s", digits=0),
+    Quantity("equal", "decisions", "equal"),
+    Quantity("extra", "Slurm", "alone", group="jobs started by"),
+    Quantity("missing", "rule", "alone", group="jobs started by"),
+)
+
+
+def agreement(
+    replay: Replay, rules: Sequence[str], *, tolerance: float, lag: float
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]], dict[str, dict[int, float]]]:
+    """Compare a replay with the rules.
+
+    Parameters
+    ----------
+    replay
+        What Slurm did.
+    rules
+        Names of backfilling rules.
+    tolerance
+        Starts that are no further apart are equal [s].
+    lag
+        How long Slurm may take to decide [s].
+
+    Returns
+    -------
+    rows, differences, starts
+        A row for each rule with :data:`AGREEMENT_COLUMNS`; a row for each decision that differs with
+        :data:`DECISION_COLUMNS`; the simulated starts [s] by rule and job.
+
+    Raises
+    ------
+    InputError
+        If there is no such rule.
+    """
+    recorded = {job.job_id: job.start for job in replay.jobs}
+    submits = {job.job_id: job.submit for job in replay.jobs}
+    order = _order(recorded, submits)
+    rows, differences, all_starts = [], [], {}
+    for rule in rules:
+        starts = _starts(replay, rule)
+        errors = [abs(starts[job] - recorded[job]) for job in recorded]
+        found = list(decisions(replay, BACKFILLING[rule], lag))
+        wrong = [decision for decision in found if not decision.equal]
+        rows.append(
+            {
+                "replay": replay.name,
+                "rule": rule,
+                "jobs": len(recorded),
+                "same_start": sum(error <= tolerance for error in errors),
+                "same_rank": sum(a == b for a, b in zip(order, _order(starts, submits), strict=True)),
+                "discordant": _discordant(recorded, starts, tolerance),
+                "error_mean_s": mean(errors),
+                "error_median_s": median(errors),
+                "error_max_s": max(errors),
+                "wait_mean_s": mean(starts[job] - submits[job] for job in submits),
+                "slurm_wait_mean_s": mean(recorded[job] - submits[job] for job in submits),
+                "decisions": len(found),
+                "equal": len(found) - len(wrong),
+                "extra": sum(len(decision.did - decision.would) for decision in wrong),
+                "missing": sum(len(decision.would - decision.did) for decision in wrong),
+            }
+        )
+        differences += [
+            {
+                "replay": replay.name,
+                "rule": rule,
+                "at_s": round(decision.at, 3),
+                "slurm_alone": " ".join(map(str, sorted(decision.did - decision.would))),
+                "rule_alone": " ".join(map(str, sorted(decision.would - decision.did))),
+            }
+            for decision in wrong
+        ]
+        all_starts[rule] = starts
+    return rows, differences, all_starts
+
+
+def best_rule(rows: Iterable[Mapping[str, Any]]) -> str:
+    """The rule with the most equal decisions; of equal ones that with the most equal starts."""
+    totals: dict[str, tuple[int, int]] = {}
+    for row in rows:
+        equal, starts = totals.get(row["rule"], (0, 0))
+        totals[row["rule"]] = (equal + row["equal"], starts + row["same_start"])
+    return max(totals, key=lambda rule: totals[rule])
+
+
+def replay_told(replay: Replay) -> str:
+    """A replay in one line."""
+    jobs = replay.jobs
+    span = max(job.end for job in jobs) - jobs[0].submit
+    work = sum(job.nodes * (job.end - job.start) for job in jobs)
+    passed = sum(any(other.submit > job.submit and other.start < job.start for other in jobs) for job in jobs)
+    return (
+        f"{replay.name}: {len(jobs):,} jobs on {replay.nodes:,} nodes in {span / 3600:.1f} h, utilisation "
+        f"{work / span / replay.nodes:.2f}, mean wait {mean(job.wait for job in jobs):,.0f} s, "
+        f"{sum(job.wait > 60 for job in jobs):,} waited over a minute, {passed:,} were passed"
+    )
+
+
+def agreement_table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The rows of one replay for a terminal."""
+    some = rows[0]
+    note = f"of {some['jobs']:,} jobs and {some['decisions']:,} decisions"
+    return f"{render(rows, _SHOWN)}\n{note}; Slurm's mean wait {some['slurm_wait_mean_s']:,.0f} s"
+
+
+def _starts(replay: Replay, rule: str) -> dict[int, float]:
+    result = simulate(replay.table(), replay.nodes, backfilling=rule, events=False)
+    return {record.job_id: to_seconds(record.start) for record in result.records if record.start is not None}
+
+
+def _order(starts: Mapping[int, float], submits: Mapping[int, float]) -> list[int]:
+    """Jobs by start; what starts within two seconds keeps the order of the submits."""
+    return sorted(starts, key=lambda job: (round(starts[job] / 2), submits[job], job))
+
+
+def _discordant(first: Mapping[int, float], second: Mapping[int, float], slack: float) -> float:
+    """Share of the pairs of jobs that start in the other order, by more than the slack in both."""
+    pairs = bad = 0
+    for a, b in combinations(first, 2):
+        one, other = first[a] - first[b], second[a] - second[b]
+        pairs += 1
+        bad += one * other < 0 and abs(one) > slack and abs(other) > slack
+    return bad / pairs if pairs else 0.0

@@ -1,0 +1,137 @@
+"""Instants: the states in which a scheduler decided, and what a rule of the simulator would have started in them.
+
+One difference moves all that follows. So each decision is asked for by itself, in the state in which Slurm was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from experiments.slurm.replays import Replay, ReplayedJob
+from policies.backfilling import Backfilling
+from policies.port import Reservation, RunningJob, Window
+from workloads.ground.units import to_ticks
+from workloads.table.job import JobType
+
+__all__ = ["InstantDecision", "decisions"]
+
+
+@dataclass(frozen=True)
+class InstantDecision:
+    """One instant.
+
+    Attributes
+    ----------
+    at
+        On the replay's clock [s].
+    did
+        Jobs that Slurm started.
+    would
+        Jobs that the rule would have started.
+    """
+
+    at: float
+    did: frozenset[int]
+    would: frozenset[int]
+
+    @property
+    def equal(self) -> bool:
+        """Whether both started the same jobs."""
+        return self.did == self.would
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """A job in the queue, as a policy sees it; times in ticks."""
+
+    job_id: int
+    submit: int
+    nodes: int
+    walltime: int
+    type: JobType = JobType.RIGID
+    user: str = ""
+    project: str = ""
+
+    @property
+    def min_nodes(self) -> int:
+        return self.nodes
+
+    def limit(self, nodes: int) -> int:
+        return self.walltime
+
+    def duration(self, nodes: int) -> int:
+        return self.walltime
+
+
+@dataclass(frozen=True)
+class _View:
+    """A machine of rigid jobs, as a policy sees it; times in ticks."""
+
+    now: int
+    nodes: int
+    free: int
+    queue: Sequence[_Waiting]
+    releases: Sequence[tuple[int, int, int]]
+    warning: int = 0
+    on_demand_waits: bool = False
+    running: Sequence[RunningJob] = ()
+    reservations: Sequence[Reservation] = ()
+    windows: Sequence[Window] = ()
+
+    def group_usage(self, group: str | None) -> float:
+        return 0.0
+
+
+def decisions(replay: Replay, rule: Backfilling, lag: float) -> Iterator[InstantDecision]:
+    """Every decision of a replay: at each instant at which a job came or ended while jobs waited.
+
+    Parameters
+    ----------
+    replay
+        What Slurm did.
+    rule
+        What is asked; jobs wait in the order of their submits.
+    lag
+        How long Slurm may take to decide [s]; events nearer to each other are one instant.
+    """
+    jobs = replay.jobs
+    for first, now in _groups(jobs, lag):
+        queue = [job for job in jobs if job.submit <= now and job.start >= first]
+        if not queue:
+            continue
+        running = [job for job in jobs if job.start < first and job.end > now]
+        did = frozenset(job.job_id for job in queue if job.start <= now + lag)
+        yield InstantDecision(now, did, _asked(rule, now, queue, running, replay.nodes))
+
+
+def _groups(jobs: Sequence[ReplayedJob], lag: float) -> Iterator[tuple[float, float]]:
+    """First and last time of each group of events."""
+    times = sorted({time for job in jobs for time in (job.submit, job.end)})
+    first = last = times[0]
+    for time in times[1:]:
+        if time - last > lag:
+            yield first, last
+            first = time
+        last = time
+    yield first, last
+
+
+def _asked(
+    rule: Backfilling,
+    now: float,
+    queue: Sequence[ReplayedJob],
+    running: Sequence[ReplayedJob],
+    nodes: int,
+) -> frozenset[int]:
+    """The jobs that the rule would start."""
+    # A job that is about to be stopped at its limit will have ended in a second.
+    ends = sorted((to_ticks(max(job.start + job.walltime, now + 1.0)), job.job_id, job.nodes) for job in running)
+    view = _View(
+        now=to_ticks(now),
+        nodes=nodes,
+        free=nodes - sum(job.nodes for job in running),
+        queue=[_Waiting(job.job_id, to_ticks(job.submit), job.nodes, to_ticks(job.walltime)) for job in queue],
+        releases=ends,
+    )
+    return frozenset(start.job_id for start in rule(view))

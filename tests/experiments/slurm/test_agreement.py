@@ -1,0 +1,127 @@
+"""Replays on Slurm beside the rules of the simulator."""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+
+import pytest
+
+from experiments import cli
+from experiments.slurm.agreement import RULES, agreement, best_rule
+from experiments.slurm.instants import decisions
+from experiments.slurm.replays import ACTUAL, Replay, ReplayedJob, read_replay
+from policies.backfilling import BACKFILLING
+from tests.shared_data import shared_file
+from workloads.ground.errors import InputError
+
+
+def job(number: int, submit: float, start: float, end: float, nodes: int, walltime: float) -> ReplayedJob:
+    return ReplayedJob(number, submit, start, end, nodes, walltime)
+
+
+#: Four nodes. Job 2 must wait for job 1. Job 3 fits beside job 1 and ends before it by its limit; job 4 does not.
+EASY = Replay(
+    "easy",
+    (
+        job(1, 0, 0, 100, 3, 120),
+        job(2, 10, 100, 200, 4, 100),
+        job(3, 20, 20, 60, 1, 80),
+        job(4, 30, 200, 260, 1, 100),
+    ),
+    4,
+)
+
+
+def test_a_replay_of_the_simulator_itself_agrees_everywhere() -> None:
+    rows, differences, starts = agreement(EASY, ["easy", "none"], tolerance=1, lag=5)
+    easy, none = rows
+    assert starts["easy"] == {1: 0, 2: 100, 3: 20, 4: 200}
+    assert (easy["same_start"], easy["same_rank"], easy["discordant"], easy["error_max_s"]) == (4, 4, 0, 0)
+    assert easy["equal"] == easy["decisions"]
+    # Job 3 waits for job 2 under "none": it starts at 200, and so is once passed by it.
+    assert (none["same_start"], none["error_max_s"]) == (3, 180)
+    assert none["discordant"] == 1 / 6
+    assert none["extra"] == 1
+    assert [(row["rule"], row["slurm_alone"]) for row in differences] == [("none", "3")]
+    assert best_rule(rows) == "easy"
+
+
+def test_a_decision_is_asked_for_in_the_state_of_slurm() -> None:
+    # Job 3 was started late, at 58: that is one wrong decision, and no other is wrong because of it.
+    late = Replay("late", (*EASY.jobs[:2], job(3, 20, 58, 98, 1, 80), EASY.jobs[3]), 4)
+    found = {decision.at: decision for decision in decisions(late, BACKFILLING["easy"], lag=5)}
+    assert (found[20].did, found[20].would) == (frozenset(), frozenset({3}))
+    # At 30 there is no job that ends in time but 3 itself (30 + 80 is before 120).
+    assert [at for at, decision in found.items() if not decision.equal] == [20, 30]
+    assert found[100].did == found[100].would == {2}
+
+
+def test_a_table_of_a_replay_is_checked(tmp_path: Path) -> None:
+    path = tmp_path / ACTUAL
+
+    def refused(row: str) -> str:
+        path.write_text(f"id,submit,start,end,nodes,walltime\n{row}\n")
+        with pytest.raises(InputError) as error:
+            read_replay(tmp_path, None)
+        return str(error.value)
+
+    assert f"{ACTUAL}:2: nodes must be a number" in refused("1,0,1,2,x,60")
+    assert "must follow one another" in refused("1,0,3,2,1,60")
+    assert "whole numbers" in refused("1,0,1,2,1.5,60")
+    assert "holds a job twice" in refused("1,0,1,2,1,60\n1,0,1,2,1,60")
+    path.write_text("id,submit,start,end,nodes,walltime\n7,0,1,2,3,60\n8,0,1,2,2,60\n")
+    assert read_replay(tmp_path, None).nodes == 5
+    with pytest.raises(InputError, match="a job has 3 nodes, and the machine 2"):
+        read_replay(path, 2)
+
+
+def test_command_reads_logs_and_writes_tables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines = [
+        f"{job.job_id} {job.submit:g} {job.wait:g} {job.end - job.start:g} {job.nodes} -1 -1 {job.nodes} "
+        f"{job.walltime:g}{' -1' * 9}"
+        for job in EASY.jobs
+    ]
+    Path("log.swf").write_text("; MaxNodes: 4\n; MaxProcs: 4\n" + "\n".join(lines) + "\n")
+    words = ["slurm", "compare", "log.swf", "--backfilling", "none", "--backfilling", "easy", "--tolerance", "1s"]
+    assert cli.main([*words, "-o", "out"]) == 0
+    assert "4 jobs on 4 nodes" in capsys.readouterr().out
+    assert sorted(path.name for path in Path().iterdir()) == [
+        *("log.swf", "out-decisions.csv", "out.csv", "out.pdf", "out.png")
+    ]
+    with Path("out.csv").open() as file:
+        assert [row["same_start"] for row in csv.DictReader(file)] == ["3", "4"]
+    assert cli.main([*words[:3], "--backfilling", "eazy"]) == 2
+    assert "did you mean easy?" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        cli.main(["slurm", "compere"])
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "name", ["builtin-s5", "cons-s5", "cons-s6", "cons-s7", "sacct-s8", "easyidle-s5", "easyidle-s6"]
+)
+def test_recorded_replays_agree_as_an_independent_reading_of_the_rules_found(name: str) -> None:
+    """The summary was made by another program, with its own reading of the rules."""
+    replay = read_replay(shared_file("slurm", f"replays/{name}/{ACTUAL}").parent, 16)
+    summary = shared_file("slurm", "replays/summary.txt").read_text()
+    part = summary[summary.index(f"out/{name}:") :].split("\nout/")[0]
+    expected = {}
+    for line in part.splitlines()[2:]:
+        found = re.match(
+            r"(\w+(?: depth=\d)?) +(\d+) +(\d+) +([\d.]+)% +([\d.]+) .*\| +(\d+) +(\d+) +\d+ +(\d+) +(\d+)", line
+        )
+        if found:
+            expected[found[1]] = found.groups()[1:]
+    rows, _, _ = agreement(replay, list(expected), tolerance=60, lag=5)
+    assert set(expected) <= set(RULES)
+    assert expected
+    for row in rows:
+        start, rank, swapped, error, count, equal, extra, missing = expected[row["rule"]]
+        counts = [row[name] for name in ("same_start", "same_rank", "decisions", "equal", "extra", "missing")]
+        assert counts == [int(text) for text in (start, rank, count, equal, extra, missing)], row["rule"]
+        assert f"{100 * row['discordant']:.2f} {row['error_mean_s']:.1f}" == f"{swapped} {error}"
