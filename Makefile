@@ -7,7 +7,7 @@ RESOLUTION := lowest-direct
 LOWEST_TESTS := tests/simulator/test_scenarios.py tests/simulator/test_simulation.py tests/policies/planning tests/workloads \
 	tests/experiments/commands/test_cli.py tests/experiments/test_tables.py
 
-.PHONY: demo test system coverage lint lint-js lowest docs slow bench pages clean
+.PHONY: demo test system slurm coverage lint lint-js lowest docs slow bench pages clean
 
 demo: $(VENV)/.installed
 	$(BIN)/holdfast demo -o out/demo
@@ -43,6 +43,11 @@ docs: $(VENV)/.installed-docs
 system: export PYTHONDONTWRITEBYTECODE =
 system: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n auto -m "system and not slow"
+
+# A whole Slurm on this machine (Debian's slurm-wlm munge slurmdbd mariadb-server faketime): replays and plans on it, in
+# about five minutes on a quiet machine. The tests skip without the packages.
+slurm: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -m slurm
 
 # What is statistical or long, and of all tests that draw examples as many as each asks for.
 slow: $(VENV)/.installed-dev

@@ -10,6 +10,9 @@ __all__ = ["SUBCOMMANDS", "add_arguments", "main"]
 
 #: What can be done, each a module of :mod:`experiments.commands.onslurm`, and its purpose.
 SUBCOMMANDS = {
+    "lab": "start or stop a whole Slurm on this machine, for trying and comparing",
+    "workload": "make a small workload for a replay",
+    "replay": "submit a workload to a lab, or to the Slurm of this machine, and compare it with the simulator",
     "compare": "compare what a Slurm did with the rules of the simulator, start by start and decision by decision",
 }
 

@@ -1,5 +1,5 @@
-"""Slurm: plans carried out on it, and what it did beside the rules of the simulator.
+"""Slurm: plans carried out on it, a whole one on this machine, and what it did beside the rules of the simulator.
 
-Other folders use ``accounting``, ``agreement``, ``client``, ``links``, ``replays``, ``sequences``, ``whereabouts`` and
-``workplace``.
+Other folders use ``accounting``, ``agreement``, ``client``, ``lab``, ``links``, ``replaying``, ``replays``,
+``sequences``, ``submits``, ``whereabouts`` and ``workplace``.
 """

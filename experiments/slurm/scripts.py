@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import shlex
-from collections.abc import Iterable, Mapping
-from importlib import resources
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
+
+from experiments.slurm.templating import filled
 
 if TYPE_CHECKING:
     from experiments.slurm.links import Link
@@ -44,9 +44,9 @@ def scripts_of(sequence: Sequence, directory: str) -> dict[str, str]:
         "NODES": str(sequence.nodes),
         "RETRIES": str(sequence.retries),
     }
-    scripts = {name: _filled(name, words) for name in ("submit.sh", "cancel.sh")}
+    scripts = {name: filled(name, words) for name in ("submit.sh", "cancel.sh")}
     for link in sequence.links:
-        scripts[f"reservation-{link.number}.sh"] = _filled("reservation.sh", {**shared, **_of_link(link)})
+        scripts[f"reservation-{link.number}.sh"] = filled("reservation.sh", {**shared, **_of_link(link)})
     return scripts
 
 
@@ -70,9 +70,3 @@ def _of_link(link: Link) -> dict[str, str]:
 
 def _words(words: Iterable[str]) -> str:
     return " ".join(map(shlex.quote, words))
-
-
-def _filled(name: str, values: Mapping[str, str]) -> str:
-    """A template with its places filled, in one pass: what a word of the user holds is no place."""
-    text = resources.files("experiments.slurm").joinpath("templates", name).read_text("utf-8")
-    return re.sub(r"@([A-Z_]+)@", lambda match: values[match[1]], text)

@@ -1,0 +1,104 @@
+"""Daemons: processes of a lab, found again by a mark in their environment, and ended one by one."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from workloads.ground.errors import InputError
+
+__all__ = ["MARK", "end", "launch", "marked", "until"]
+
+#: The variable that all processes of a lab have; its value is the directory.
+MARK = "HOLDFAST_SLURM_LAB"
+#: How long something is waited for, in real seconds.
+_PATIENCE = 60.0
+_PAUSE = 0.05
+
+
+def launch(words: Sequence[str], environment: Mapping[str, str], folder: Path, log: Path) -> None:
+    """Start a program that goes to the background by itself, or is done soon.
+
+    Raises
+    ------
+    InputError
+        If it fails; with the last line that it printed.
+    """
+    with log.open("ab") as file:
+        done = subprocess.run(
+            words, env=environment, cwd=folder, stdin=subprocess.DEVNULL, stdout=file, stderr=file, check=False
+        )
+    if done.returncode:
+        lines = log.read_text(errors="replace").split("\n")
+        told = next((line.strip() for line in reversed(lines) if line.strip()), f"exit status {done.returncode}")
+        raise InputError(f"{Path(words[0]).name} failed: {told}; see {log}")
+
+
+def until(true: Callable[[], bool], what: str) -> None:
+    """Wait until something is true.
+
+    Raises
+    ------
+    InputError
+        If it does not become true within a minute.
+    """
+    end = time.monotonic() + _PATIENCE
+    while not true():
+        if time.monotonic() > end:
+            raise InputError(f"{what} did not answer within {_PATIENCE:g} s; see the folder log of the lab")
+        time.sleep(_PAUSE)
+
+
+def marked(directory: Path) -> dict[int, str]:
+    """Processes of a lab: the daemons, and what runs in its jobs; name of the program by process id."""
+    own = f"{MARK}={directory}".encode()
+    configured = f"SLURM_CONF={directory}/slurm.conf".encode()
+    found = {}
+    for folder in Path("/proc").iterdir():
+        if not folder.name.isdecimal() or int(folder.name) == os.getpid():
+            continue
+        with suppress(OSError):
+            variables = (folder / "environ").read_bytes().split(b"\0")
+            in_job = configured in variables and any(item.startswith(b"SLURM_JOB_ID=") for item in variables)
+            if own in variables or in_job:
+                found[int(folder.name)] = (folder / "comm").read_text().strip()
+    return found
+
+
+def end(directory: Path, order: Iterable[str]) -> list[int]:
+    """End all processes of a lab.
+
+    Parameters
+    ----------
+    directory
+        Of the lab.
+    order
+        Names of the programs to end first, in this order; all others end after them.
+
+    Returns
+    -------
+    list of int
+        Processes that are still there.
+    """
+    for name in (*order, ""):
+        wanted = [process for process, program in marked(directory).items() if name in ("", program)]
+        _signal(wanted, signal.SIGTERM)
+        stop = time.monotonic() + _PATIENCE / 6
+        while set(wanted) & set(marked(directory)) and time.monotonic() < stop:
+            time.sleep(_PAUSE)
+    _signal(marked(directory), signal.SIGKILL)
+    stop = time.monotonic() + _PATIENCE / 6
+    while marked(directory) and time.monotonic() < stop:
+        time.sleep(_PAUSE)
+    return sorted(marked(directory))
+
+
+def _signal(processes: Iterable[int], number: signal.Signals) -> None:
+    for process in processes:
+        with suppress(OSError):
+            os.kill(process, number)

@@ -1,0 +1,382 @@
+"""A lab: a whole Slurm on loopback, of one account, in one directory, on a clock that may run faster."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import os
+import re
+import secrets
+import shlex
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+
+from experiments.slurm.client import call
+from experiments.slurm.daemons import MARK, end, launch, marked, until
+from experiments.slurm.templating import filled
+from workloads.ground.documents import read_json
+from workloads.ground.errors import InputError, ParameterError, TraceError
+from workloads.ground.files import atomic_open
+
+__all__ = ["FASTEST", "SCHEDULERS", "Lab", "is_running", "open_lab", "start_lab", "stop_lab"]
+
+#: A faster clock loses what the schedulers decide by.
+FASTEST = 200
+#: Scheduler plug-ins, and what they are beside the rules.
+SCHEDULERS = ("backfill", "builtin")
+#: Every waiting job is planned, as under conservative backfilling, and as soon as something changes.
+PARAMETERS = (
+    "permit_job_expansion,bf_busy_nodes,bf_interval=1,bf_resolution=1,bf_window=10080,bf_max_job_test=1000,bf_continue,"
+    "bf_yield_interval=10000000,default_queue_depth=10000,batch_sched_delay=0,sched_interval=1,bf_max_time=60"
+)
+_PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "scontrol", "squeue", "sinfo", "scancel")
+_DATABASE = ("slurmdbd", "sacctmgr", "sacct", "mariadbd", "mariadb", "mariadb-install-db")
+_FOLDERS = ("munge", "state", "spool", "pid", "log", "db", "tmp")
+_DOCUMENT = "lab.json"
+#: Where Debian keeps daemons.
+_PATH = "/usr/sbin:/sbin"
+#: A socket in the directory must have a shorter name than this.
+_LONGEST = 80
+
+
+@dataclass(frozen=True)
+class Lab:
+    """A lab that has been started.
+
+    Attributes
+    ----------
+    directory
+        Absolute path.
+    nodes
+        Virtual nodes.
+    speed
+        Seconds of its clock in a second.
+    port
+        First of its ports: controller, accounting, database, and from the fifth on the nodes.
+    accounting
+        Whether sacct answers.
+    scheduler
+        Plug-in.
+    parameters
+        SchedulerParameters.
+    clock
+        Name of the shared clock; empty: the real one.
+    library
+        The library that slows calls of the clock down or up; empty: none.
+    """
+
+    directory: str
+    nodes: int
+    speed: float
+    port: int
+    accounting: bool
+    scheduler: str
+    parameters: str
+    clock: str = ""
+    library: str = ""
+
+    @property
+    def place(self) -> Path:
+        """The directory."""
+        return Path(self.directory)
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """What a process needs to speak with this Slurm, on its clock."""
+        told = {"SLURM_CONF": f"{self.directory}/slurm.conf", "TZ": "UTC"}
+        if self.clock:
+            told |= {
+                "LD_PRELOAD": self.library,
+                "FAKETIME": f"+0 x{self.speed:g}",
+                "FAKETIME_DONT_RESET": "1",
+                "FAKETIME_SHARED": self.clock,
+            }
+        return told
+
+    def call(self, words: Sequence[str]) -> str:
+        """What one of Slurm's commands prints."""
+        return call(words, environment={**self.variables, "PATH": f"{os.environ.get('PATH', '')}:{_PATH}"})
+
+    def answers(self, words: Sequence[str]) -> bool:
+        """Whether a command succeeds."""
+        try:
+            self.call(words)
+        except InputError:
+            return False
+        return True
+
+
+def start_lab(
+    directory: Path, *, nodes: int, speed: float, port: int, accounting: bool, scheduler: str, parameters: str
+) -> Lab:
+    """Start a lab in a directory; what an earlier one left there is removed.
+
+    Parameters
+    ----------
+    directory
+        Absolute path.
+    nodes, speed, port, accounting, scheduler, parameters
+        As of :class:`Lab`.
+
+    Raises
+    ------
+    InputError
+        If a package is missing, the directory or a port is taken, or a daemon does not start; then none is left.
+    """
+    _check(directory, nodes, port, accounting, speed)
+    shutil.rmtree(directory, ignore_errors=True)
+    for name in _FOLDERS:
+        (directory / name).mkdir(parents=True)
+    (directory / "state").chmod(0o700)
+    lab = Lab(str(directory), nodes, speed, port, accounting, scheduler, parameters)
+    try:
+        if speed != 1:
+            lab = _with_clock(lab)
+        _write(lab)
+        _start(lab)
+    except BaseException:
+        end(directory, ())
+        _forget_clock(lab)
+        raise
+    return lab
+
+
+def open_lab(directory: Path) -> Lab:
+    """The lab of a directory.
+
+    Raises
+    ------
+    InputError
+        If there is none, or it does not run.
+    """
+    lab = _read(directory)
+    if not is_running(directory):
+        raise InputError(f"{directory}: the lab does not run; 'holdfast slurm lab start' starts it")
+    return lab
+
+
+def is_running(directory: Path) -> bool:
+    """Whether a controller runs in this directory."""
+    return "slurmctld" in marked(directory).values()
+
+
+def stop_lab(directory: Path) -> int:
+    """End all processes of a lab; the directory stays, for its logs.
+
+    Returns
+    -------
+    int
+        How many processes ended.
+
+    Raises
+    ------
+    InputError
+        If there is no lab, or a process cannot be ended.
+    """
+    lab = _read(directory)
+    before = marked(directory)
+    if "slurmctld" in before.values():
+        lab.answers(["scancel", "--full", f"--user={getpass.getuser()}"])
+        stop = time.monotonic() + 5.0
+        while time.monotonic() < stop and _running_jobs(lab):
+            time.sleep(0.1)
+    left = end(directory, ("slurmctld", "slurmd", "slurmdbd", "munged", "mariadbd"))
+    if left:
+        raise InputError(f"{directory}: these processes cannot be ended: {', '.join(map(str, left))}")
+    _forget_clock(lab)
+    return len(before)
+
+
+def _running_jobs(lab: Lab) -> bool:
+    try:
+        return bool(lab.call(["squeue", "-h", "-o", "%i"]).split())
+    except InputError:
+        return False
+
+
+def _read(directory: Path) -> Lab:
+    path = directory / _DOCUMENT
+    if not path.exists():
+        raise InputError(f"{directory}: holds no lab; 'holdfast slurm lab start' makes one")
+    try:
+        return Lab(**read_json(path))
+    except TypeError:
+        raise TraceError(path, None, "is no lab that Holdfast has written") from None
+
+
+def _check(directory: Path, nodes: int, port: int, accounting: bool, speed: float) -> None:
+    """Refuse what would fail later."""
+    if not re.fullmatch(r"/[A-Za-z0-9/_.-]+", str(directory)) or len(str(directory)) > _LONGEST:
+        raise ParameterError("-o", f"a path of at most {_LONGEST} letters, digits, / _ . and -", str(directory))
+    if not directory.parent.is_dir():
+        raise InputError(f"{directory}: cannot be made: {directory.parent} is not a directory")
+    if directory.exists() and (
+        not directory.is_dir() or (any(directory.iterdir()) and not (directory / _DOCUMENT).exists())
+    ):
+        raise InputError(f"{directory}: holds other files; take a new directory")
+    if marked(directory):
+        raise InputError(f"{directory}: a lab runs there; 'holdfast slurm lab stop' stops it")
+    path = f"{os.environ.get('PATH', '')}:{_PATH}"
+    _need(_PROGRAMS, "slurm-wlm munge", path)
+    if accounting:
+        _need(_DATABASE, "slurmdbd mariadb-server", path)
+    if speed != 1:
+        _need(("faketime",), "faketime", path)
+    for one in (*range(port, port + 3), *range(port + 4, port + 4 + nodes)):
+        with socket.socket() as tried:
+            tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                tried.bind(("127.0.0.1", one))
+            except OSError:
+                raise InputError(f"port {one} is taken; choose others with --port") from None
+
+
+def _need(programs: Sequence[str], packages: str, path: str) -> None:
+    missing = [name for name in programs if shutil.which(name, path=path) is None]
+    if missing:
+        raise InputError(
+            f"{missing[0]} is not here; on Debian install it with 'apt-get install --no-install-recommends {packages}'"
+        )
+
+
+def _with_clock(lab: Lab) -> Lab:
+    """Start the holder of a clock that all processes of the lab share."""
+    libraries = sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))
+    if not libraries:
+        raise InputError("libfaketime is not here; on Debian install it with 'apt-get install libfaketime'")
+    told = lab.place / "clock"
+    holder = f'echo "$FAKETIME_SHARED" >{told}.new && mv {told}.new {told}; exec sleep 1000000000'
+    subprocess.Popen(
+        ["faketime", "-m", "-f", f"+0 x{lab.speed:g}", "bash", "-c", holder],
+        env={**os.environ, MARK: lab.directory, "FAKETIME_DONT_RESET": "1"},
+        cwd="/",
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    until(told.exists, "the clock")
+    return Lab(**{**asdict(lab), "clock": told.read_text().strip(), "library": str(libraries[0])})
+
+
+def _forget_clock(lab: Lab) -> None:
+    """Remove the shared memory of a clock whose holder could not do it."""
+    for name in lab.clock.split():
+        if re.fullmatch(r"/?(sem\.)?faketime_(sem|shm)_\d+", name):
+            for path in (Path("/dev/shm", name.lstrip("/")), Path("/dev/shm", f"sem.{name.lstrip('/')}")):
+                path.unlink(missing_ok=True)
+
+
+def _write(lab: Lab) -> None:
+    """Configurations, key and document."""
+    first = lab.port + 4
+    several = lab.nodes > 1
+    accounting = "AccountingStorageType=accounting_storage/none"
+    if lab.accounting:
+        accounting = (
+            "AccountingStorageType=accounting_storage/slurmdbd\nAccountingStorageHost=localhost\n"
+            f"AccountingStoragePort={lab.port + 1}\nAccountingStoragePass={lab.directory}/munge/socket\n"
+            "AccountingStorageEnforce=associations,qos"
+        )
+    values = {
+        "HOST": socket.gethostname().partition(".")[0],
+        "USER": getpass.getuser(),
+        "DIRECTORY": lab.directory,
+        "CONTROLLER_PORT": str(lab.port),
+        "ACCOUNTING_PORT": str(lab.port + 1),
+        "DATABASE_PORT": str(lab.port + 2),
+        "SCHEDULER": lab.scheduler,
+        "PARAMETERS": lab.parameters,
+        "ACCOUNTING": accounting,
+        "NODES": f"n[1-{lab.nodes}]" if several else "n1",
+        "NODE_PORTS": f"[{first}-{first + lab.nodes - 1}]" if several else str(first),
+    }
+    (lab.place / "slurm.conf").write_text(filled("slurm.conf", values))
+    database = lab.place / "slurmdbd.conf"
+    database.write_text(filled("slurmdbd.conf", values))
+    database.chmod(0o600)
+    key = lab.place / "munge" / "key"
+    key.write_bytes(secrets.token_bytes(128))
+    key.chmod(0o400)
+    exports = "".join(f"export {name}={shlex.quote(value)}\n" for name, value in lab.variables.items())
+    (lab.place / "env").write_text(f"{exports}export PATH=$PATH:{_PATH}\n")
+    with atomic_open(lab.place / _DOCUMENT) as file:
+        json.dump(asdict(lab), file, indent=1)
+
+
+def _start(lab: Lab) -> None:
+    """Start the daemons one after the other."""
+    place, log, user = lab.place, lab.place / "log", getpass.getuser()
+    environment = {**os.environ, **lab.variables, MARK: lab.directory, "PATH": f"{os.environ.get('PATH', '')}:{_PATH}"}
+    # A database needs no fast clock, and does not bear one.
+    plain = {**os.environ, MARK: lab.directory, "PATH": environment["PATH"]}
+    daemon = partial(launch, environment=environment, folder=place / "tmp", log=log / "start.log")
+    munge = place / "munge"
+    words = [
+        "munged",
+        f"--key-file={munge}/key",
+        f"--socket={munge}/socket",
+        f"--seed-file={munge}/seed",
+        "--num-threads=4",
+    ]
+    daemon([*words, f"--pid-file={place}/pid/munged.pid", f"--log-file={log}/munged.log"])
+    until((munge / "socket").exists, "munged")
+    if lab.accounting:
+        _start_database(lab, plain)
+        daemon(["slurmdbd"])
+        until(partial(lab.answers, ["sacctmgr", "-n", "-i", "list", "cluster"]), "slurmdbd")
+        lab.call(["sacctmgr", "-n", "-i", "add", "cluster", "lab"])
+        lab.call(["sacctmgr", "-n", "-i", "add", "account", "science", "Description=lab", "Organization=lab"])
+        # For root it says that there is one already.
+        lab.answers(["sacctmgr", "-n", "-i", "add", "user", user, "account=science", "AdminLevel=Admin"])
+    daemon(["slurmctld", "-i"])
+    until(partial(lab.answers, ["scontrol", "ping"]), "slurmctld")
+    for number in range(1, lab.nodes + 1):
+        (place / "spool" / f"n{number}").mkdir()
+        daemon(["slurmd", "-N", f"n{number}"])
+    until(lambda: _idle(lab) == lab.nodes, "the nodes")
+
+
+def _idle(lab: Lab) -> int:
+    return len(set(lab.call(["sinfo", "-h", "-N", "-t", "idle", "-o", "%N"]).split()))
+
+
+def _start_database(lab: Lab, environment: Mapping[str, str]) -> None:
+    """Make an empty database, and start it on loopback."""
+    place, log = lab.place, lab.place / "log" / "mariadb.log"
+    data, here = place / "db", f"--socket={place}/db/socket"
+    words = ["mariadb-install-db", "--no-defaults", f"--datadir={data}", "--auth-root-authentication-method=normal"]
+    launch([*words, "--skip-test-db", f"--user={getpass.getuser()}"], environment, place / "tmp", log)
+    # slurmdbd wants a large log file and lock wait time; nothing here has to survive a power cut.
+    server = [
+        *("mariadbd", "--no-defaults", f"--datadir={data}", here, "--bind-address=127.0.0.1", f"--port={lab.port + 2}"),
+        *(
+            f"--user={getpass.getuser()}",
+            f"--tmpdir={place}/tmp",
+            "--innodb-buffer-pool-size=64M",
+            "--performance-schema=OFF",
+        ),
+        *("--innodb-log-file-size=64M", "--innodb-lock-wait-timeout=900", "--innodb-flush-log-at-trx-commit=0"),
+    ]
+    with log.open("ab") as file:
+        subprocess.Popen(
+            server, env=environment, cwd=place / "tmp", stdin=subprocess.DEVNULL, stdout=file, stderr=file,
+            start_new_session=True,
+        )  # fmt: skip
+    client = ["mariadb", "--no-defaults", here, "-u", "root", "-e"]
+
+    def answers() -> bool:
+        return not subprocess.run([*client, "select 1"], env=environment, capture_output=True, check=False).returncode
+
+    until(answers, "mariadbd")
+    grants = [
+        f"create user slurm@{host} identified by 'slurm'; grant all on slurm.* to slurm@{host}"
+        for host in ("127.0.0.1", "localhost")
+    ]
+    launch([*client, "; ".join(["create database slurm", *grants])], environment, place / "tmp", log)

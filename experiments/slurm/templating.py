@@ -1,0 +1,15 @@
+"""Templates: the texts of scripts and configurations, with places in capital letters between at signs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from importlib import resources
+
+__all__ = ["filled"]
+
+
+def filled(name: str, values: Mapping[str, str]) -> str:
+    """A template with its places filled, in one pass: what a value holds is no place."""
+    text = resources.files("experiments.slurm").joinpath("templates", name).read_text("utf-8")
+    return re.sub(r"@([A-Z_]+)@", lambda match: values[match[1]], text)
