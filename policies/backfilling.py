@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
+from policies.keeping import KeptPlan
 from policies.longqueue import LongQueue
 from policies.port import TOLERANCE, Promise, Start, SystemView
 from policies.reserving import Outlook, in_order, plan_queue
@@ -20,7 +21,8 @@ from workloads.ground.registry import Registry, function_of, parameters_of
 __all__ = ["BACKFILLING", "Backfilling", "Conservative", "Easy", "Strict", "backfilling"]
 
 #: The jobs to start now, in this order: one scheduling pass. A rule may also have a method ``promises(view)``, which
-#: returns the :class:`~policies.port.Promise` of each job that holds a reservation; no pass needs it.
+#: returns the :class:`~policies.port.Promise` of each job that holds a reservation; no pass needs it. With a method
+#: ``begin()`` it makes the rule of one simulation, which may keep what it has worked out from one pass to the next.
 Backfilling = Callable[[SystemView], "list[Start]"]
 
 
@@ -142,6 +144,10 @@ class Easy:
             free -= size
         return []
 
+    def begin(self) -> Easy | KeptPlan:
+        """The rule of one simulation."""
+        return self if self.depth == 1 or self.length == "runtime" else KeptPlan(self._outlook())
+
     def _outlook(self) -> Outlook:
         return Outlook(self.depth, by_runtime=self.length == "runtime")
 
@@ -163,6 +169,10 @@ class Conservative:
         promises: list[Promise] = []
         plan_queue(view, _CONSERVATIVE, promises)
         return promises
+
+    def begin(self) -> KeptPlan:
+        """The rule of one simulation: while many jobs wait, their plan is kept as long as it would be made again."""
+        return KeptPlan(_CONSERVATIVE)
 
 
 _CONSERVATIVE = Outlook(None, largest=True)

@@ -307,6 +307,26 @@ class LongQueue(Sequence[Any]):
             self._listed = [*self._urgent, *(jobs[place] for place in self._ranks.all())]
         return self._listed[index]
 
+    @property
+    def sorted(self) -> bool:
+        """Whether the order of these jobs does not change while they wait."""
+        return self._ranks is None
+
+    @property
+    def flexible(self) -> bool:
+        """Whether there are urgent jobs, or jobs of more than one size."""
+        return bool(self._urgent) or not np.array_equal(self._columns.least, self._columns.nodes)
+
+    @property
+    def longest(self) -> float:
+        """How long they take one after the other, by their walltimes [ticks]."""
+        return float(self._columns.walltime.sum(dtype=np.float64))
+
+    def columns(self) -> tuple[Columns, Places]:
+        """All but the urgent jobs, and the places where the first, second, ... of them stands."""
+        order = np.arange(len(self._columns.jobs)) if self._ranks is None else np.array(self._ranks.all(), np.intp)
+        return self._columns, order
+
     def fitting(self, after: int, free: int) -> Fitting:
         """The jobs behind the first ``after`` that can start on so many nodes."""
         columns, urgent, ranks = self._columns, self._urgent, self._ranks

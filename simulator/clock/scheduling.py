@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 
-from policies.backfilling import backfilling
+from policies.backfilling import Backfilling, backfilling
 from policies.port import Start
 from policies.tenancy import TENANCIES
 from simulator.clock.trial import Trial
@@ -48,7 +49,9 @@ class Scheduler:
         self._system = system
         self._outages = outages
         self._trial = trial
-        self._backfill = backfilling(options.backfilling, options.backfill_length)
+        rule = backfilling(options.backfilling, options.backfill_length)
+        self._backfill: Backfilling = getattr(rule, "begin", lambda: rule)()
+        system.waiting.keep_columns(getattr(self._backfill, "long_from", inf))
         self._tenants = TENANCIES[options.tenants]
         self._growth = Growth(options.expansion, self._backfill) if options.expansion != "none" else None
         self._by_id = {job.job_id: job for job in jobs}

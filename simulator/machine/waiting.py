@@ -61,6 +61,11 @@ class Queue:
         self._sizes: dict[int, int] = {}
         self._smallest: int | None = None
 
+    def keep_columns(self, count: float) -> None:
+        """Keep columns from so many waiting jobs on, where that is earlier, and the order allows for columns."""
+        if self._deep < inf:
+            self._deep = min(self._deep, count)
+
     @property
     def on_demand_waits(self) -> bool:
         return bool(self._urgent)
