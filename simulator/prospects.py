@@ -18,6 +18,7 @@ from simulator.services.closures import Closures
 from simulator.simulation import collector_paused
 from workloads.ground.errors import ParameterError
 from workloads.ground.units import to_seconds, to_ticks
+from workloads.outages.failures import FailureRate
 from workloads.outages.outage import Outage
 from workloads.table.job import Job
 from workloads.table.joblife import beginning_of
@@ -38,6 +39,7 @@ def first_starts(
     *,
     origin: float | None = None,
     outages: Sequence[Outage] = (),
+    failures: FailureRate | None = None,
     **options: object,
 ) -> dict[int, float]:
     """Begin in a given state, and simulate until certain jobs have started.
@@ -57,6 +59,8 @@ def first_starts(
         since then; None: at the first submit of the table.
     outages
         Windows, those that are not announced by ``begin`` included.
+    failures
+        Nodes fail at this rate from ``begin`` on; None: they do not.
     **options
         As of :func:`simulator.simulation.simulate`.
 
@@ -83,7 +87,7 @@ def first_starts(
     unknown = ids - {job.job_id for job in table}
     if unknown or not ids:
         raise ParameterError("awaited", "ids of jobs of the table", sorted(unknown))
-    states, zero = _simulated(table, nodes, begin, ids, settings, origin, outages)
+    states, zero = _simulated(table, nodes, begin, ids, settings, origin, outages, failures)
     return {
         state.job.job_id: to_seconds(state.start + zero)
         for state in states
@@ -105,6 +109,7 @@ def starts_by_walltime(
     *,
     origin: float | None = None,
     outages: Sequence[Outage] = (),
+    failures: FailureRate | None = None,
     **options: object,
 ) -> list[tuple[float, bool]]:
     """When one job would start with each of several walltimes, everything else being equal.
@@ -113,7 +118,7 @@ def starts_by_walltime(
     ----------
     jobs
         The other jobs, as of :func:`first_starts`.
-    nodes, begin, origin, outages, **options
+    nodes, begin, origin, outages, failures, **options
         As of :func:`first_starts`.
     asked
         The job; its runtime and walltime are not looked at.
@@ -153,7 +158,7 @@ def starts_by_walltime(
         trial = Trial(asked.job_id, tuple(map(to_ticks, tried)))
         table = [*others, replace(asked, runtime=tried[0], walltime=tried[0])]
         ids = frozenset((asked.job_id,))
-        _, zero = _simulated(table, nodes, begin, ids, settings, origin, outages, trial)
+        _, zero = _simulated(table, nodes, begin, ids, settings, origin, outages, failures, trial)
         found += [(to_seconds(at + zero), backfilled) for at, backfilled in trial.found]
     return found
 
@@ -166,6 +171,7 @@ def _simulated(
     options: Options,
     origin: float | None,
     outages: Sequence[Outage],
+    failures: FailureRate | None,
     trial: Trial | None = None,
 ) -> tuple[list[JobState], int]:
     """The states of the jobs when all awaited ones have started, and where the simulated clock stands at 0."""
@@ -180,7 +186,7 @@ def _simulated(
     if over is not None:
         raise ParameterError(f"runtime of job {over.job_id}", f"such that it still runs at {begin:g} s", over.runtime)
     at = max(0, to_ticks(begin) - zero)
-    closures = Closures(list(outages), None, nodes, zero, at) if outages else None
+    closures = Closures(list(outages), failures, nodes, zero, at) if outages or failures is not None else None
     log, recorder = EventLog(False), Decisions(False)
     with collector_paused():
         setup = Setup(

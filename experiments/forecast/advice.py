@@ -30,6 +30,7 @@ from workloads.ground.numbers import is_whole
 from workloads.ground.streams import stream
 from workloads.ground.units import LARGEST_TIME
 from workloads.laws import DiscreteLaw, Law, discretise, from_samples
+from workloads.outages.failures import FailureRate
 from workloads.table.job import Job, JobType
 
 __all__ = ["Advice", "Saving", "advise"]
@@ -189,6 +190,7 @@ def advise(
     workers: int | None = 1,
     arrivals: str = "weeks",
     horizon: float = 7 * 86_400.0,
+    failures: FailureRate | None = None,
     **options: object,
 ) -> Advice:
     """Find the request of least expected response time for a job that is submitted now.
@@ -216,7 +218,7 @@ def advise(
         Names of the job, for its group and the order of the queue.
     prices
         Mean waits that price the requests after the first; None: fitted to the history.
-    draws, seed, workers, arrivals, horizon, **options
+    draws, seed, workers, arrivals, horizon, failures, **options
         As of :func:`~experiments.forecast.forecasts.forecast`.
 
     Returns
@@ -249,7 +251,7 @@ def advise(
         requests += candidates(scaled(law, factor), size, paid, saving=saving, own=own, walltimes=tried)
     requests.sort(key=attrgetter("nodes", "walltime"))
     asked, job_id = state.with_job(nodes, max(request.walltime for request in requests), user, project)
-    drawing = Drawing(asked, history, Future(arrivals, horizon), draws, seed)
+    drawing = Drawing(asked, history, Future(arrivals, horizon, failures), draws, seed)
     given = {"order": settings.order, "backfilling": settings.backfilling, **options}
     by_size = {
         size: [request.walltime for request in group] for size, group in groupby(requests, key=attrgetter("nodes"))
@@ -288,7 +290,15 @@ def _simulated(task: _Task, draw: int, size: int, walltimes: Sequence[float]) ->
     others = [job for job in task.drawing.table(draw) if job.job_id != asked.job_id]
     job = Job(asked.job_id, JobType.RIGID, asked.submit, size, 1.0, 1.0, user=asked.user, project=asked.project)
     return starts_by_walltime(
-        others, state.nodes, state.at, job, walltimes, origin=state.origin, outages=state.outages, **task.options
+        others,
+        state.nodes,
+        state.at,
+        job,
+        walltimes,
+        origin=state.origin,
+        outages=state.outages,
+        failures=task.drawing.failures(draw),
+        **task.options,
     )
 
 

@@ -21,6 +21,7 @@ from simulator.options import Options
 from simulator.prospects import first_starts
 from workloads.ground.errors import InputError, ParameterError
 from workloads.ground.numbers import is_whole
+from workloads.outages.failures import FailureRate
 
 __all__ = ["LEVELS", "WITHIN", "Forecast", "forecast", "starts_of"]
 
@@ -138,6 +139,7 @@ def forecast(
     workers: int | None = 1,
     arrivals: str = "weeks",
     horizon: float = 7 * 86_400.0,
+    failures: FailureRate | None = None,
     **options: object,
 ) -> Forecast:
     """Forecast when waiting jobs start.
@@ -161,6 +163,8 @@ def forecast(
         ``weeks``: jobs are submitted as in a random earlier week; ``none``: nothing is.
     horizon
         How long jobs are submitted [s].
+    failures
+        Nodes fail at this rate; None: they do not. An end is that of a run without failures.
     **options
         Fields of :class:`simulator.Options`: ``order``, ``backfilling``, ...
 
@@ -188,7 +192,7 @@ def forecast(
             )
     if not asked:
         raise InputError(f"{state.source}: no job waits at {state.at:,.0f} s")
-    drawing = Drawing(state, history, Future(arrivals, horizon), draws, seed)
+    drawing = Drawing(state, history, Future(arrivals, horizon, failures), draws, seed)
     given = {"order": settings.order, "backfilling": settings.backfilling, **options}
     # One task for each worker: each has to be told of the whole history.
     count = min(draws, workers or available_workers())
@@ -238,7 +242,7 @@ def starts_of(drawing: Drawing, draw: int, awaited: Sequence[int], options: Mapp
     while True:
         starts = first_starts(
             drawing.table(draw, reach), state.nodes, state.at, awaited, origin=state.origin, outages=state.outages,
-            **options,
+            failures=drawing.failures(draw), **options,
         )  # fmt: skip
         latest = max(starts[job_id] for job_id in awaited)
         # What is submitted after the last start cannot change it.

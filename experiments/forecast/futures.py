@@ -19,6 +19,7 @@ from simulator.sketch.sketching import PresentJob, Sketch, can_sketch
 from workloads.ground.errors import ParameterError, UnknownNameError
 from workloads.ground.streams import stream
 from workloads.ground.units import LARGEST_TIME, SECOND, to_seconds, to_ticks
+from workloads.outages.failures import FailureRate
 from workloads.table.job import Job, JobType
 
 __all__ = ["ARRIVALS", "Drawing", "Future"]
@@ -43,10 +44,13 @@ class Future:
         ``weeks``: in each week to come the submits of a random week before; ``none``: nothing is submitted.
     horizon
         How long jobs are submitted [s].
+    failures
+        Nodes fail at this rate, in each draw at other times; its own seed is not used. None: they do not.
     """
 
     arrivals: str = "weeks"
     horizon: float = 7 * 86_400.0
+    failures: FailureRate | None = None
 
     def __post_init__(self) -> None:
         if self.arrivals not in ARRIVALS:
@@ -99,6 +103,13 @@ class Drawing:
     def horizon(self) -> float:
         """How long jobs are submitted [s]; 0: nothing is."""
         return self._future.horizon if self._history is not None and self._future.arrivals == "weeks" else 0.0
+
+    def failures(self, draw: int) -> FailureRate | None:
+        """The failures of one draw; None: there are none."""
+        rate = self._future.failures
+        if rate is None:
+            return None
+        return replace(rate, seed=int(stream(self._seed, "forecast", "failures", draw).integers(1 << 62)))
 
     def table(self, draw: int, reach: float = math.inf) -> list[Job]:
         """The job table of one draw: running jobs with their starts, waiting ones, and those to come.
@@ -164,7 +175,7 @@ class Drawing:
         resized
             Id of a waiting job, and its nodes in place of those that it asks for; None: no such job.
         """
-        if self.state.outages or not can_sketch(options):
+        if self.state.outages or self._future.failures is not None or not can_sketch(options):
             return None
         made = self._sketches.get((options, resized))
         if made is None:

@@ -22,7 +22,7 @@ from workloads.laws import DiscreteLaw
 __all__ = ["Request", "candidates", "coarse", "going_on", "scaled"]
 
 #: Values of a distribution that plans are made for: what is left after a request; the whole job.
-_FEW, _MANY = 120, 400
+_FEW, _MANY = 100, 250
 #: Quantiles of the runtime that make the grid of walltimes, and how many steps of equal ratio stand beside them.
 _LEVELS = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1.0)
 _STEPS = 8
