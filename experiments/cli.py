@@ -45,6 +45,7 @@ _GROUPS = {
         "policies": "list the plug-ins (orders, rules, strategies, readers), or check that one keeps its contract",
         "plan": "plan the reservations of a job, from the distribution of its runtime or from past runs",
         "forecast": "forecast when waiting jobs start, from the runs that had ended by a time",
+        "advise": "advise which walltime and size to ask for now, from the queue and past runs",
         "fit-costs": "fit queue-wait costs for the planner, from recorded or simulated waits",
         "loop": "plan stochastic jobs, simulate, fit the waits, and plan again until the plans are stable",
     },
@@ -70,6 +71,7 @@ _BRIEF = {
         "comparing values, as in --order fcfs,sjf --nodes 100,120 --seed 0:10",
     ),
     "prepare": ("details of reading", "life of jobs"),
+    "advise": ("details of reading", "runtime of the job (default: from past runs like it in LOG)"),
     "loop": ("details of reading", "preparing a trace", "life of jobs", "details of scheduling"),
 }
 

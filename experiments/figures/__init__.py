@@ -1,7 +1,7 @@
 """Pictures, each made from tables or a recording alone.
 
-Other folders use this package's own names, and ``planning.costs``, ``planning.forecasts``, ``planning.loop``,
-``planning.losses``, ``planning.plans``, ``planning.waits``, ``recording.agreement``,
+Other folders use this package's own names, and ``planning.advice``, ``planning.costs``, ``planning.forecasts``,
+``planning.loop``, ``planning.losses``, ``planning.plans``, ``planning.waits``, ``recording.agreement``,
 ``recording.gains``, ``recording.portraits``,
 ``study.aggregates``, ``study.bearing``, ``study.courses``, ``study.datasets``, ``study.delays``,
 ``study.evaluation``, ``study.evidence``, ``study.front``, ``study.honesty``, ``study.inputs``, ``study.intervals``,

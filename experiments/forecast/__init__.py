@@ -1,4 +1,5 @@
 """When will a queued job start: many simulations from the present state, with runtimes drawn from past runs.
 
-Other folders use ``advice``, ``forecasts``, ``history``, ``moments``, ``sources``, ``states`` and ``telling``.
+Other folders use ``advice``, ``forecasts``, ``history``, ``moments``, ``requests``, ``sources``, ``states``
+and ``telling``.
 """

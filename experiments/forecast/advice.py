@@ -37,6 +37,8 @@ __all__ = ["Advice", "Saving", "advise"]
 
 #: Cells of a continuous distribution of the runtime.
 _CELLS = 500
+#: Response times that differ by less are equal [s].
+_SAME = 1.0
 
 
 @dataclass(frozen=True)
@@ -99,13 +101,12 @@ class Advice:
 
     @property
     def best(self) -> Request:
-        """The request of least expected response time; of equal ones the longest on the fewest nodes."""
+        """The request of least expected response time; of those within a second the own one, or else the longest on the
+        fewest nodes."""
         expected = self.expected
-        places = range(len(self.requests))
-        least = min(
-            places, key=lambda place: (expected[place], self.requests[place].nodes, -self.requests[place].walltime)
-        )
-        return self.requests[least]
+        least = float(expected.min()) + _SAME
+        equal = [request for request, time in zip(self.requests, expected, strict=True) if time <= least]
+        return min(equal, key=lambda request: ("own" not in request.names, request.nodes, -request.walltime))
 
     def named(self, name: str) -> Request | None:
         """The request that stands for ``own``, ``planner`` or ``reserved``; None: there is none."""

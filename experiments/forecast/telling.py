@@ -1,16 +1,18 @@
-"""Telling a forecast: a sentence, a table, and a document for programs."""
+"""Telling a forecast or an advice: a sentence, a table, and a document for programs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+from experiments.forecast.advice import Advice
 from experiments.forecast.forecasts import Forecast
 from experiments.forecast.moments import duration_told
+from experiments.forecast.requests import Request
 from experiments.tables import render
 from workloads.ground.quantities import Quantity
 
-__all__ = ["document", "sentence", "table"]
+__all__ = ["advice_document", "advice_sentence", "advice_table", "document", "sentence", "table"]
 
 #: Jobs ahead that a sentence names.
 _MOST = 3
@@ -84,4 +86,105 @@ def document(forecast: Forecast, **about: Any) -> dict[str, Any]:
         "waiting": len(state.waiting),
         "draws": len(forecast.starts),
         "jobs": jobs,
+    }
+
+
+#: How requests are called in a sentence.
+_TITLES = {"own": "your own request", "planner": "the planner's first reservation"}
+
+
+def advice_sentence(advice: Advice) -> str:
+    """What to ask for, in a few sentences."""
+    best = advice.best
+    row = next(row for row in advice.rows() if row["best"])
+    told = f"Ask for {_asked(best)}: the expected response time is {duration_told(row['response'])}"
+    parts = []
+    for name, title in _TITLES.items():
+        other = advice.named(name)
+        if other is None:
+            continue
+        if other is best:
+            parts.append(f"this is {title}")
+            continue
+        gain = advice.gain(other).total
+        more = "less" if gain.mean >= 0 else "more"
+        low, high = sorted((abs(gain.low), abs(gain.high)))
+        span = f" (95 %: {_span(low)} to {_span(high)})" if gain.low * gain.high > 0 else " (within the noise)"
+        parts.append(f"{_span(abs(gain.mean))}{span} {more} than with {title} of {_asked(other)}")
+    told += f", {'; '.join(parts)}." if parts else "."
+    wait = duration_told(row["wait_p50"])
+    told += f" The request starts {wait if wait == 'now' else f'in {wait}'} (median)"
+    if best.completes < 1:
+        told += f" and completes with {100 * best.completes:.0f} % probability; otherwise "
+        told += "a checkpoint keeps its work" if best.saves else "its work is lost"
+        told += f", and {duration_told(best.next or 0.0)} are asked for next"
+    own = advice.named("own")
+    other = own if own is not None and own is not best else advice.named("planner")
+    if other is not None and other is not best:
+        saved = advice.gain(other)
+        if saved.total.mean >= 1 and saved.backfilling >= 1:
+            told += f". Of the gain over {_TITLES['own' if other is own else 'planner']}, "
+            told += f"{_span(saved.backfilling)} come from draws in which the request is backfilled"
+    return f"{told}."
+
+
+def _asked(request: Request) -> str:
+    return f"{request.nodes:,} node{'s' * (request.nodes != 1)} for {duration_told(request.walltime)}"
+
+
+def _span(seconds: float) -> str:
+    return duration_told(seconds) if seconds >= 1 else "0 s"
+
+
+def advice_table(advice: Advice) -> str:
+    """All requests of an advice, a line each, the best one marked."""
+    other = "own" if advice.named("own") is not None else "planner"
+    columns = [
+        Quantity("mark", " "),
+        Quantity("nodes"),
+        Quantity("walltime", unit="h", scale=_HOUR, digits=2),
+        Quantity("wait", "mean", "h", "wait", _HOUR, 1),
+        Quantity("wait_p05", "5 %", "h", "wait", _HOUR, 1),
+        Quantity("wait_p95", "95 %", "h", "wait", _HOUR, 1),
+        Quantity("backfilled", unit="%", scale=100, digits=0),
+        Quantity("completes", unit="%", scale=100, digits=0),
+        Quantity("next_walltime", "then", "h", "", _HOUR, 2),
+        Quantity("response", "mean", "h", "response", _HOUR, 1),
+        Quantity("response_p05", "5 %", "h", "response", _HOUR, 1),
+        Quantity("response_p95", "95 %", "h", "response", _HOUR, 1),
+        Quantity(f"gain_{other}", "mean", "h", f"less than {other}", _HOUR, 1),
+        Quantity(f"gain_{other}_low", "low", "h", f"less than {other}", _HOUR, 1),
+        Quantity(f"gain_{other}_high", "high", "h", f"less than {other}", _HOUR, 1),
+    ]
+    rows = [{**row, "mark": ", ".join([*(["best"] * row["best"]), *row["names"]])} for row in advice.rows()]
+    return render(rows, columns)
+
+
+def advice_document(advice: Advice, **about: Any) -> dict[str, Any]:
+    """An advice for programs: times are seconds from now, probabilities shares."""
+    state, rows = advice.state, advice.rows()
+    gains = {}
+    for name in _TITLES:
+        other = advice.named(name)
+        if other is not None:
+            gain = advice.gain(other)
+            total = gain.total
+            gains[f"over_{name}"] = {
+                "response": total.mean,
+                "low": total.low,
+                "high": total.high,
+                "wait": gain.wait,
+                "backfilling": gain.backfilling,
+            }
+    return {
+        **about,
+        "at": state.at,
+        "nodes": state.nodes,
+        "running": len(state.running),
+        "waiting": len(state.waiting),
+        "draws": len(advice.waits),
+        "best": next(row for row in rows if row["best"]),
+        "plan": advice.best.plan.to_dict(advice.best.law),
+        "gains": gains,
+        "requests": rows,
     }

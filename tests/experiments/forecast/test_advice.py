@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from experiments import cli
+from experiments.figures.planning.advice import plot_advice
 from experiments.forecast.advice import Advice, advise
 from experiments.forecast.history import History, PastRun
 from experiments.forecast.requests import coarse, going_on
@@ -227,3 +232,97 @@ def test_one_sentence_each(given: dict[str, object], sentence: str) -> None:
     with pytest.raises(InputError, match=sentence) as error:
         advised(**given)
     assert "\n" not in str(error.value)
+
+
+# The command.
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A log in which one job runs, a wide one waits, and thirty have ended; times are hours but for the last submit."""
+    rows = []
+    for number in range(1, 31):
+        runtime = 3600 if number % 2 else 36_000
+        rows.append((number, 40_000 * number, 600 * (number % 3), runtime, 1, 36_000 + 3600 * (number % 3)))
+    at = 40_000 * 33
+    rows += [(40, at - 5000, 0, 7000, 3, 9000), (41, at - 900, 99_999, 3600, 4, 3600), (42, at + 60, 0, 60, 1, 60)]
+    path = tmp_path_factory.mktemp("log") / "log.swf"
+    lines = [
+        f"{number} {submit} {wait} {runtime} {nodes} -1 -1 {nodes} {walltime} -1 1 7 -1 -1 -1 -1 -1 -1"
+        for number, submit, wait, runtime, nodes, walltime in rows
+    ]
+    path.write_text("\n".join(["; MaxNodes: 4", *lines]) + "\n")
+    return str(path)
+
+
+WORDS = ["--at", str(40_000 * 32), "--draws", "6", "--workers", "1", "--arrivals", "none", "--walltime", "11h"]
+
+
+def test_the_command(log: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["advise", log, *WORDS, "--user", "7", "--nodes", "1,2:0.98", "--checkpoint", "5m", "--restart", "2m"]
+    assert cli.main([*words, "--json", str(tmp_path / "a.json")]) == 0
+    told, facts = capsys.readouterr().out, json.loads((tmp_path / "a.json").read_text())
+    best = facts["best"]
+    # The free node is free until job 40 ends, 9,000 s after its start, 4,000 s from now.
+    assert (best["nodes"], best["wait"], best["backfilled"]) == (1, 0.0, 1.0)
+    assert best["walltime"] <= 4000
+    assert {request["nodes"] for request in facts["requests"]} == {1, 2}
+    assert facts["gains"]["over_own"]["low"] > 0
+    assert facts["plan"]["reservations"][0]["length"] == best["walltime"]
+    assert f"Ask for 1 node for {best['walltime'] / 3600:.1f} h: the expected response time is" in told
+    assert "less than with your own request of 1 node for 11.0 h" in told
+    assert "a checkpoint keeps its work" in told
+    assert "come from draws in which the request is backfilled" in told
+    assert cli.main([*words[:-5], "1,2", "--serial", "0.98"]) == 0
+    assert "its work is lost" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--nodes", "5"], "--nodes must be at most the 4 nodes of the machine, not 5"),
+        ([], "--nodes must be given, the nodes of the job"),
+        (["--nodes", "1,2"], "--nodes 1,2: give the runtime on 2 nodes over that on 1, as 2:0.55, or --serial SHARE"),
+        (["--nodes", "1:0.5"], "--nodes must be a first size without a runtime, which is 1, not '1:0.5'"),
+        (["--nodes", "1,2:x"], "--nodes must be sizes with a multiple above 0 of the first runtime"),
+        (["--nodes", "1,1:2"], "--nodes must be different sizes, not '1,1:2'"),
+        (["--nodes", "1", "--walltimes", "1h,0"], "--walltimes must be durations above 0, not '0'"),
+        (["--nodes", "1", "--restart", "1m"], "--restart reads a checkpoint"),
+        (["--nodes", "1", "--mean", "1h"], "--mean describes a distribution: name it with --distribution"),
+        (["--nodes", "1", "--at", "99999999"], "the time must lie within the log, from 40,000 s to"),
+        (["--nodes", "1", "--at", "0"], "no run had ended by then"),
+        (["--nodes", "1", "--machine", "2"], "must ask for at most the 2 nodes of the machine"),
+        (["--nodes", "1", "--order", "fcsf"], "unknown order 'fcsf'"),
+    ],
+)
+def test_one_sentence_of_the_command(
+    words: list[str], sentence: str, log: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["advise", log, *WORDS, *words]) == 2
+    told = capsys.readouterr().err
+    assert sentence in told
+    assert told.count("\n") == 1
+
+
+def test_runtimes_of_a_file_or_a_distribution(log: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "runs.txt").write_text("30m\n2h\n")
+    words = ["advise", log, *WORDS[:-2], "--nodes", "1", "--json", str(tmp_path / "a.json")]
+    # The hole of 4,000 s holds the short run, and no run of the distribution: no start is earlier than another one.
+    for runtime, best in (
+        (["--runs", str(tmp_path / "runs.txt")], 1800.0),
+        (["--distribution", "uniform", "--min", "100m", "--max", "2h"], 7200.0),
+    ):
+        assert cli.main([*words, *runtime]) == 0
+        facts = json.loads((tmp_path / "a.json").read_text())
+        assert facts["best"]["walltime"] == pytest.approx(best, abs=60)
+        assert list(facts["gains"]) == ["over_planner"]
+    assert cli.main(words) == 2
+    assert "give the walltime that you would ask for as --walltime, or runtimes" in capsys.readouterr().err
+
+
+@pytest.mark.pictures("plot_advice")
+def test_the_picture() -> None:
+    for advice in (advised(walltimes=[3000.0]), advised(sizes={2: 0.5}, walltimes=[3000.0])):
+        left, right = plot_advice(advice).axes
+        assert left.get_xscale() == "log"
+        assert len(right.get_lines()) == 1 + (advice.best is not advice.named("own"))
