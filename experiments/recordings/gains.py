@@ -14,6 +14,7 @@ import numpy as np
 from experiments.recordings.archive import read_recording
 from experiments.recordings.runfile import open_run
 from experiments.recordings.variants import names_of
+from experiments.recordings.weeks import WEEK, clusters_of
 from experiments.statistics import Interval, clustered, holm
 from experiments.tables import render
 from policies.planning.waits.fitting import size_classes
@@ -44,9 +45,6 @@ GAIN_COLUMNS = (
 )
 #: Group of all jobs.
 ALL = "all jobs"
-#: Lengths of time whose jobs may depend on each other [s], by name; the longest of which there are so many is used.
-_CLUSTERS = (("week", 7 * 86_400), ("day", 86_400), ("hour", 3_600), ("minute", 60))
-_ENOUGH = 10
 #: Smallest share of the jobs in a size class.
 _CLASS = 20
 #: Groups that are printed.
@@ -194,7 +192,7 @@ def gains(first: Recording, second: Recording, by: str | None = None, names: tup
     if not pairs:
         raise InputError(f"no job started and ended in both {called[0]} and {called[1]}")
     submits = np.array([min(one.submit or 0, other.submit or 0) for _, one, other in pairs]) / SECOND
-    cluster, clusters = _clusters(submits, by)
+    cluster, clusters = clusters_of(submits, "day" if by == "week" else "week")
     groups: dict[str, list[int]] = {ALL: list(range(len(pairs)))}
     if by is not None:
         for place, name in enumerate(_names(by, [job for job, _, _ in pairs], submits, first.epoch)):
@@ -230,16 +228,6 @@ def _remark(first: Recording, second: Recording, called: tuple[str, str]) -> str
     return f"of the jobs of {called[1]}, {' and '.join(told)} than in {called[0]}" if told else ""
 
 
-def _clusters(submits: np.ndarray, by: str | None) -> tuple[str, np.ndarray]:
-    """The time within which jobs are taken together, and that of each job."""
-    lengths = [item for item in _CLUSTERS if by != "week" or item[0] != "week"]
-    for name, length in lengths:
-        found = np.floor((submits - submits.min()) / length).astype(np.int64)
-        if len(np.unique(found)) >= _ENOUGH or name == lengths[-1][0]:
-            return name, found
-    raise AssertionError("the last length is always taken")
-
-
 def _names(by: str, jobs: Sequence[Job], submits: np.ndarray, epoch: float | None) -> list[str]:
     """The group of each job."""
     if by == "type":
@@ -252,11 +240,11 @@ def _names(by: str, jobs: Sequence[Job], submits: np.ndarray, epoch: float | Non
         words.append(f"{starts[-1]:,} to {max(sizes):,} nodes")
         return [words[int(place)] for place in np.searchsorted(ends, sizes)]
     if by == "week":
-        weeks = np.floor((submits - submits.min()) / _CLUSTERS[0][1]).astype(int).tolist()
+        weeks = np.floor((submits - submits.min()) / WEEK).astype(int).tolist()
         if epoch is None:
             return [f"week {week + 1}" for week in weeks]
         first = epoch + float(submits.min())
-        return [f"from {datetime.fromtimestamp(first + week * _CLUSTERS[0][1], UTC):%Y-%m-%d}" for week in weeks]
+        return [f"from {datetime.fromtimestamp(first + week * WEEK, UTC):%Y-%m-%d}" for week in weeks]
     found = [getattr(job, by) for job in jobs]
     if not any(found):
         raise InputError(f"the jobs name no {by}: choose another group ({', '.join(GROUPS)})")

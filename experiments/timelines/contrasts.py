@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.statistics import interval
+from experiments.recordings.weeks import clusters_of
+from experiments.statistics import clustered
 from simulator.results.metrics import summarize
 from simulator.results.records import SLOWDOWN_BOUND, JobRecord
 from simulator.results.result import Result
@@ -17,10 +18,8 @@ from simulator.results.schema import instant_ticks
 from workloads.ground.units import SECOND
 from workloads.table.job import JobType
 
-__all__ = ["BATCHES", "contrast_rows"]
+__all__ = ["contrast_rows"]
 
-#: Jobs are taken in so many batches of consecutive submits; their mean differences are nearly independent.
-BATCHES = 20
 _HOUR = 3600 * SECOND
 
 Measure = Callable[[JobRecord, int], float]
@@ -47,9 +46,9 @@ _WHOLE = ("utilization",)
 def contrast_rows(results: Sequence[Result], instant_tolerance: float | None = None) -> list[dict[str, Any]]:
     """The metrics of each result, and their paired differences from the first.
 
-    A difference is that of the means over the jobs that both results completed. Its 95 % interval is the method of
-    batch means: the jobs in the order of their submits, in :data:`BATCHES` batches, and Student's t over the mean
-    differences of the batches.
+    A difference is that of the means over the jobs that both results completed. Its 95 % interval takes the jobs of
+    one week (day, hour, where there are fewer than ten weeks, days) together, as :func:`experiments.recordings.gains`
+    does.
 
     Parameters
     ----------
@@ -85,7 +84,8 @@ def contrast_rows(results: Sequence[Result], instant_tolerance: float | None = N
                     kind, measure = _MEANS[metric]
                     here, there = (instant_ticks(one, instant_tolerance) for one in (result, first))
                     pairs = [pair for pair in both if kind in (None, pair[0].type)]
-                    bounds = _difference([measure(one, here) - measure(other, there) for one, other in pairs])
+                    apart = [measure(one, here) - measure(other, there) for one, other in pairs]
+                    bounds = _difference(apart, [one.submit or 0 for one, _ in pairs])
             names = ("difference", "low", "high")
             told = None if math.isnan(value) else value
             rows.append({**result.identity, "metric": metric, "value": told, **dict(zip(names, bounds, strict=True))})
@@ -102,15 +102,13 @@ def _alike(one: JobRecord, other: JobRecord) -> bool:
     return (one.submit, one.nodes, one.runtime) == (other.submit, other.nodes, other.runtime)
 
 
-def _difference(values: Sequence[float]) -> tuple[float | None, float | None, float | None]:
-    """The mean, and the bounds where there are two batches of at least two jobs."""
+def _difference(values: Sequence[float], submits: Sequence[int]) -> tuple[float | None, float | None, float | None]:
+    """The mean, and the bounds where there are jobs of two times; ``submits`` are in ticks."""
     if not values:
         return None, None, None
     apart: NDArray[np.float64] = np.asarray(values)
-    batches = min(BATCHES, len(apart) // 2)
-    if batches < 2:
+    clusters = clusters_of(np.asarray(submits) / SECOND)[1]
+    if len(np.unique(clusters)) < 2:
         return float(apart.mean()), None, None
-    # Batches of one size, but for the last jobs, so that their mean is nearly that of all.
-    found = interval([float(part.mean()) for part in np.array_split(apart, batches)])
-    mean = float(apart.mean())
-    return mean, mean - found.mean + found.low, mean - found.mean + found.high
+    found = clustered(apart, clusters)
+    return found.mean, found.low, found.high

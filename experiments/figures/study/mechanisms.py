@@ -152,7 +152,7 @@ def draw_contrasts(rows: Sequence[Mapping[str, Any]]) -> Figure:
         axes.locator_params(axis="x", nbins=4)
         _name_rows(axes, names)
     panel_letters(panels)
-    words = f"Difference from {names[0]}, with its 95 % interval over batches of jobs; beside it, the value itself"
+    words = f"Difference from {names[0]}, with its 95 % interval; beside it, the value itself"
     _explain(figure, names, words)
     return figure
 

@@ -1,0 +1,37 @@
+"""Weeks, or days, whose jobs wait in one queue and so depend on each other."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["WEEK", "clusters_of"]
+
+#: A week [s].
+WEEK = 7 * 86_400
+#: Lengths of time whose jobs may depend on each other [s], by name.
+_LENGTHS = {"week": WEEK, "day": 86_400, "hour": 3_600, "minute": 60}
+_ENOUGH = 10
+
+
+def clusters_of(submits: npt.NDArray[np.float64], longest: str = "week") -> tuple[str, npt.NDArray[np.int64]]:
+    """The time within which jobs are taken together, and the number of that time for each job.
+
+    Parameters
+    ----------
+    submits
+        Submit times [s], shape (jobs,), at least one.
+    longest
+        The longest time that may be taken: ``week``, ``day``, ``hour`` or ``minute``.
+
+    Returns
+    -------
+    tuple
+        The longest of these times of which there are ten or more, else the shortest; and the clusters, shape (jobs,).
+        :func:`experiments.statistics.clustered` makes an interval from them.
+    """
+    names = list(_LENGTHS)
+    allowed = names[names.index(longest) :]
+    found = {name: np.floor((submits - submits.min()) / _LENGTHS[name]).astype(np.int64) for name in allowed}
+    chosen = next((name for name in allowed if len(np.unique(found[name])) >= _ENOUGH), allowed[-1])
+    return chosen, found[chosen]
