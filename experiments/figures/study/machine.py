@@ -44,7 +44,7 @@ _NARROW = 0.075
 
 
 #: Labels of an axis of dates at most: of one that is as wide as the page, and of one half as wide.
-_DATES = (9, 4)
+_DATES = (9, 5)
 #: Dates an axis that shows times, and gives the words for it to a function that writes them.
 _TimeNamer: TypeAlias = "Callable[[Axes, Callable[[str], object]], None]"
 
