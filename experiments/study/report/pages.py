@@ -150,13 +150,21 @@ def _sizes(item: Experiment, record: Mapping[str, Any]) -> str:
     def sizes_of(parameters: Mapping[str, Any]) -> dict[str, Any]:
         return {name: value for name, value in parameters.items() if name not in files}
 
-    def same(parameters: Any) -> bool:
-        whole = json.loads(json.dumps(told(parameters), default=str))
-        return sizes_of(whole) == sizes_of(record["parameters"])
+    own = sizes_of(record["parameters"])
 
-    sizes = "the sizes of the paper" if same(item.parameters) else "other sizes than the paper's"
-    if not same(item.parameters) and same(item.quick):
-        sizes = "the small sizes of `--quick`"
+    def apart(parameters: Any) -> list[str]:
+        """The settings with which the command measures the same."""
+        whole = sizes_of(json.loads(json.dumps(told(parameters), default=str)))
+        return [
+            f"--set {name}={','.join(map(str, value)) if isinstance(value, list) else value}"
+            for name, value in own.items()
+            if whole.get(name) != value
+        ]
+
+    sizes = "the sizes of the paper" if PUBLICATIONS[paper_of(item.id)].printed else "its own sizes"
+    others = apart(item.parameters)
+    if others:
+        sizes = "the small sizes of `--quick`" if not apart(item.quick) else f"`{' '.join(others)}`"
     parts = [f"Measured with {sizes}, seed {record['seed']}."]
     parts += [
         f"Data: `{files[name]}`, SHA-256 `{digest}`, aggregated: the file is not ours to publish."
