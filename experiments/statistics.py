@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from workloads.ground.errors import ParameterError
+from workloads.ground.streams import stream
 
-__all__ = ["Interval", "geometric_ratio", "holm", "interval", "paired", "ratio"]
+__all__ = ["Interval", "clustered", "geometric_ratio", "holm", "interval", "median_gap", "paired", "ratio"]
 
 
 @dataclass(frozen=True)
@@ -215,6 +216,55 @@ def clustered(values: ArrayLike, clusters: ArrayLike, level: float = 0.95) -> In
     residuals = np.bincount(places, weights=data - mean)
     variance = count / (count - 1) * float(np.sum(residuals**2)) / data.size**2
     return Interval(mean, mean, mean, math.sqrt(variance), count - 1).at(level)
+
+
+def median_gap(a: ArrayLike, b: ArrayLike, clusters: ArrayLike, seed: int = 0, resamples: int = 400) -> Interval:
+    """The median of a less the median of b, with its 95 % interval by a bootstrap of whole clusters.
+
+    Parameters
+    ----------
+    a, b
+        Values on the same instances in the same order, shape (n,).
+    clusters
+        The cluster of each instance; two or more different ones, shape (n,).
+    seed
+        Seed of the resamples.
+    resamples
+        How many.
+
+    Returns
+    -------
+    Interval
+        By Student's t with the standard error of the resamples, and a degree of freedom less than clusters.
+
+    Raises
+    ------
+    ParameterError
+        If there are fewer than two clusters, or not a value of each for each instance.
+
+    References
+    ----------
+    A. C. Davison, D. V. Hinkley, "Bootstrap Methods and their Application" (1997), section 3.8.
+
+    Examples
+    --------
+    >>> median_gap([1.0, 2.0, 3.0], [0.0, 1.0, 2.0], [0, 1, 2]).text()
+    '1 [1, 1]'
+    """
+    left, right = _pair(a, b)
+    groups = np.unique(np.asarray(clusters), return_inverse=True)[1]
+    count = int(groups.max(initial=-1)) + 1
+    if count < 2 or groups.shape != left.shape:
+        raise ParameterError("clusters", "two or more different ones, one for each value", clusters)
+    members = [np.flatnonzero(groups == number) for number in range(count)]
+    rng = stream(seed, "bootstrap")
+    gaps = np.empty(resamples)
+    for number in range(resamples):
+        chosen = np.concatenate([members[place] for place in rng.integers(0, count, count).tolist()])
+        gaps[number] = np.median(left[chosen]) - np.median(right[chosen])
+    mean = float(np.median(left) - np.median(right))
+    error = 0.0 if gaps.min() == gaps.max() else float(gaps.std(ddof=1))
+    return Interval(mean, mean, mean, error, count - 1).at(0.95)
 
 
 def paired(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Interval:

@@ -30,7 +30,7 @@ LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 #: Times within which a start has a probability [s].
 WITHIN = (3_600.0, 4 * 3_600.0, 24 * 3_600.0)
 #: Jobs to come are made for so long at first [s]; for longer where the awaited ones have not started by then.
-_REACH = 8 * 3_600.0
+_REACH = 2 * 3_600.0
 
 
 @dataclass(frozen=True, eq=False)

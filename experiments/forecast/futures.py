@@ -28,6 +28,8 @@ __all__ = ["ARRIVALS", "Drawing", "Future"]
 ARRIVALS = ("none", "weeks")
 #: A week, after which submits resemble themselves [s].
 _WEEK = 7 * 86_400.0
+#: So many jobs to come are made at a time.
+_PIECE = 64
 #: What a job over its walltime still has [s]: schedulers look every minute or so.
 _GRACE = 60.0
 #: Ids of jobs to come begin so far after those of the state, where the ids of jobs that are added have their place.
@@ -83,21 +85,42 @@ class Drawing:
         self._future = future
         self._seed = seed
         self._sketches: dict[tuple[Options, tuple[int, int] | None], Sketch] = {}
+        #: What the jobs of one user have in common, by what it is.
+        self._common: dict[tuple[str | int, ...], npt.NDArray[np.float64]] = {}
         #: Runtime of each job of the state in each draw [s], shape (draws, jobs).
         self.runtimes = self._drawn()
 
     def _drawn(self) -> npt.NDArray[np.float64]:
         jobs, at, draws = self.state.jobs, self.state.at, self.draws
         runtimes = np.empty((draws, len(jobs)))
+        alike = 0.0 if self._history is None else self._history.likeness
         for place, job in enumerate(jobs):
             elapsed = 0.0 if job.start is None else at - job.start
             if self._history is None:
                 runtimes[:, place] = job.walltime if elapsed < job.walltime else elapsed + _GRACE
             else:
-                # A stream for each job: the others keep their numbers when one more is asked for.
-                levels = 1.0 - stream(self._seed, "forecast", "runtime", job.job_id).random(draws)
-                runtimes[:, place] = self._history.runtimes(job, levels, elapsed)
+                levels = 1.0 - self._alike("runtime", job, alike)
+                runtimes[:, place] = self._history.runtimes(job, levels, elapsed, self._alike("group", job, alike))
         return runtimes
+
+    def _alike(self, name: str, job: SeenJob, likeness: float) -> npt.NDArray[np.float64]:
+        """Numbers in (0, 1), uniform for a job, one a draw, and with normal scores that are correlated within a user.
+
+        Where users are not named, jobs with the same walltime and nodes are taken for those of one.
+        """
+        # A stream for each job: the others keep their numbers when one more is asked for.
+        own = stream(self._seed, "forecast", name, job.job_id).random(self.draws)
+        if not likeness:
+            return own
+        from scipy.special import ndtr, ndtri
+
+        party = ("user", job.user) if job.user else ("request", f"{job.walltime:g}", job.nodes)
+        common = self._common.get((name, *party))
+        if common is None:
+            common = ndtri(stream(self._seed, "forecast", "alike", name, *party).random(self.draws))
+            self._common[name, *party] = common
+        mixed: npt.NDArray[np.float64] = ndtr(math.sqrt(likeness) * common + math.sqrt(1.0 - likeness) * ndtri(own))
+        return mixed
 
     @property
     def horizon(self) -> float:
@@ -163,7 +186,11 @@ class Drawing:
             levels = 1.0 - rng.random(last - first)
             submits = history.submits[first:last] + (back + week) * _WEEK
             count = int(np.searchsorted(submits, state.at + horizon, side="right"))
-            yield history, first, submits[:count], history.runtimes_of_submitted(first, first + count, levels[:count])
+            # Piece by piece: most draws are over before the week is.
+            for begin in range(0, count, _PIECE):
+                end = min(begin + _PIECE, count)
+                runtimes = history.runtimes_of_submitted(first + begin, first + end, levels[begin:end])
+                yield history, first + begin, submits[begin:end], runtimes
 
     def sketch(self, options: Options, resized: tuple[int, int] | None = None) -> Sketch | None:
         """Simulations of the draws that are fast and ask for starts alone; None: they need a full simulation.

@@ -24,7 +24,7 @@ from experiments.study.redraw import found_experiments
 from experiments.study.report.notes import with_notes
 from experiments.study.verdicts import HYPOTHESIS, Verdict, remaining, shown_p
 from workloads.ground.errors import InputError
-from workloads.ground.files import atomic_open
+from workloads.ground.files import atomic_open, decode_text, read_bytes
 
 if TYPE_CHECKING:
     import PIL.Image
@@ -127,8 +127,10 @@ def _refuse_rows(item: Experiment, record: Mapping[str, Any], answer: str) -> No
     shown = [set(re.findall(r"[\w.]+", line)) for line in answer.splitlines()]
     for name in record["data"]:
         path = Path(record["parameters"][name])
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines() if path.is_file() else (), 1):
-            cells = {cell.strip() for cell in line.split(",")} - {""}
+        text = decode_text(read_bytes(path), path) if path.is_file() else ""
+        for number, line in enumerate(text.splitlines(), 1):
+            # Cells are separated by commas, in logs by blanks.
+            cells = set(re.split(r"[,\s]+", line)) - {""}
             if len(cells) > 2 and any(cells <= words for words in shown):
                 raise InputError(f"{path}:{number}: {item.id} shows this row, but the data may not be published")
 

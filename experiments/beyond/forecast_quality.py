@@ -1,0 +1,290 @@
+"""Forecasts of waits at submission against what happened, and against four simpler ways to tell them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from experiments.beyond.schedules import (
+    EASY,
+    GENERATED,
+    RECORDED,
+    SIMULATED,
+    Moments,
+    Schedule,
+    by_walltime,
+    moments_of,
+    past_of,
+)
+from experiments.beyond.scores import (
+    LEVELS,
+    METHODS,
+    OTHERS,
+    OURS,
+    SCHEDULES,
+    of_method,
+    rank,
+    score,
+    summary,
+    weeks_of,
+)
+from experiments.beyond.stored import rows_of
+from experiments.forecast.baselines import PastWaits
+from experiments.forecast.forecasts import starts_of
+from experiments.forecast.futures import Drawing, Future
+from experiments.statistics import clustered, median_gap
+from experiments.study.experiment import Experiment, Resources, Row, Tables
+from experiments.study.hypotheses import hypothesis
+from experiments.study.parameters import data_file
+from experiments.study.rules import Below, Decision, Outcome
+from experiments.study.verdicts import Verdict
+from workloads.ground.errors import ParameterError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["EXPERIMENTS"]
+
+Floats = npt.NDArray[np.float64]
+
+_LOGS: Mapping[str, str] = {"kth": "KTH-SP2", "blue": "SDSC-BLUE", "theta": "Theta 2022", GENERATED: "generated"}
+#: So many moments of one schedule are one task: those that follow each other share what is fitted. They are ordered
+#: within blocks, so that a run with more moments begins with the tasks of one with fewer.
+_PIECE, _BLOCK = 25, 250
+_WEEK = 7 * 86_400.0
+#: With fewer moments a coverage is not decided.
+_ENOUGH = 1000
+
+
+@dataclass(frozen=True)
+class Forecasts:
+    """Parameters.
+
+    Attributes
+    ----------
+    moments
+        Jobs of each schedule that have to wait, at whose submission a forecast is made.
+    draws
+        Simulations of a forecast; with 39 the ends of the intervals are draws.
+    jobs
+        Of the generated year.
+    most_jobs
+        Only the first so many jobs of each log; 0: all.
+    kinds
+        Schedules of the logs: ``simulated``, ``recorded``.
+    kth, blue, theta
+        Logs of KTH-SP2, SDSC-BLUE and Theta 2022; empty: left out.
+    """
+
+    moments: int = 1000
+    draws: int = 39
+    jobs: int = 12_000
+    most_jobs: int = 0
+    kinds: tuple[str, ...] = (SIMULATED, RECORDED)
+    kth: str = data_file("traces/KTH-SP2-1996-2.1-cln.swf.gz")
+    blue: str = data_file("traces/SDSC-BLUE-2000-4.2-cln.swf.gz")
+    theta: str = data_file("traces/theta_2022.swf.gz")
+
+    def __post_init__(self) -> None:
+        unknown = set(self.kinds) - {SIMULATED, RECORDED}
+        if unknown or not self.kinds:
+            raise ParameterError("kinds", f"{SIMULATED}, {RECORDED} or both", ", ".join(self.kinds))
+
+    def schedules(self, seed: int) -> list[Schedule]:
+        """All schedules, the generated year first."""
+        found = [Schedule(GENERATED, SIMULATED, "", self.jobs, seed)] if SIMULATED in self.kinds else []
+        for name in ("kth", "theta", "blue"):
+            path = getattr(self, name)
+            found += [Schedule(name, kind, path, self.most_jobs) for kind in self.kinds if path]
+        return found
+
+
+@dataclass(frozen=True)
+class _Task:
+    """Some moments of a schedule; without any, the draw of all of them."""
+
+    schedule: Schedule
+    seed: int
+    draws: int
+    moments: int = 0
+    places: tuple[int, ...] = ()
+
+
+def _measure(parameters: Forecasts, seed: int, resources: Resources) -> Tables:
+    schedules = parameters.schedules(seed)
+    files = [schedule.path for schedule in schedules if schedule.path]
+    drawing = [_Task(schedule, seed, parameters.draws, parameters.moments) for schedule in schedules]
+    drawn = list(rows_of(_drawn, drawing, files, resources))
+    tasks = []
+    for task, row in zip(drawing, drawn, strict=True):
+        places = [int(place) for place in str(row["places"]).split()]
+        blocks = [sorted(places[first : first + _BLOCK]) for first in range(0, len(places), _BLOCK)]
+        tasks += [
+            _Task(task.schedule, seed, parameters.draws, 0, tuple(block[first : first + _PIECE]))
+            for block in blocks
+            for first in range(0, len(block), _PIECE)
+        ]
+    counted = [{name: value for name, value in row.items() if name != "places"} for row in drawn]
+    rows = list(rows_of(_scored, tasks, files, resources))
+    return {"": rows, "moments": counted, "summary": summary(rows)}
+
+
+def _drawn(task: _Task) -> list[Row]:
+    found: Moments = moments_of(task.schedule, task.moments, task.seed)
+    return [
+        {
+            "log": task.schedule.log,
+            "schedule": task.schedule.kind,
+            "drawn": found.drawn,
+            "at_once": found.at_once,
+            "at_once_right": found.right,
+            "impossible": found.impossible,
+            "waiting": len(found.waiting),
+            "places": " ".join(map(str, found.waiting)),
+        }
+    ]
+
+
+@lru_cache(maxsize=1)
+def _waits(schedule: Schedule) -> PastWaits:
+    return PastWaits(past_of(schedule))
+
+
+def _scored(task: _Task) -> list[Row]:
+    return [row for place in task.places for row in _rows(task, place)]
+
+
+def _rows(task: _Task, place: int) -> Iterator[Row]:
+    """What each method told at one moment, and how good it was."""
+    past = past_of(task.schedule)
+    at, job = float(past.submits[place]), past.job(place)
+    state = past.state(at, place)
+    wait = float(past.starts[place]) - at
+    queue = len(state.waiting) - 1
+    drawing = Drawing(state, past.history(at), Future(), task.draws, task.seed)
+    starts = [starts_of(drawing, draw, [job.job_id], EASY)[job.job_id] for draw in range(task.draws)]
+    waits = np.sort(np.array(starts) - at)
+    baselines = _waits(task.schedule)
+    told: dict[str, Floats] = {
+        OURS: np.quantile(waits, LEVELS, method="weibull"),
+        "walltimes": np.full(len(LEVELS), by_walltime(past, place) - at),
+        "week": np.full(len(LEVELS), baselines.mean_of_week(job, at)),
+        "qbets": baselines.bounds(job, at, LEVELS),
+        "nearest": baselines.nearest(job, at, queue, LEVELS),
+    }
+    common = {
+        "log": task.schedule.log,
+        "schedule": task.schedule.kind,
+        "week": int((at - float(past.submits[0])) // _WEEK),
+        "job": place,
+        "share": job.nodes / past.nodes,
+        "queue": queue,
+        "wait_s": wait,
+    }
+    for name, quantiles in told.items():
+        interval = name not in ("walltimes", "week")
+        yield {**common, "method": name, **score(quantiles, wait, interval=interval)} | (
+            {"rank": rank(waits, wait, task.seed, task.schedule.log, place)} if name == OURS else {}
+        )
+
+
+# What is expected.
+
+
+def _judge(tables: Tables) -> list[Verdict]:
+    rows = tables[""]
+    verdicts = []
+    for log, kind in SCHEDULES:
+        own = [row for row in rows if (row["log"], row["schedule"]) == (log, kind)]
+        words = f"On the {kind} schedule of {_LOGS[log]}" if log != GENERATED else "On the schedule of a generated year"
+        if own:
+            verdicts += [_covered(words, own, 50), _covered(words, own, 90), _nearer(words, own)]
+        else:
+            verdicts.append(
+                hypothesis(f"{words} intervals hold what they promise, and errors are small").open(_MISSING)
+            )
+    return verdicts
+
+
+_MISSING = "there are no such moments: the log was not given (--set), or this schedule of it was not asked for"
+_SHORT = "jobs had to wait in fewer than two weeks"
+#: A coverage may differ from what is promised by so many points.
+_MARGIN = 3
+
+
+def _covered(words: str, rows: Sequence[Row], percent: int) -> Verdict:
+    """Whether intervals hold what they promise: a share within so many points."""
+    statement = hypothesis(f"{words} the {percent} % intervals of the forecast hold {percent} % of the starts")
+    low, high = percent - _MARGIN, percent + _MARGIN
+    rule = (
+        f"holds if {low} to {high} % of the starts are inside, of at least {_ENOUGH:,} moments; does not hold if the "
+        "95 % interval of the share (clusters: weeks) lies outside, or at least that many moments say otherwise"
+    )
+    own = of_method(rows, OURS)
+    if weeks_of(own) < 2:
+        return statement.open(_SHORT, rule=rule)
+    found = clustered([100.0 * row[f"inside_{percent}"] for row in own], [row["week"] for row in own])
+    found = replace(found, low=max(0.0, found.low), high=min(100.0, found.high))
+    inside = low <= found.mean <= high
+    if len(own) >= _ENOUGH:
+        outcome = Outcome.HOLDS if inside else Outcome.FAILS
+    else:
+        outcome = Outcome.FAILS if found.high < low or found.low > high else Outcome.UNDECIDED
+    measured = f"{found.text('.1f')} %"
+    return statement.verdict(Decision(outcome), rule, measured, f"over {len(own):,} moments in {weeks_of(own)} weeks")
+
+
+def _nearer(words: str, rows: Sequence[Row]) -> Verdict:
+    """Whether the median error is below that of every baseline."""
+    statement = hypothesis(f"{words} the median error of the forecast is below that of every baseline")
+    rule = Below(quantity="the difference of the medians", unit="h")
+    own = of_method(rows, OURS)
+    if weeks_of(own) < 2:
+        return statement.open(_SHORT, rule=rule.words)
+    errors = {name: np.array([row["error_s"] for row in of_method(rows, name)]) / 3600 for name in METHODS}
+    weeks = [row["week"] for row in own]
+    gaps = {METHODS[name]: median_gap(errors[OURS], errors[name], weeks) for name in OTHERS}
+    told = "; ".join(f"{name} {gap.text('+.2f')} h" for name, gap in gaps.items())
+    medians = ", ".join(f"{METHODS[name]} {np.median(errors[name]):.2f}" for name in METHODS)
+    return statement.each(rule, gaps, told, f"over {len(own):,} moments; medians [h]: {medians}")
+
+
+def _draw(tables: Tables) -> Figure:
+    from experiments.figures.study.reliability import plot_reliability
+
+    return plot_reliability(tables[""], METHODS, _LOGS)
+
+
+EXPERIMENTS: Sequence[Experiment] = (
+    Experiment(
+        id="beyond-forecast",
+        title="Forecasts of waits at submission",
+        question="How far from the truth is a forecast of a job's start, do its intervals hold what they promise, and "
+        "is it better than simpler answers?",
+        parameters=Forecasts(),
+        quick=Forecasts(moments=40, draws=19, jobs=1500, most_jobs=3000),
+        measure=_measure,
+        judge=_judge,
+        draw=_draw,
+        simulates=True,
+        choices=(
+            "Jobs are drawn from one seed after the first tenth of a log, until enough have to wait by the state at "
+            "their submission and the rule. The others start at once; they are counted, not scored.",
+            "A simulated schedule is that of first come, first served (FCFS) with EASY backfilling; forecasts assume "
+            "the same rule, also of recorded schedules, whose machines had priorities, partitions and outages too.",
+            "Each method sees only what was known at the submission. The mean of the last week (same size class, "
+            "powers of two), QBETS-like quantiles and the 20 nearest jobs (nodes, walltime, queue length, in powers of "
+            "two) are taken from jobs that waited for more than a minute: with all jobs they would be worse.",
+            "QBETS-like: binomial bounds with 95 % confidence from the waits of a size class (to 4, 16, 64, more "
+            "nodes) since three waits in a row exceeded the bound of the 0.95 quantile; the median itself is its "
+            "answer. Clusters of jobs are not searched for.",
+            "Weeks are the clusters of all intervals, since jobs of one week wait in one queue; those of medians are "
+            "by a bootstrap of weeks.",
+        ),
+    ),
+)

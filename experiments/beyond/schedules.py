@@ -1,0 +1,142 @@
+"""Schedules of logs, as recorded and as simulated with EASY, and moments at which jobs had to wait."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from experiments.beyond.trace_pairs import cut
+from experiments.forecast.forecasts import starts_of
+from experiments.forecast.futures import Drawing, Future
+from experiments.forecast.pasts import Past
+from experiments.forecast.sources import trace_of
+from simulator import simulate
+from workloads.ground.errors import InputError, ParameterError
+from workloads.ground.streams import stream
+from workloads.hybrid.assignment import as_rigid
+from workloads.logs.readers import read_trace
+from workloads.theta.generator import generate
+from workloads.theta.year import ThetaYear
+
+if TYPE_CHECKING:
+    from workloads.logs.trace import Trace
+
+__all__ = ["EASY", "GENERATED", "RECORDED", "SIMULATED", "Moments", "Schedule", "by_walltime", "moments_of", "past_of"]
+
+SIMULATED, RECORDED = "simulated", "recorded"
+GENERATED = "generated"
+#: The rule of every schedule that is simulated, and of every forecast.
+EASY: Mapping[str, Any] = {"order": "fcfs", "backfilling": "easy"}
+#: Moments lie after this part of the jobs.
+_FIRST = 0.1
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """A schedule to forecast.
+
+    Attributes
+    ----------
+    log
+        Its name.
+    kind
+        ``simulated`` or ``recorded``.
+    path
+        The log's file; empty: a generated year.
+    most_jobs
+        Only the first so many jobs of the log; of a generated year, how many it has; 0: all.
+    seed
+        Seed of a generated year.
+    """
+
+    log: str
+    kind: str
+    path: str = ""
+    most_jobs: int = 0
+    seed: int = 0
+
+
+class Moments(NamedTuple):
+    """Jobs of a schedule, drawn at random.
+
+    Attributes
+    ----------
+    waiting
+        Places of those that have to wait by the state at their submission and the rule, as they were drawn.
+    drawn
+        How many jobs were drawn for them.
+    at_once, right
+        How many of these start at once by state and rule, and how many of those did within a minute.
+    impossible
+        How many were left out because the log has more running at their submission than the machine holds.
+    """
+
+    waiting: tuple[int, ...]
+    drawn: int
+    at_once: int
+    right: int
+    impossible: int
+
+
+@lru_cache(maxsize=1)
+def past_of(schedule: Schedule) -> Past:
+    """The schedule, asked for what was known at many times.
+
+    Raises
+    ------
+    InputError
+        If the log cannot be read, or does not tell the size of its machine.
+    """
+    trace = _trace(schedule)
+    nodes = trace.nodes
+    if not nodes:
+        raise ParameterError(schedule.log, "a log whose header tells the size of its machine", schedule.path)
+    if schedule.kind == SIMULATED:
+        trace = trace_of(simulate(as_rigid(trace), nodes, events=False, **EASY))
+    return Past(trace, nodes)
+
+
+def _trace(schedule: Schedule) -> Trace:
+    if not schedule.path:
+        return generate(ThetaYear(jobs=schedule.most_jobs or ThetaYear().jobs), schedule.seed)
+    trace = read_trace(schedule.path)
+    trace = trace.on_machine(trace.nodes) if trace.nodes else trace
+    return cut(trace, schedule.most_jobs) if schedule.most_jobs else trace
+
+
+def moments_of(schedule: Schedule, count: int, seed: int) -> Moments:
+    """Draw jobs until so many have to wait, or none is left."""
+    past = past_of(schedule)
+    first = int(len(past) * _FIRST)
+    order = first + stream(seed, "moments", schedule.log, schedule.kind).permutation(len(past) - first)
+    waiting: list[int] = []
+    drawn = at_once = right = impossible = 0
+    for place in order.tolist():
+        if len(waiting) >= count:
+            break
+        if np.isnan(past.starts[place]):
+            continue  # it was withdrawn: there is no wait to forecast
+        drawn += 1
+        at = float(past.submits[place])
+        try:
+            # Of a simulated schedule it is known that state and rule tell which jobs start at once.
+            start = float(past.starts[place]) if schedule.kind == SIMULATED else by_walltime(past, place)
+        except InputError:
+            impossible += 1
+            continue
+        if start > at:
+            waiting.append(place)
+        else:
+            at_once += 1
+            right += past.starts[place] <= at + 60.0
+    return Moments(tuple(waiting), drawn, at_once, int(right), impossible)
+
+
+def by_walltime(past: Past, place: int) -> float:
+    """When a job would start if all ran for their walltimes and nobody submitted another [s]: ``squeue --start``."""
+    at, job_id = float(past.submits[place]), past.job(place).job_id
+    return starts_of(Drawing(past.state(at, place), None, Future("none"), 1, 0), 0, [job_id], EASY)[job_id]

@@ -1,0 +1,74 @@
+"""Rows of long measurements, stored piece by piece: one that is interrupted goes on where it stood."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from experiments.study.experiment import Resources, Row
+from experiments.sweeps.execution import spread
+from experiments.sweeps.fingerprint import experiment_fingerprint
+from workloads.ground.files import atomic_open, sha256_of
+
+__all__ = ["rows_of"]
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """A piece of work, and where its rows are kept."""
+
+    task: Any
+    work: Callable[[Any], list[Row]]
+    path: Path
+
+
+def rows_of(
+    work: Callable[[Any], list[Row]], tasks: Sequence[Any], files: Sequence[str], resources: Resources
+) -> Iterator[Row]:
+    """The rows of all tasks, in their order; those that are stored are not worked out again.
+
+    Parameters
+    ----------
+    work
+        A function of a module, of a task alone: a frozen dataclass.
+    tasks
+        The tasks.
+    files
+        Data that the tasks read; with other contents nothing that is stored counts.
+    resources
+        Store and workers.
+    """
+    contents = [sha256_of(path) for path in files]
+    pieces = []
+    for task in tasks:
+        told = json.dumps(
+            [experiment_fingerprint(), work.__module__, work.__qualname__, asdict(task), contents], sort_keys=True
+        )
+        name = hashlib.sha256(told.encode()).hexdigest()[:32]
+        pieces.append(_Piece(task, work, resources.store / "pieces" / f"{name}.json"))
+    for rows in spread(_done, pieces, resources.workers):
+        yield from rows
+
+
+def _done(piece: _Piece) -> list[Row]:
+    try:
+        kept = json.loads(piece.path.read_bytes())
+        rows: list[Row] = kept["rows"]
+        if kept["digest"] == _digest(rows):
+            return rows
+    except (OSError, ValueError, LookupError, TypeError):
+        pass  # missing or damaged: it is worked out
+    rows = json.loads(json.dumps(piece.work(piece.task)))
+    piece.path.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_open(piece.path, follow=False) as file:
+        json.dump({"rows": rows, "digest": _digest(rows)}, file)
+        file.write("\n")
+    return rows
+
+
+def _digest(rows: Sequence[Row]) -> str:
+    return hashlib.sha256(json.dumps(rows, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,161 @@
+"""Baselines: other ways to tell a job's wait, from the waits of jobs that started before.
+
+Each sees what was known by then, and compares a job that has to wait with jobs that had to wait.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import insort
+
+import numpy as np
+import numpy.typing as npt
+
+from experiments.forecast.pasts import Past
+from experiments.forecast.states import SeenJob
+
+__all__ = ["WAITED", "PastWaits"]
+
+Floats = npt.NDArray[np.float64]
+
+#: A longer wait is one [s]: logs tell whole minutes, and schedulers look about once in one.
+WAITED = 60.0
+_WEEK = 7 * 86_400.0
+#: How many jobs are the nearest.
+_NEAREST = 20
+#: Quantile of the waits whose bound is watched for changes, and the confidence of every bound.
+_WATCHED, _CONFIDENCE = 0.95, 0.95
+#: The fewest waits that have such a bound, and so many waits in a row above it are a change.
+_FEWEST, _CHANGE = 59, 3
+#: Largest sizes of the classes of QBETS [nodes].
+_SIZES = (4, 16, 64)
+
+
+class PastWaits:
+    """Waits of the jobs of a log, asked for at many times.
+
+    Parameters
+    ----------
+    past
+        The log.
+    """
+
+    def __init__(self, past: Past) -> None:
+        waits = past.starts - past.submits
+        waited = np.flatnonzero(waits > WAITED)
+        waited = waited[np.argsort(past.starts[waited], kind="stable")]
+        self._starts: Floats = past.starts[waited]
+        self._waits: Floats = waits[waited]
+        nodes, walltimes = past.requests[waited].T
+        self._classes = np.frexp(nodes)[1]
+        self._features = _features(nodes, walltimes, queues(past)[waited])
+        self._kinds = np.searchsorted(_SIZES, nodes)
+        self._changes = {
+            kind: (places := np.flatnonzero(self._kinds == kind), _changes(self._waits[places]))
+            for kind in np.unique(self._kinds).tolist()
+        }
+
+    def _known(self, at: float) -> int:
+        """How many of the jobs had started."""
+        return int(np.searchsorted(self._starts, at, side="right"))
+
+    def mean_of_week(self, job: SeenJob, at: float) -> float:
+        """Mean wait of the jobs of its size class (powers of two) that started in the last week [s].
+
+        Where none did, of the jobs of all sizes; where none did either, of all before.
+        """
+        count = self._known(at)
+        if not count:
+            return 0.0
+        first = int(np.searchsorted(self._starts, at - _WEEK, side="right"))
+        own = self._classes[first:count] == math.frexp(job.nodes)[1]
+        waits = self._waits[first:count]
+        chosen = waits[own] if own.any() else waits if waits.size else self._waits[:count]
+        return float(chosen.mean())
+
+    def nearest(self, job: SeenJob, at: float, queue: int, levels: Floats) -> Floats:
+        """Quantiles of the waits of the 20 most similar jobs [s].
+
+        They are alike in nodes, walltime and queue length (in powers of two); of equally similar ones the last count.
+        """
+        count = self._known(at)
+        if not count:
+            return np.zeros(len(levels))
+        own = _features(np.array([job.nodes]), np.array([job.walltime]), np.array([queue]))
+        distances = np.sum((self._features[:count] - own) ** 2, axis=1)
+        places = np.lexsort((-np.arange(count), distances))[:_NEAREST]
+        found: Floats = np.quantile(self._waits[places], levels, method="weibull")
+        return found
+
+    def bounds(self, job: SeenJob, at: float, levels: Floats) -> Floats:
+        """Bounds of quantiles from the last waits [s], as QBETS makes them.
+
+        Of a level above one half the upper bound with 95 % confidence, below it the lower bound, and the median itself.
+        The waits are those of the size class since the last change: three waits in a row above the upper bound of the
+        0.95 quantile.
+
+        References
+        ----------
+        D. Nurmi, J. Brevik, R. Wolski, "QBETS: Queue bounds estimation from time series", JSSPP 2007.
+        """
+        kind = int(np.searchsorted(_SIZES, job.nodes))
+        places, changes = self._changes.get(kind, (np.empty(0, dtype=np.int64), []))
+        count = int(np.searchsorted(places, self._known(at)))
+        if not count:
+            return np.zeros(len(levels))
+        waits = np.sort(self._waits[places[changes[count - 1] : count]])
+        return np.array([_bound(waits, float(level)) for level in levels])
+
+
+def queues(past: Past) -> npt.NDArray[np.int64]:
+    """How many other jobs waited when each job was submitted, shape (jobs,)."""
+    started = np.sort(past.starts[np.isfinite(past.starts)])
+    withdrawn = np.sort(past.withdrawn[np.isfinite(past.withdrawn)])
+    submits = past.submits
+    # A job that has neither start nor withdrawal may have ended long ago.
+    known = np.sort(submits[np.isfinite(past.starts) | np.isfinite(past.withdrawn)])
+    left = np.searchsorted(started, submits, side="right") + np.searchsorted(withdrawn, submits, side="right")
+    own = ~((past.starts <= submits) | (past.withdrawn <= submits))
+    waiting: npt.NDArray[np.int64] = np.searchsorted(known, submits, side="right") - left - own
+    return np.maximum(waiting, 0)
+
+
+def _features(nodes: npt.NDArray[np.float64], walltimes: Floats, queue: npt.NDArray[np.int64]) -> Floats:
+    return np.column_stack([np.log2(nodes), np.log2(walltimes), np.log2(1.0 + queue)])
+
+
+def _rank(count: int, level: float) -> int:
+    """Which of so many ordered values, counted from 1, bounds a quantile from above; more than there are: none does."""
+    from scipy.stats import binom
+
+    return int(binom.ppf(_CONFIDENCE, count, level)) + 1
+
+
+def _bound(waits: Floats, level: float) -> float:
+    if level == 0.5:
+        return float(np.median(waits))
+    count = len(waits)
+    place = min(count, _rank(count, max(level, 1.0 - level)))
+    return float(waits[place - 1] if level > 0.5 else waits[count - place])
+
+
+def _changes(waits: Floats) -> list[int]:
+    """After each wait, the first of those since the last change."""
+    from scipy.stats import binom
+
+    counts = np.arange(len(waits) + 1)
+    ranks = binom.ppf(_CONFIDENCE, counts, _WATCHED).astype(int).tolist() if len(waits) else []
+    ordered: list[float] = []
+    first = above = 0
+    found = []
+    for place, wait in enumerate(waits.tolist()):
+        count = len(ordered)
+        if count >= _FEWEST:
+            above = above + 1 if wait > ordered[ranks[count]] else 0
+        insort(ordered, wait)
+        if above >= _CHANGE:
+            above, keep = 0, max(first, place + 1 - _FEWEST)
+            ordered = sorted(waits[keep : place + 1].tolist())
+            first = keep
+        found.append(first)
+    return found

@@ -1,0 +1,164 @@
+"""Pasts: the states and histories of a log at one time after another, without reading all of it each time."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from experiments.forecast.history import ALL, Group, History, PastRun, Runs, groups_of
+from experiments.forecast.states import MachineState, SeenJob
+from workloads.logs.trace import Trace
+from workloads.logs.withdrawals import keep_cancelled
+
+__all__ = ["Past"]
+
+Floats = npt.NDArray[np.float64]
+
+
+class Past:
+    """A log, asked for what was known at many times.
+
+    At each time it tells what :func:`experiments.forecast.states.state_at` and
+    :func:`experiments.forecast.history.history_of` tell.
+
+    Parameters
+    ----------
+    trace
+        A log with recorded waits.
+    nodes
+        Size of the machine.
+    fit, least
+        As of :class:`experiments.forecast.history.History`.
+
+    Attributes
+    ----------
+    submits, starts, ends
+        Of each job, ordered by submit [s]; start and end of a job that never started are NaN, shape (jobs,).
+    requests
+        Nodes and walltime [s] of each job, shape (jobs, 2).
+    withdrawn
+        When each was withdrawn [s]; infinite: it was not, shape (jobs,).
+    """
+
+    def __init__(self, trace: Trace, nodes: int, fit: str = "discrete", least: int = 10) -> None:
+        jobs = keep_cancelled(trace).jobs
+        places = sorted(range(len(jobs)), key=lambda place: (jobs[place].submit, place))
+        unique = len({job.job_id for job in jobs}) == len(jobs)
+        chosen = [jobs[place] for place in places]
+        self.nodes = nodes
+        self.source = trace.source or "the state"
+        self._fit, self._least = fit, least
+        self.submits = np.array([job.submit for job in chosen])
+        self.withdrawn = np.array([np.inf if job.cancelled_at is None else job.cancelled_at for job in chosen])
+        self.starts = np.array(
+            [np.nan if job.wait is None or job.cancelled_at is not None else job.submit + job.wait for job in chosen]
+        )
+        self.ends = self.starts + np.array([job.runtime for job in chosen])
+        self.requests = np.array([(job.nodes, job.walltime) for job in chosen])
+        #: Jobs of states and of histories: they are told apart by their ids, and by their places in the log.
+        self._seen = [
+            SeenJob(job.job_id if unique else place + 1, job.submit, job.nodes, job.walltime, job.user, job.project)
+            for place, job in zip(places, chosen, strict=True)
+        ]
+        self._submitted = [
+            SeenJob(place + 1, job.submit, job.nodes, job.walltime, job.user, job.project)
+            for place, job in zip(places, chosen, strict=True)
+        ]
+        self._runs = _Index()
+        for number in np.argsort(self.ends, kind="stable").tolist():
+            if np.isfinite(self.ends[number]):
+                job = chosen[number]
+                share = min(1.0, job.runtime / job.walltime)
+                run = PastRun(job.nodes, job.walltime, share, job.user, job.project, job.wait)
+                self._runs.add(run, float(self.ends[number]))
+
+    def __len__(self) -> int:
+        return len(self.submits)
+
+    def job(self, place: int) -> SeenJob:
+        """The job of a place in the order of submits."""
+        return self._seen[place]
+
+    def state(self, at: float, waits: int | None = None) -> MachineState:
+        """The state at a time.
+
+        Parameters
+        ----------
+        at
+            The time [s].
+        waits
+            Place of a job that is submitted then, and waits although it may have started at once.
+        """
+        come = (self.submits <= at) & (self.withdrawn > at)
+        runs = come & (self.starts <= at) & (self.ends > at)
+        # A job without a start may have ended long ago, unless it was withdrawn later.
+        queued = come & ((self.starts > at) | (np.isnan(self.starts) & np.isfinite(self.withdrawn)))
+        if waits is not None:
+            runs[waits], queued[waits] = False, True
+        jobs = [
+            self._running(place) if runs[place] else self._seen[place]
+            for place in np.flatnonzero(runs | queued).tolist()
+        ]
+        return MachineState(at, self.nodes, tuple(jobs), (), float(self.submits[0]), self.source)
+
+    def _running(self, place: int) -> SeenJob:
+        job = self._seen[place]
+        start = float(self.starts[place])
+        return SeenJob(job.job_id, job.submit, job.nodes, job.walltime, job.user, job.project, start)
+
+    def history(self, at: float) -> History:
+        """The history at a time.
+
+        Raises
+        ------
+        InputError
+            If no run had ended.
+        """
+        count = int(np.searchsorted(self.submits, at, side="right"))
+        left = self.withdrawn[:count] > at
+        known: Sequence[SeenJob] = self._submitted[:count]
+        if not left.all():
+            known = [self._submitted[place] for place in np.flatnonzero(left).tolist()]
+        return History(self._runs.until(at), known, self._fit, self._least)
+
+
+class _Index(Runs):
+    """Runs by group, ordered by their ends."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._ends: dict[Group, list[float]] = {}
+
+    def add(self, run: PastRun, end: float) -> None:
+        """Add a run that did not end before those that are there."""
+        for group in groups_of(run.user, run.project, run.walltime, run.nodes):
+            self._ends.setdefault(group, []).append(end)
+            self._shares.setdefault(group, []).append(run.share)
+        # Every run of an index has a wait.
+        self._pairs.append((run.walltime, run.wait or 0.0, run.nodes))
+
+    def until(self, at: float) -> _RunsUntil:
+        """The runs that had ended by a time."""
+        return _RunsUntil(self, at)
+
+    def ended(self, group: Group, at: float) -> int:
+        """How many of a group had."""
+        return bisect_right(self._ends.get(group, ()), at)
+
+
+class _RunsUntil(Runs):
+    """The runs that had ended by a time; what is fitted to the same runs is shared by all times."""
+
+    def __init__(self, index: _Index, at: float) -> None:
+        super().__init__()
+        self._index, self._at = index, at
+        self._shares, self._laws, self._alike = index._shares, index._laws, index._alike
+
+    def count(self, group: Group) -> int:
+        return self._index.ended(group, self._at)
+
+    def pairs(self) -> Sequence[tuple[float, float, int]]:
+        return self._index.pairs()[: self.count(ALL)]

@@ -1,0 +1,190 @@
+"""What was known at many times, and simpler ways to tell a wait: each against a plain reading of the log."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from experiments.forecast.baselines import PastWaits, queues
+from experiments.forecast.futures import Drawing, Future
+from experiments.forecast.history import History, PastRun, Runs, history_of
+from experiments.forecast.pasts import Past
+from experiments.forecast.states import SeenJob, state_at
+from tests.experiments.forecast.test_forecasts import NODES, random_jobs, scheduled
+from workloads.logs.trace import Trace, TraceJob
+
+WEEK = 7 * 86_400.0
+
+
+@pytest.fixture(scope="module")
+def log() -> Trace:
+    """A schedule with users, of whose jobs some were withdrawn."""
+    trace = scheduled(random_jobs(11, 300, exact=False, gap=500.0))
+    jobs = tuple(
+        replace(job, cancelled_at=job.submit + 900.0, wait=900.0) if job.job_id % 17 == 0 else job for job in trace.jobs
+    )
+    return replace(trace, jobs=jobs)
+
+
+def test_a_past_tells_what_a_state_and_a_history_tell(log: Trace) -> None:
+    past = Past(log, NODES, least=5)
+    job = SeenJob(999, 0.0, 4, 3000.0, "u1")
+    levels = np.linspace(0.01, 0.99, 25)
+    # Backwards too: nothing of a later time is left.
+    for place in (40, 150, 290, 90):
+        at = log.jobs[place].submit + 1.0
+        plain, told = state_at(log, at, NODES), past.state(at)
+        assert sorted(told.jobs, key=lambda item: item.job_id) == sorted(plain.jobs, key=lambda item: item.job_id)
+        assert (told.nodes, told.origin) == (plain.nodes, plain.origin)
+        known, found = history_of(log, at, least=5), past.history(at)
+        assert (len(found), found.likeness) == (len(known), known.likeness)
+        assert list(found.submitted) == list(known.submitted)
+        assert list(found.runs.pairs()) == list(known.runs.pairs())
+        for elapsed in (0.0, 700.0):
+            expected = known.runtimes(job, levels, elapsed, levels[::-1])
+            assert found.runtimes(job, levels, elapsed, levels[::-1]).tolist() == expected.tolist()
+
+
+def test_the_job_of_a_moment_waits_although_it_starts_at_once(log: Trace) -> None:
+    past = Past(log, NODES)
+    place = next(place for place in range(1, 300) if past.starts[place] == past.submits[place])
+    at = float(past.submits[place])
+    assert past.job(place) in past.state(at, place).waiting
+    assert past.job(place).job_id in {job.job_id for job in past.state(at).running}
+
+
+# Runtimes of jobs that are alike.
+
+
+def test_a_group_is_trusted_by_its_runs_and_only_the_last_count() -> None:
+    early = [PastRun(2, 100.0, 0.9, "ann")] * 200
+    late = [PastRun(2, 100.0, 0.2, "ann")] * 50
+    others = [PastRun(2, 100.0, 0.5, "bob")] * 1000
+    history = History([*early, *others, *late])
+    job = SeenJob(1, 0.0, 2, 100.0, "ann")
+    picks = (np.arange(10_000) + 0.5) / 10_000
+    shares = history.runtimes(job, np.full(10_000, 0.5), 0.0, picks) / 100.0
+    # The walltime group and the user's each have 50 runs: weights 50/55, 5/55 * 50/55, and the rest of all runs.
+    assert np.mean(shares == 0.2) == pytest.approx(1 - (5 / 55) ** 2, abs=1e-3)
+    assert np.mean(shares == 0.5) == pytest.approx((5 / 55) ** 2, abs=1e-3)
+    # Of a job that has run for longer than any of the user's, only runs of all kinds know.
+    assert set(history.runtimes(job, np.full(50, 0.9), 30.0, picks[::200]) / 100.0) == {0.5}
+
+
+def test_the_likeness_of_a_history_is_that_of_successive_runs() -> None:
+    rng = np.random.default_rng(0)
+
+    def likeness(memory: float) -> float:
+        runs = []
+        for user in range(30):
+            score = rng.standard_normal()
+            for _ in range(200):
+                score = memory * score + np.sqrt(1 - memory**2) * rng.standard_normal()
+                runs.append(PastRun(1, 100.0, float(1 / (1 + np.exp(-score))), f"u{user}"))
+        return Runs(runs).likeness()
+
+    assert likeness(0.0) == pytest.approx(0.0, abs=0.03)
+    assert likeness(0.5) == pytest.approx(0.5, abs=0.04)
+    assert Runs([PastRun(1, 100.0, 1.0, "ann")] * 50).likeness() == 0.0
+
+
+def test_draws_of_one_user_are_correlated_and_those_of_two_are_not(log: Trace) -> None:
+    at = log.jobs[200].submit
+    state = replace(
+        state_at(log, at, NODES),
+        jobs=tuple(SeenJob(number, at, 2, 3000.0, "u1" if number < 3 else "u2") for number in (1, 2, 3)),
+    )
+
+    class Alike(History):
+        likeness = 0.6
+
+    history = Alike([PastRun(2, 3000.0, share, user) for share in np.linspace(0.01, 1, 50) for user in ("u1", "u2")])
+    first, second, other = Drawing(state, history, Future("none"), 4000, 0).runtimes.T
+    assert np.corrcoef(first, second)[0, 1] > 0.4
+    assert abs(np.corrcoef(first, other)[0, 1]) < 0.05
+    assert first.mean() == pytest.approx(second.mean(), rel=0.05)
+
+
+# Simpler ways to tell a wait.
+
+
+def test_queue_lengths_are_counted(log: Trace) -> None:
+    past = Past(log, NODES)
+    for place in range(0, len(past), 7):
+        at = past.submits[place]
+        waiting = [
+            other
+            for other in range(len(past))
+            if other != place
+            and past.submits[other] <= at
+            and (past.starts[other] > at if np.isfinite(past.starts[other]) else past.withdrawn[other] > at)
+        ]
+        assert queues(past)[place] == len(waiting)
+
+
+def waits_log(waits: list[float], nodes: list[int], gap: float = 3600.0) -> Past:
+    jobs = [
+        TraceJob(number, gap * number, size, 10.0, 600.0, wait=wait)
+        for number, (wait, size) in enumerate(zip(waits, nodes, strict=True))
+    ]
+    return Past(Trace(tuple(jobs), 128), 128)
+
+
+def test_the_mean_of_the_last_week_is_of_jobs_that_started_by_then_and_had_to_wait() -> None:
+    day = 86_400.0
+    jobs = [(0, 4, 500.0), (8, 4, 100.0), (9, 5, 300.0), (9.5, 4, 30.0), (10, 8, 900.0), (10.9, 4, 9e5)]
+    log = [TraceJob(n, day * at, size, 10.0, 600.0, wait=wait) for n, (at, size, wait) in enumerate(jobs)]
+    waits = PastWaits(Past(Trace(tuple(log), 128), 128))
+    at = 11 * day
+    # 4 and 5 nodes are one class; the first is older than a week, one did not wait, and the last has not started.
+    assert waits.mean_of_week(SeenJob(9, at, 6, 60.0), at) == pytest.approx((100 + 300) / 2)
+    assert waits.mean_of_week(SeenJob(9, at, 1, 60.0), at) == pytest.approx((100 + 300 + 900) / 3)
+    assert waits.mean_of_week(SeenJob(9, at, 1, 60.0), 30 * day) == pytest.approx((500 + 100 + 300 + 900 + 9e5) / 5)
+    assert waits.mean_of_week(SeenJob(9, at, 1, 60.0), 0.0) == 0.0
+
+
+def test_the_nearest_jobs_are_the_most_similar() -> None:
+    rng = np.random.default_rng(3)
+    sizes = rng.choice([1, 2, 4, 8, 16, 64], 200).tolist()
+    past = waits_log(rng.uniform(100, 9000, 200).tolist(), sizes)
+    waits = PastWaits(past)
+    at = 150 * 3600.0
+    known = [place for place in range(200) if past.starts[place] <= at]
+    queue = queues(past)
+    near = sorted(
+        known,
+        key=lambda place: (
+            (np.log2(sizes[place]) - 2) ** 2 + np.log2((1 + queue[place]) / 2) ** 2,
+            -past.starts[place],
+        ),
+    )[:20]
+    levels = np.array([0.05, 0.5, 0.95])
+    expected = np.quantile([past.starts[place] - past.submits[place] for place in near], levels, method="weibull")
+    told = waits.nearest(SeenJob(1, at, 4, 600.0), at, 1, levels)
+    assert told.tolist() == pytest.approx(expected.tolist())
+
+
+def test_bounds_are_those_of_the_binomial_distribution_since_the_last_change() -> None:
+    rng = np.random.default_rng(5)
+    calm, busy = rng.uniform(100, 1000, 150), rng.uniform(5000, 9000, 40)
+    past = waits_log([*calm, *busy], [32] * 190, gap=86_400.0)
+    waits = PastWaits(past)
+    job = SeenJob(1, 0.0, 20, 600.0)
+
+    def told(days: int, level: float) -> float:
+        return float(waits.bounds(job, days * 86_400.0, np.array([level]))[0])
+
+    known = np.sort(calm[:100])
+    assert told(100, 0.5) == pytest.approx(np.median(known))
+    upper = next(k for k in range(1, 101) if binom.cdf(k - 1, 100, 0.95) >= 0.95)
+    assert told(100, 0.95) == pytest.approx(known[upper - 1])
+    assert told(100, 0.05) == pytest.approx(known[100 - upper])
+    # Three in a row above the bound: the last 59 are kept, and later ones join them.
+    after = np.sort([*calm[-56:], *busy[:3]])
+    assert told(153, 0.5) == pytest.approx(np.median(after))
+    assert told(152, 0.5) == pytest.approx(np.median([*calm, *busy[:2]]))
+    # Another size class knows nothing.
+    assert waits.bounds(SeenJob(1, 0.0, 2, 600.0), 1e8, np.array([0.5])).tolist() == [0.0]
