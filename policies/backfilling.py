@@ -11,6 +11,7 @@ from typing import Any, Literal, cast
 
 from policies.keeping import KeptPlan
 from policies.longqueue import LongQueue
+from policies.named import SlurmBackfill
 from policies.port import TOLERANCE, Promise, Start, SystemView
 from policies.reserving import Outlook, in_order, plan_queue
 from policies.shadow import NEVER, shadow_of
@@ -181,6 +182,9 @@ BACKFILLING: Registry[Backfilling] = Registry("backfilling rule", "holdfast.back
 BACKFILLING.add("easy", Easy(), "EASY: jobs that do not delay the first depth=1 jobs that must wait")
 BACKFILLING.add("conservative", Conservative(), "jobs that delay no waiting job before them")
 BACKFILLING.add("none", Strict(), "no job passes the first one that must wait")
+BACKFILLING.add(
+    "slurm", SlurmBackfill(), "jobs that delay no waiting job before them, each planned on nodes with names"
+)
 
 
 def backfilling(name: str, length: str = "walltime") -> Backfilling:

@@ -18,7 +18,7 @@ from workloads.ground.units import to_seconds
 __all__ = ["AGREEMENT_COLUMNS", "DECISION_COLUMNS", "RULES", "agreement", "agreement_table", "best_rule", "replay_told"]
 
 #: Rules that are compared unless others are named.
-RULES = ("none", "easy", "easy depth=2", "easy depth=4", "conservative")
+RULES = ("none", "easy", "easy depth=4", "conservative", "slurm")
 #: Columns of the table of all rules.
 AGREEMENT_COLUMNS = (
     *(

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from experiments.slurm.replays import Replay, ReplayedJob
 from policies.backfilling import Backfilling
+from policies.named import SlurmBackfill, Wish, best_fit, named_starts
 from policies.port import Reservation, RunningJob, Window
 from workloads.ground.units import to_ticks
 from workloads.table.job import JobType
@@ -96,13 +97,18 @@ def decisions(replay: Replay, rule: Backfilling, lag: float) -> Iterator[Instant
         How long Slurm may take to decide [s]; events nearer to each other are one instant.
     """
     jobs = replay.jobs
+    places = {job.job_id: job.place for job in jobs if job.place}
     for first, now in _groups(jobs, lag):
         queue = [job for job in jobs if job.submit <= now and job.start >= first]
         if not queue:
             continue
         running = [job for job in jobs if job.start < first and job.end > now]
         did = frozenset(job.job_id for job in queue if job.start <= now + lag)
-        yield InstantDecision(now, did, _asked(rule, now, queue, running, replay.nodes))
+        if isinstance(rule, SlurmBackfill):
+            would = _placed(rule, now, queue, running, replay.nodes, places)
+        else:
+            would = _asked(rule, now, queue, running, replay.nodes)
+        yield InstantDecision(now, did, would)
 
 
 def _groups(jobs: Sequence[ReplayedJob], lag: float) -> Iterator[tuple[float, float]]:
@@ -115,6 +121,33 @@ def _groups(jobs: Sequence[ReplayedJob], lag: float) -> Iterator[tuple[float, fl
             first = time
         last = time
     yield first, last
+
+
+def _placed(
+    rule: SlurmBackfill,
+    now: float,
+    queue: Sequence[ReplayedJob],
+    running: Sequence[ReplayedJob],
+    nodes: int,
+    places: dict[int, int],
+) -> frozenset[int]:
+    """The jobs that a rule of named nodes would start; ``places`` has the nodes of jobs, where they are known.
+
+    Where a replay does not say which nodes its jobs had, they have those that the rule gave them, or the best fit.
+    """
+    free = (1 << nodes) - 1
+    for job in running:
+        free &= ~places.get(job.job_id, 0)
+    for job in running:
+        if job.job_id not in places:
+            places[job.job_id] = best_fit(free, job.nodes)
+            free &= ~places[job.job_id]
+    ends = [(to_ticks(max(job.start + job.walltime, now + 1.0)), places[job.job_id]) for job in running]
+    wishes = [Wish(job.job_id, job.nodes, to_ticks(job.walltime)) for job in queue]
+    found = named_starts(rule, to_ticks(now), nodes, wishes, ends)
+    for start in found:
+        places.setdefault(start.job_id, start.nodes)
+    return frozenset(start.job_id for start in found)
 
 
 def _asked(

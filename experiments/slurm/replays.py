@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,9 @@ __all__ = ["ACTUAL", "Replay", "ReplayedJob", "read_replay", "write_actual"]
 
 #: The table of a replay, in its directory.
 ACTUAL = "actual.csv"
+#: Nodes of one name with numbers, and the largest number that is looked at.
+_NODES = re.compile(r"[A-Za-z-]+(?:\[(\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*)\]|(\d+))")
+_LARGEST_NUMBER = 100_000
 _NUMBERS = ("id", "submit", "start", "end", "nodes", "walltime")
 
 
@@ -35,6 +39,8 @@ class ReplayedJob:
         Limit that it asked for [s].
     by
         What started it, ``main`` scheduler or ``backfill`` thread; empty: not known.
+    place
+        Its nodes, the bits of a number; 0: not known.
     """
 
     job_id: int
@@ -44,6 +50,7 @@ class ReplayedJob:
     nodes: int
     walltime: float
     by: str = ""
+    place: int = 0
 
     @property
     def wait(self) -> float:
@@ -144,7 +151,20 @@ def _job(path: Path, line: int, row: dict[str, Any]) -> ReplayedJob:
         raise TraceError(path, line, "id and nodes must be whole numbers, and nodes at least 1")
     if not (submit <= start < end and walltime > 0):
         raise TraceError(path, line, "submit, start and end must follow one another, and the walltime must be positive")
-    return ReplayedJob(int(number), submit, start, end, int(nodes), walltime, str(row.get("by") or ""))
+    place = _place(str(row.get("node_list") or ""), int(nodes))
+    return ReplayedJob(int(number), submit, start, end, int(nodes), walltime, str(row.get("by") or ""), place)
+
+
+def _place(text: str, nodes: int) -> int:
+    """The nodes of a list such as ``n[1-4,7]``, by their numbers; 0 where they are not so many, or not so named."""
+    match = _NODES.fullmatch(text)
+    place = 0
+    for part in (match[1] or match[2]).split(",") if match else ():
+        first, _, last = part.partition("-")
+        if not 1 <= int(first) <= int(last or first) <= _LARGEST_NUMBER:
+            return 0
+        place |= (1 << int(last or first)) - (1 << (int(first) - 1))
+    return place if place.bit_count() == nodes else 0
 
 
 def _busiest(jobs: list[ReplayedJob]) -> int:

@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--backfilling",
         metavar="NAME",
         action="append",
-        help="rule to compare with; may be repeated (default: none, easy with depth 1, 2 and 4, conservative)",
+        help="rule to compare with; may be repeated (default: none, easy with depth 1 and 4, conservative, slurm)",
     )
     parser.add_argument(
         "--tolerance",

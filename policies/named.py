@@ -1,0 +1,322 @@
+"""Named nodes: a plan of the queue in which each job has nodes of its own, as Slurm's backfill scheduler makes it.
+
+A rule that counts nodes knows how many will be free. Slurm plans for nodes with names: a job may have to wait although
+enough nodes are free for as long as it needs, because no set of nodes is. Sources: slurm.schedmd.com, sched_config and
+slurm.conf (``SchedulerParameters``); select/cons_tres and sched/backfill of Slurm 22.05, and the plans that it logs
+(``DebugFlags=Backfill``). Nodes are numbers, and sets of them the bits of a whole number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from policies.port import Start, SystemView
+from policies.reserving import Outlook, plan_queue
+from workloads.ground.errors import ParameterError
+from workloads.ground.numbers import check_whole
+from workloads.ground.units import SECOND
+
+__all__ = ["NamedStart", "SlurmBackfill", "Wish", "best_fit", "named_starts"]
+
+#: Where a job is planned at most so often anew, as its nodes overlap with those of others.
+_TRIES = 1000
+
+
+class Wish(NamedTuple):
+    """A waiting job: its id, its nodes, and its walltime [ticks]."""
+
+    job_id: int
+    nodes: int
+    walltime: int
+
+
+class NamedStart(NamedTuple):
+    """A job to start, and its nodes."""
+
+    job_id: int
+    nodes: int
+
+
+class _Taken(NamedTuple):
+    """Nodes that are kept for a waiting job."""
+
+    start: int
+    end: int
+    nodes: int
+
+
+@dataclass(frozen=True)
+class SlurmBackfill:
+    """Slurm's plan on named nodes: the main scheduler, then the backfill thread.
+
+    The main scheduler starts jobs in the order of the queue until one must wait. The backfill thread then gives each
+    job in turn the first time at which enough nodes that running jobs give back are not kept for a job before it. A
+    job that can start at once gets the smallest block of neighbouring nodes that is large enough. Plans prefer nodes
+    that are in use, and keep one idle node more where there is one (``bf_busy_nodes``).
+
+    Attributes
+    ----------
+    depth
+        How many jobs that must wait hold reservations; 0: all (``bf_job_part_count_reserve``).
+    most
+        How many waiting jobs are looked at (``bf_max_job_test``).
+    lag
+        Seconds that Slurm needs between two starts: a job that would end just when a reservation begins starts only
+        if it is the first to start.
+    precision
+        Running jobs that end within so many seconds of each other are taken to end together, at the last of them; twice
+        as many at each further step into the future.
+    busy
+        Whether plans prefer nodes that are in use (1: ``bf_busy_nodes``), or the best fit (0).
+
+    Notes
+    -----
+    Only rigid jobs on a machine whose nodes are all free or in use are planned so. Where nodes are reserved for
+    on-demand jobs, taken away or set aside, and where malleable jobs wait, the rule is ``conservative``.
+    """
+
+    depth: int = 0
+    most: int = 500
+    lag: float = 1.0
+    precision: float = 30.0
+    busy: int = 1
+
+    def __post_init__(self) -> None:
+        check_whole("depth", self.depth, 0, "a whole number of jobs, at least 0")
+        check_whole("most", self.most, 1, "a whole number of jobs, at least 1")
+        if self.busy not in (0, 1):
+            raise ParameterError("busy", "0 or 1", self.busy)
+        for name in ("lag", "precision"):
+            value = getattr(self, name)
+            if not (isinstance(value, int | float) and 0 <= value <= 1e9):
+                raise ParameterError(name, "a number of seconds from 0 to 1,000,000,000", value)
+
+    def __call__(self, view: SystemView) -> list[Start]:
+        """The jobs to start now, in this order; running jobs have the first nodes."""
+        return self.begin()(view)
+
+    def begin(self) -> NamedMachine:
+        """The rule of one simulation: it remembers which nodes the running jobs have."""
+        return NamedMachine(self)
+
+
+class NamedMachine:
+    """The names of the nodes of running jobs, from one pass to the next.
+
+    Parameters
+    ----------
+    rule
+        How to plan.
+    """
+
+    def __init__(self, rule: SlurmBackfill) -> None:
+        self._rule = rule
+        self._places: dict[int, int] = {}
+
+    def __call__(self, view: SystemView) -> list[Start]:
+        """The jobs to start now, in this order."""
+        running = view.running
+        in_use = sum(run.nodes for run in running)
+        if view.reservations or view.windows or in_use + view.free != view.nodes:
+            return plan_queue(view, _COUNTED)
+        if not view.free:
+            return []
+        queue = view.queue[: self._rule.most]
+        if all(job.min_nodes > view.free for job in queue):
+            return []
+        if any(job.min_nodes < job.nodes for job in queue):
+            return plan_queue(view, _COUNTED)
+        self._settle({run.job_id: run.nodes for run in running}, view.nodes)
+        wishes = [Wish(job.job_id, job.nodes, job.walltime) for job in queue]
+        ends = [(run.expected_end, self._places[run.job_id]) for run in running]
+        found = named_starts(self._rule, view.now, view.nodes, wishes, ends)
+        self._places.update(found)
+        heads = 0
+        while heads < len(found) and found[heads].job_id == wishes[heads].job_id:
+            heads += 1
+        return [
+            Start(start.job_id, start.nodes.bit_count(), "in order" if place < heads else "backfilled")
+            for place, start in enumerate(found)
+        ]
+
+    def _settle(self, running: dict[int, int], nodes: int) -> None:
+        """Forget jobs that have ended, and give nodes to those that others have started or resized."""
+        places = {job: place for job, place in self._places.items() if running.get(job) == place.bit_count()}
+        free = (1 << nodes) - 1
+        for place in places.values():
+            free &= ~place
+        for job, count in running.items():
+            if job not in places:
+                places[job] = best_fit(free, count)
+                free &= ~places[job]
+        self._places = places
+
+
+_COUNTED = Outlook(None, largest=True)
+
+
+def named_starts(
+    rule: SlurmBackfill, now: int, nodes: int, queue: Sequence[Wish], running: Iterable[tuple[int, int]]
+) -> list[NamedStart]:
+    """The jobs to start now, with their nodes.
+
+    Parameters
+    ----------
+    rule
+        How to plan.
+    now
+        Ticks.
+    nodes
+        Size of the machine.
+    queue
+        Waiting jobs in their order.
+    running
+        Expected end [ticks] and nodes of each running job.
+
+    Returns
+    -------
+    list of NamedStart
+        In the order of the queue.
+    """
+    everything = (1 << nodes) - 1
+    ends = sorted(running)
+    in_use = 0
+    for _, place in ends:
+        in_use |= place
+    starts: list[NamedStart] = []
+    kept: list[_Taken] = []
+    lag = max(1, round(rule.lag * SECOND))
+    # Behind the last job that fits into the idle nodes nothing needs a plan.
+    last = max((place for place, wish in enumerate(queue) if wish.nodes <= nodes - in_use.bit_count()), default=-1)
+    for wish in queue[: last + 1]:
+        found = _place_of(wish, now, everything, in_use, ends, kept, lag if starts else 0, rule)
+        if found is None:
+            continue
+        if found.start <= now:
+            starts.append(NamedStart(wish.job_id, found.nodes))
+            in_use |= found.nodes
+            ends.append((now + wish.walltime, found.nodes))
+            ends.sort()
+            if in_use == everything:
+                break
+        elif not rule.depth or len(kept) < rule.depth:
+            kept.append(found)
+    return starts
+
+
+def _place_of(
+    wish: Wish,
+    now: int,
+    everything: int,
+    in_use: int,
+    ends: Sequence[tuple[int, int]],
+    kept: Sequence[_Taken],
+    lag: int,
+    rule: SlurmBackfill,
+) -> _Taken | None:
+    """When and where a job can run through, beside what is kept for others; None: it is not found."""
+    earliest = now
+    for _ in range(_TRIES):
+        until = earliest + wish.walltime + (lag if earliest == now else 0)
+        hindering = [taken for taken in kept if taken.start < until and taken.end > earliest]
+        allowed = everything
+        for taken in hindering:
+            allowed &= ~taken.nodes
+        if allowed.bit_count() < wish.nodes:
+            if not hindering:
+                return None
+            earliest = min(taken.end for taken in hindering)
+            continue
+        at, place = _given_back(wish.nodes, earliest, allowed, in_use, ends, rule)
+        if not place:
+            return None
+        until = at + wish.walltime + (lag if at <= now else 0)
+        overlapping = [taken.end for taken in kept if taken.nodes & place and taken.start < until and taken.end > at]
+        if not overlapping:
+            return _Taken(at, at + wish.walltime, place)
+        # Its nodes were chosen without a look at what is kept for others at that time.
+        earliest = at if at > earliest else min(overlapping)
+    return None
+
+
+def _given_back(
+    count: int, earliest: int, allowed: int, in_use: int, ends: Sequence[tuple[int, int]], rule: SlurmBackfill
+) -> tuple[int, int]:
+    """From when on so many of the nodes are given back, and which are taken; no nodes: never."""
+    free = allowed & ~in_use
+    if free.bit_count() >= count:
+        return earliest, best_fit(free, count)
+    place, precision = 0, round(rule.precision * SECOND)
+    while place < len(ends):
+        at = together = ends[place][0]
+        while place < len(ends) and ends[place][0] <= together + precision:
+            at = ends[place][0]
+            free |= ends[place][1] & allowed
+            place += 1
+        if free.bit_count() >= count:
+            return max(at, earliest), _busy_first(free, count, in_use) if rule.busy else best_fit(free, count)
+        precision *= 2
+    return earliest, 0
+
+
+def best_fit(free: int, count: int) -> int:
+    """The smallest block of neighbours that is large enough; if there is none, the largest blocks one after the other.
+
+    Parameters
+    ----------
+    free
+        Nodes to choose from, at least as many as wanted.
+    count
+        How many are wanted.
+
+    Examples
+    --------
+    >>> bin(best_fit(0b111100110, 2)), bin(best_fit(0b111100110, 3)), bin(best_fit(0b1100101, 3))
+    ('0b110', '0b11100000', '0b1100001')
+    """
+    chosen = 0
+    while count:
+        blocks = _blocks(free)
+        enough = [block for block in blocks if block[0] >= count]
+        size, first = min(enough) if enough else max(blocks, key=lambda block: (block[0], -block[1]))
+        taken = ((1 << min(size, count)) - 1) << first
+        chosen |= taken
+        free &= ~taken
+        count -= min(size, count)
+    return chosen
+
+
+def _blocks(free: int) -> list[tuple[int, int]]:
+    """Size and first node of each block of neighbours."""
+    blocks = []
+    begin = 0
+    while free:
+        skipped = (free & -free).bit_length() - 1
+        free >>= skipped
+        size = (~free & (free + 1)).bit_length() - 1
+        blocks.append((size, begin + skipped))
+        free >>= size
+        begin += skipped + size
+    return blocks
+
+
+def _busy_first(free: int, count: int, in_use: int) -> int:
+    """The first nodes in use, and one idle node more; where those are too few, as many idle ones as it needs."""
+    busy, idle = free & in_use, free & ~in_use
+    if busy.bit_count() >= count:
+        return _lowest(busy, count) | (idle & -idle)
+    return busy | _lowest(idle, count - busy.bit_count())
+
+
+def _lowest(nodes: int, count: int) -> int:
+    """So many of the nodes, the first ones."""
+    low, high = 0, nodes.bit_length()
+    while low < high:
+        middle = (low + high) // 2
+        if (nodes & ((1 << middle) - 1)).bit_count() < count:
+            low = middle + 1
+        else:
+            high = middle
+    return nodes & ((1 << low) - 1)

@@ -1,0 +1,118 @@
+"""Slurm's plan on named nodes: blocks of neighbours, plans that prefer nodes in use, and what counting misses."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from policies.backfilling import BACKFILLING
+from policies.named import SlurmBackfill, Wish, best_fit, named_starts
+from simulator.simulation import simulate
+from tests.shared_data import shared_file
+from workloads.ground.errors import ParameterError
+from workloads.ground.units import SECOND
+from workloads.table.job import Job, JobType
+
+
+def place(*nodes: int) -> int:
+    return sum(1 << (node - 1) for node in nodes)
+
+
+def starts(rule: SlurmBackfill, nodes: int, queue: list[Wish], running: dict[int, int]) -> dict[int, int]:
+    """Nodes of the jobs that start at 0; running jobs by nodes, with their ends [s]."""
+    wishes = [Wish(wish.job_id, wish.nodes, wish.walltime * SECOND) for wish in queue]
+    ends = [(end * SECOND, held) for held, end in running.items()]
+    return dict(named_starts(rule, 0, nodes, wishes, ends))
+
+
+@given(st.integers(1, (1 << 20) - 1), st.data())
+def test_best_fit_takes_free_nodes_and_as_many_as_wanted(free: int, data: st.DataObject) -> None:
+    count = data.draw(st.integers(1, free.bit_count()))
+    chosen = best_fit(free, count)
+    assert chosen & ~free == 0
+    assert chosen.bit_count() == count
+
+
+def test_a_job_that_fits_by_count_waits_for_nodes_with_names() -> None:
+    # Nodes 1 and 2 are busy for 100 s, node 4 for 50 s; job 1 needs all four. Job 2 ends before, and may run.
+    rule, running = SlurmBackfill(), {place(1, 2): 100, place(4): 50}
+    assert starts(rule, 4, [Wish(1, 4, 60), Wish(2, 1, 90)], running) == {2: place(3)}
+    # Job 1 needs three: by count it could have 1, 2 and 4 at 100, so that job 2 might keep node 3 for 200 s. The plan
+    # takes the busy nodes and one idle node more, which is node 3.
+    assert starts(rule, 4, [Wish(1, 3, 60), Wish(2, 1, 200)], running) == {}
+    # Without a preference for busy nodes it takes the block 1 to 3, too.
+    assert starts(SlurmBackfill(busy=0), 4, [Wish(1, 3, 60), Wish(2, 1, 200)], running) == {}
+    assert starts(SlurmBackfill(busy=0), 4, [Wish(1, 2, 60), Wish(2, 1, 200)], {place(1, 2): 100, place(3): 100}) == {
+        2: place(4)
+    }
+
+
+def test_jobs_that_end_when_a_plan_begins_start_only_with_the_first() -> None:
+    # Both end at 100, when job 1 gets all nodes. Job 2 starts; a second later job 3 would end too late.
+    queue = [Wish(1, 4, 60), Wish(2, 1, 100), Wish(3, 1, 100), Wish(4, 1, 98)]
+    assert list(starts(SlurmBackfill(), 4, queue, {place(1): 100})) == [2, 4]
+    assert list(starts(SlurmBackfill(lag=3), 4, queue, {place(1): 100})) == [2]
+
+
+def test_depth_and_most() -> None:
+    running = {place(1, 2, 3): 100}
+    # Job 2 is planned for 160 on; a job of 300 s passes it only where it has no reservation.
+    queue = [Wish(1, 4, 60), Wish(2, 4, 60), Wish(3, 1, 100), Wish(4, 1, 50)]
+    assert list(starts(SlurmBackfill(), 4, queue, running)) == [3]
+    assert list(starts(SlurmBackfill(most=2), 4, queue[:2], running)) == []
+    two = [Wish(1, 2, 60), Wish(2, 4, 60), Wish(3, 1, 150)]
+    assert list(starts(SlurmBackfill(busy=0), 4, two, running)) == [3]
+    assert list(starts(SlurmBackfill(busy=0), 4, [two[0], two[1], Wish(3, 1, 170)], running)) == []
+    assert list(starts(SlurmBackfill(busy=0, depth=1), 4, [two[0], two[1], Wish(3, 1, 170)], running)) == [3]
+
+
+def test_running_jobs_that_end_at_about_the_same_time_are_taken_together() -> None:
+    # With job 2 gone at 100 there are two free nodes for job 1; 25 s later there are three, of which it takes two.
+    running = {place(1): 100, place(2): 125, place(3): 500}
+    queue = [Wish(1, 2, 400), Wish(2, 1, 120)]
+    # Exact to the second, job 1 starts at 100 on node 1 and the idle node 4, and job 2 would be in its way.
+    assert list(starts(SlurmBackfill(precision=0), 4, queue, running)) == []
+    # Together, it starts at 125 on nodes 1 and 2; and node 4, the idle one more, is free for 125 s.
+    assert list(starts(SlurmBackfill(), 4, queue, running)) == [2]
+
+
+@pytest.mark.parametrize("parameters", ["depth=-1", "most=0", "lag=-1", "precision=nan", "busy=2"])
+def test_parameters_are_checked(parameters: str) -> None:
+    with pytest.raises(ParameterError):
+        _ = BACKFILLING[f"slurm {parameters}"]
+
+
+def test_a_simulation_remembers_which_nodes_jobs_have() -> None:
+    # Jobs 1 to 4 take one node each of four; 2 and 4 end first. Job 5 needs two neighbours of nobody: any two do.
+    jobs = [
+        Job(n, JobType.RIGID, submit=0, nodes=1, runtime=60 if n in (2, 4) else 600, walltime=900) for n in (1, 2, 3, 4)
+    ]
+    jobs.append(Job(5, JobType.RIGID, submit=30, nodes=2, runtime=60, walltime=60))
+    records = {record.job_id: record for record in simulate(jobs, 4, backfilling="slurm").records}
+    assert records[5].start == 60 * SECOND
+    # On a machine with reservations for on-demand jobs it counts nodes, as conservative backfilling does.
+    urgent = Job(6, JobType.ON_DEMAND, submit=300, nodes=2, runtime=60, walltime=60, notice=100, estimated_arrival=300)
+    tables = [simulate([*jobs, urgent], 4, "CUA-PAA", backfilling=name).records for name in ("slurm", "conservative")]
+    assert [record.start for record in tables[0]] == [record.start for record in tables[1]]
+
+
+@pytest.mark.parametrize(
+    ("name", "rule", "starts", "decisions"),
+    [
+        ("cons-s5", "slurm", 80, 1.0),
+        ("cons-s6", "slurm", 30, 0.97),
+        ("cons-s7", "slurm", 100, 0.99),
+        ("sacct-s8", "slurm", 80, 1.0),
+        ("easyidle-s5", "slurm depth=1 busy=0", 80, 1.0),
+        ("easyidle-s6", "slurm depth=1 busy=0", 100, 1.0),
+    ],
+)
+def test_it_decides_as_a_recorded_slurm_did(name: str, rule: str, starts: int, decisions: float) -> None:
+    from experiments.slurm.agreement import agreement
+    from experiments.slurm.replays import read_replay
+
+    replay = read_replay(shared_file("slurm", f"replays/{name}/actual.csv").parent, 16)
+    (row,), _, _ = agreement(replay, [rule], tolerance=60, lag=5)
+    assert row["same_start"] >= starts
+    assert row["equal"] >= decisions * row["decisions"]
