@@ -14,9 +14,10 @@ from workloads.ground.quantities import Better, Metric
 __all__ = ["everywhere", "gain", "interval_text", "mean_of"]
 
 
-def mean_of(rows: Sequence[Row], name: str, strategy: str, **where: object) -> Interval:
-    """A column of the runs of one strategy that have these values."""
-    return interval(in_order(rows, name, strategy=strategy, **where))
+def mean_of(rows: Sequence[Row], metric: Metric, strategy: str, **where: object) -> Interval:
+    """The mean of a metric over the runs of one strategy that have these values; its interval ends at what can be."""
+    bounds = (0.0, metric.most / metric.scale)
+    return interval(in_order(rows, metric.name, strategy=strategy, **where), bounds=bounds)
 
 
 def gain(rows: Sequence[Row], metric: Metric, first: str, second: str, **where: object) -> Interval:

@@ -51,8 +51,9 @@ def draw_bars(
         axes.bar(places, heights, 0.94 * width, color=colors[label], edgecolor=edge, linewidth=0.6, label=label)
         # What does not vary has no interval to show.
         wide = [(place, mean) for place, mean in zip(places, known, strict=True) if mean.low < mean.high]
-        below = [(mean.mean - mean.low) * scale for _, mean in wide]
-        above = [(mean.high - mean.mean) * scale for _, mean in wide]
+        # Rounding may put a mean a little beyond the possible, where its interval is cut.
+        below = [max(0.0, mean.mean - mean.low) * scale for _, mean in wide]
+        above = [max(0.0, mean.high - mean.mean) * scale for _, mean in wide]
         axes.errorbar(
             [place for place, _ in wide], [mean.mean * scale for _, mean in wide], [below, above],
             fmt="none", ecolor=INK, elinewidth=0.8, capsize=1.6, capthick=0.8,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from experiments.papers.checkpoint.batch import (
@@ -23,6 +24,7 @@ from experiments.papers.checkpoint.batch import (
 from experiments.papers.checkpoint.printed import APPLICATIONS
 from experiments.study.comparison import everywhere, gain, mean_of
 from experiments.study.experiment import Experiment, Tables
+from experiments.study.measured import in_order
 from experiments.study.verdicts import Statement, Verdict, text
 
 if TYPE_CHECKING:
@@ -78,9 +80,9 @@ def _summary(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
             where = {"application": name}
             row: dict[str, Any] = {"application": name, "strategy": strategy, "mean_walltime_s": law_named(name).mean()}
             for column in ("expected_cost_s", "reserved_s", "reservations", "plan_checkpoints", "full"):
-                row[column] = mean_of(rows, column, strategy, **where).mean
+                row[column] = fmean(in_order(rows, column, strategy=strategy, **where))
             for metric in METRICS:
-                found = mean_of(rows, metric.name, strategy, **where)
+                found = mean_of(rows, metric, strategy, **where)
                 row |= {
                     metric.name: found.mean,
                     f"{metric.name}_low": found.low,
@@ -138,7 +140,7 @@ def _draw(tables: Tables) -> Figure:
     }
     for axes, (metric, (label, title)) in zip(panels, labels.items(), strict=False):
         series = {
-            text: [mean_of(rows, metric.name, strategy, application=name) for name in names]
+            text: [mean_of(rows, metric, strategy, application=name) for name in names]
             for strategy, text in STRATEGY_NAMES.items()
         }
         draw_bars(axes, names, series, colors, scale=metric.scale)

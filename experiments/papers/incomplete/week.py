@@ -224,7 +224,7 @@ def _draw(tables: Tables) -> Figure:
     for line, (metric, label) in zip(panels, metrics.items(), strict=True):
         for axes, widest in zip(line, widths, strict=True):
             series = {
-                titles.get(name, name): [mean_of(rows, metric.name, name, load=load, widest=widest) for load in loads]
+                titles.get(name, name): [mean_of(rows, metric, name, load=load, widest=widest) for load in loads]
                 for name in names
             }
             shown = {titles.get(name, name): color for name, color in colors.items()}
