@@ -1,5 +1,6 @@
 """From a log to a trace: SWF, ALCF and sacct; and the queue that squeue shows.
 
-Other folders use ``choice``, ``dependencies``, ``intake``, ``machinesize``, ``readers``, ``sacctforms``,
-``sacctvalues``, ``squeue``, ``startingstate``, ``swf``, ``swfheader``, ``swflines``, ``trace`` and ``withdrawals``.
+Other folders use ``choice``, ``dependencies``, ``intake``, ``machinesize``, ``nodelist``, ``readers``,
+``sacctforms``, ``sacctvalues``, ``squeue``, ``startingstate``, ``swf``, ``swfheader``, ``swflines``, ``trace`` and
+``withdrawals``.
 """

@@ -101,10 +101,12 @@ def add_choice(parser: argparse.ArgumentParser, place: str = "DIR") -> None:
     )
 
 
-def add_reading(parser: argparse.ArgumentParser, machine: str = "--nodes") -> None:
+def add_reading(
+    parser: argparse.ArgumentParser, machine: str = "--nodes", about: str = "number of nodes of the machine"
+) -> None:
     """Add the options of reading a trace; ``machine`` names the one for the size of the machine."""
     group = parser.add_argument_group("reading")
-    group.add_argument(machine, metavar="N", help="number of nodes of the machine (default: from the trace)")
+    group.add_argument(machine, metavar="N", help=f"{about} (default: from the trace)")
     group.add_argument(
         "--where",
         metavar="COLUMN=VALUE,...",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments.commands.asking.arguments import add_choice, add_reading, duration, read_options, whole
@@ -74,7 +75,7 @@ def add_present(parser: argparse.ArgumentParser) -> None:
 
 def add_rules(parser: argparse.ArgumentParser) -> None:
     """Add the options of reading, and of how the machine is operated."""
-    add_reading(parser, "--machine")
+    add_reading(parser, "--machine", "number of nodes of the machine, or the output of 'scontrol show nodes'")
     group = parser.add_argument_group("machine")
     group.add_argument("--order", metavar="NAME", default="fcfs", help="queue order (default fcfs)")
     group.add_argument("--backfilling", metavar="NAME", default="easy", help="backfilling rule (default easy)")
@@ -169,6 +170,10 @@ def _machine(arguments: argparse.Namespace, trace: Trace, at: float) -> int:
     from workloads.logs.machinesize import with_assumed_size
 
     if arguments.machine is not None:
+        if Path(arguments.machine).is_file():
+            from workloads.logs.nodelist import read_node_count
+
+            return read_node_count(arguments.machine)
         return whole(arguments.machine, "--machine", 1, LARGEST_SIZE)
     past = tuple(job for job in trace.jobs if job.wait is not None and job.submit + job.wait + job.runtime <= at)
     nodes = with_assumed_size(replace(trace, jobs=past)).nodes

@@ -8,12 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from experiments import cli
-from experiments.forecast import forecasts
+from experiments.forecast import forecasts, futures
 from experiments.forecast.forecasts import Forecast, forecast
 from experiments.forecast.futures import Drawing, Future
 from experiments.forecast.history import History, PastRun, history_of
@@ -23,9 +24,11 @@ from experiments.forecast.telling import document, sentence, table
 from policies.backfilling import BACKFILLING
 from policies.order import ORDERS
 from simulator import simulate
+from tests.shared_data import shared_file
 from workloads.ground.errors import InputError
 from workloads.ground.streams import stream
 from workloads.logs.trace import Trace, TraceJob
+from workloads.outages.failures import FailureRate
 from workloads.outages.outage import Outage, OutageKind
 from workloads.table.job import Job, JobType
 
@@ -231,11 +234,46 @@ def test_jobs_that_come_after_the_last_start_need_not_be_made(monkeypatch: pytes
     assert len(drawing.state.jobs) < len(least) < len(whole)
 
     def starts() -> bytes:
-        return forecast(drawing.state, history_of(trace, at), draws=3, order="saf").starts.tobytes()
+        return forecast(drawing.state, history_of(trace, at), draws=3, backfilling="conservative").starts.tobytes()
 
     lazily = starts()
     monkeypatch.setattr(forecasts, "_REACH", 1e9)
     assert starts() == lazily
+
+
+def test_sketches_start_every_job_when_full_simulations_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = scheduled(random_jobs(6, 120, exact=False))
+    at = trace.jobs[-1].submit
+    state, history = state_at(trace, at, NODES), history_of(trace, at)
+    # Jobs to come by the hundred: every past job is submitted again within some hours.
+    week = 7 * 86_400.0
+    history.submitted = tuple(replace(job, submit=job.submit - week) for job in history.submitted)
+    history.submits = history.submits - week
+
+    def starts(order: str) -> bytes:
+        return forecast(state, history, draws=4, order=order).starts.tobytes()
+
+    sketched = {order: starts(order) for order in ("fcfs", "saf", "f1")}
+    monkeypatch.setattr(futures, "can_sketch", lambda options: False)
+    assert {order: starts(order) for order in sketched} == sketched
+
+
+def test_nodes_that_fail() -> None:
+    trace = scheduled(random_jobs(4))
+    at = trace.jobs[-1].submit
+    state = state_at(trace, at, NODES)
+
+    def starts(mtbf: float, seed: int = 0) -> npt.NDArray[np.float64]:
+        rate = FailureRate(mtbf, repair=3600.0, seed=7)
+        return forecast(state, None, draws=6, seed=seed, failures=rate).starts
+
+    calm, stormy = forecast(state, None, draws=6).starts, starts(2e5)
+    # Nodes that fail in thirty thousand years change nothing, and the draws differ in nothing else.
+    assert np.array_equal(calm, starts(1e12))
+    assert np.array_equal(stormy, starts(2e5))
+    assert not np.array_equal(stormy, starts(2e5, seed=1))
+    assert len({row.tobytes() for row in stormy}) > 1
+    assert stormy.mean() > calm.mean() + 60
 
 
 # What is told.
@@ -317,3 +355,16 @@ def test_a_slurm_site(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert "must ask for at most the 3 nodes" in capsys.readouterr().err
     assert cli.main(["forecast", str(tmp_path / "sacct.txt")]) == 2
     assert "--at must be given" in capsys.readouterr().err
+
+
+def test_a_real_slurm_site(capsys: pytest.CaptureFixture[str]) -> None:
+    files = [str(shared_file("slurm", name)) for name in ("sacct.json", "squeue.json", "sinfo.json")]
+    words = [files[0], "--queue", files[1], "--machine", files[2], "--draws", "3", "--workers", "1"]
+    assert cli.main(["forecast", *words]) == 0
+    told = capsys.readouterr().out
+    assert "2 jobs run on 10 of 16 nodes, 3 wait." in told
+    assert [line.split()[0] for line in told.splitlines()[5:]] == ["37", "38", "40"]
+    assert cli.main(["forecast", *words, "--job", "33"]) == 2
+    assert "job 33 must be a waiting one, and runs already at" in capsys.readouterr().err
+    assert cli.main(["advise", *words, "--nodes", "4", "--walltime", "15m"]) == 0
+    assert "Ask for 4 nodes for 15 min" in capsys.readouterr().out
