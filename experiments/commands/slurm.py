@@ -13,6 +13,7 @@ SUBCOMMANDS = {
     "lab": "start or stop a whole Slurm on this machine, for trying and comparing",
     "workload": "make a small workload for a replay",
     "replay": "submit a workload to a lab, or to the Slurm of this machine, and compare it with the simulator",
+    "options": "read the options of a simulation from a slurm.conf",
     "compare": "compare what a Slurm did with the rules of the simulator, start by start and decision by decision",
 }
 

@@ -1,5 +1,5 @@
 """Slurm: plans carried out on it, a whole one on this machine, and what it did beside the rules of the simulator.
 
 Other folders use ``accounting``, ``agreement``, ``client``, ``lab``, ``links``, ``replaying``, ``replays``,
-``sequences``, ``submits``, ``whereabouts`` and ``workplace``.
+``sequences``, ``siteoptions``, ``submits``, ``whereabouts`` and ``workplace``.
 """

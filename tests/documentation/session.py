@@ -57,6 +57,7 @@ NOT_RUN = (
     NotRun("docs/guides/slurm-lab.md", "holdfast slurm lab *", "needs the packages of Slurm; make slurm starts a lab"),
     NotRun("docs/guides/slurm-lab.md", ". slurm-lab/env", "needs a lab"),
     NotRun("docs/guides/slurm-lab.md", "sinfo", "needs a lab"),
+    NotRun("docs/guides/slurm-lab.md", "holdfast slurm options *", "needs a lab"),
     NotRun("docs/guides/slurm-lab.md", "holdfast slurm replay *", "needs a lab"),
     NotRun("docs/guides/slurm-lab.md", "holdfast slurm compare replay *", "needs a replay"),
     NotRun("docs/guides/slurm.md", "holdfast submit * --go *", "needs a Slurm cluster"),
