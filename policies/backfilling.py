@@ -5,14 +5,15 @@ Sources: Mu'alem & Feitelson, IEEE TPDS 12(6), 2001; docs/model.md, "Backfilling
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
+from policies.columns import Columns
 from policies.keeping import KeptPlan
 from policies.longqueue import LongQueue
 from policies.named import SlurmBackfill
-from policies.port import TOLERANCE, Promise, Start, SystemView
+from policies.port import TOLERANCE, Promise, Start, SystemView, WaitingJob
 from policies.reserving import Outlook, in_order, plan_queue
 from policies.shadow import NEVER, shadow_of
 from workloads.ground.errors import ParameterError
@@ -61,12 +62,13 @@ class Easy:
             raise ParameterError("length", "walltime or runtime", self.length)
         check_whole("depth", self.depth, 1, "a whole number of jobs, at least 1")
 
-    def __call__(self, view: SystemView) -> list[Start]:
-        """The jobs to start now, in this order."""
-        starts = self._before(view, view.windows[0].start if view.windows else NEVER) if self.depth == 1 else None
+    def __call__(self, view: SystemView, only: Sequence[WaitingJob] | None = None) -> list[Start]:
+        """The jobs to start now, in this order; ``only``: the only ones that may pass the first that must wait."""
+        window = view.windows[0].start if view.windows else NEVER
+        starts = self._before(view, window, only) if self.depth == 1 else None
         return plan_queue(view, self._outlook()) if starts is None else starts
 
-    def _before(self, view: SystemView, window: int) -> list[Start] | None:
+    def _before(self, view: SystemView, window: int, only: Sequence[WaitingJob] | None) -> list[Start] | None:
         """The starts of a pass in which no run reaches the first window; None: a run would.
 
         What is over before a window need not know of it, and most passes are far from any.
@@ -92,8 +94,9 @@ class Easy:
             return starts
         # Most passes end here: looking for any job that fits is far cheaper than the shadow time.
         heads = len(starts)
-        many = queue.fitting(heads + 1, free) if isinstance(queue, LongQueue) else None
-        candidates = [job for job in queue[heads + 1 :] if job.min_nodes <= free] if many is None else many
+        many = queue.fitting(heads + 1, free) if only is None and isinstance(queue, LongQueue) else None
+        behind = queue[heads + 1 :] if only is None and many is None else only or ()
+        candidates = [job for job in behind if job.min_nodes <= free] if many is None else many
         if not candidates:
             return starts
         shadow, extra = shadow_of(view, head, free, ends)
@@ -145,12 +148,56 @@ class Easy:
             free -= size
         return []
 
-    def begin(self) -> Easy | KeptPlan:
+    def begin(self) -> Easy | EasyAgain | KeptPlan:
         """The rule of one simulation."""
-        return self if self.depth == 1 or self.length == "runtime" else KeptPlan(self._outlook())
+        if self.depth == 1:
+            return EasyAgain(self)
+        return self if self.length == "runtime" else KeptPlan(self._outlook())
 
     def _outlook(self) -> Outlook:
         return Outlook(self.depth, by_runtime=self.length == "runtime")
+
+
+class EasyAgain:
+    """EASY in one simulation: after arrivals alone, a pass looks at the new jobs alone.
+
+    If a pass starts no job and nothing but arrivals follows, the first job waits for the same shadow time, with the
+    same extra nodes, and the others that did not end by then still do not. So it is while the order of the queue does
+    not change, there are no windows, and no open reservations, which collect nodes for some time from now on.
+
+    Parameters
+    ----------
+    rule
+        The rule, for one reservation.
+    """
+
+    def __init__(self, rule: Easy) -> None:
+        self._rule = rule
+        self.promises = rule.promises
+        self._columns: Columns | None = None
+        self._seen: tuple[int, int, object] = (0, 0, None)
+        self._releases: list[tuple[int, int, int]] = []
+
+    def __call__(self, view: SystemView) -> list[Start]:
+        """The jobs to start now, in this order."""
+        queue = view.queue
+        if not isinstance(queue, LongQueue) or not queue.plain or view.windows or view.reservations:
+            self._columns = None
+            return self._rule(view)
+        columns = queue.kept
+        seen = view.free, columns.gone, columns.jobs[0]
+        new = columns.joined
+        if columns is self._columns and new is not None and seen == self._seen and view.releases == self._releases:
+            # Most often there is one.
+            starts = self._rule(view, new if len(new) < 2 else columns.in_order(new))
+        else:
+            starts = self._rule(view)
+            self._seen, self._releases = seen, list(view.releases)
+        if starts:
+            self._columns = None
+        else:
+            self._columns, columns.joined = columns, []
+        return starts
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from policies.longqueue import Columns, LongQueue, Places
+from policies.columns import Columns, Places
+from policies.longqueue import LongQueue
 from policies.planning.kernel import runner
 from policies.planpass import BOUNDS, plan_pass
 from policies.port import Promise, Start, SystemView

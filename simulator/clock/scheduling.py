@@ -88,7 +88,7 @@ class Scheduler:
             starts: Sequence[Start] = listed(self._rule, self._backfill(system))
             if self._trial is not None:
                 tried = self._by_id[self._trial.job_id]
-                starts = self._trial.settled(system.now, tried, starts, lambda: self._backfill(system))
+                starts = self._trial.settled(system.now, tried, starts, lambda: self._ask_again(tried))
             for start in starts:
                 job = self._known(start, pool.nodes, self._rule)
                 system.start(job, ((pool, start.nodes),), start.cause)
@@ -100,6 +100,10 @@ class Scheduler:
                 self._start_tenant(start)
         if self._growth is not None and system.free:
             self._growth(system)
+
+    def _ask_again(self, tried: JobState) -> Sequence[Start]:
+        self._system.waiting.renew(tried, self._system.now)
+        return self._backfill(self._system)
 
     def collect(self) -> None:
         """After an event: outages that still miss nodes take those that it has freed."""

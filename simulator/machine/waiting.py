@@ -14,7 +14,7 @@ from simulator.machine.jobstate import JobState
 from workloads.ground.errors import InvariantError
 
 if TYPE_CHECKING:
-    from policies.longqueue import Columns
+    from policies.columns import Columns
 
 __all__ = ["Queue"]
 
@@ -99,7 +99,8 @@ class Queue:
         return self._long
 
     def _ranked(self, view: SystemView, columns: Columns) -> Sequence[JobState]:
-        from policies.longqueue import LongQueue, Ranks
+        from policies.columns import Ranks
+        from policies.longqueue import LongQueue
 
         ranking = self._ranking
         if self._order.static or ranking is None:
@@ -174,7 +175,7 @@ class Queue:
 
     def _spread(self) -> None:
         """Keep columns of the jobs from now on."""
-        from policies.longqueue import Columns
+        from policies.columns import Columns
 
         jobs = self._jobs
         columns = Columns(0 if self._ranking is None else self._ranking.width)
@@ -185,6 +186,12 @@ class Queue:
     def _enter(self, columns: Columns, place: int, job: JobState) -> None:
         self._long = None
         columns.insert(place, job, () if self._ranking is None else self._ranking.traits(job))
+
+    def renew(self, job: JobState, now: int) -> None:
+        """What a waiting job asks for has changed, but neither its order nor its urgency."""
+        if self._columns is not None and job not in self._urgent:
+            self.remove(job)
+            self.add(job, now)
 
     def remove(self, job: JobState) -> None:
         """Take a job out.

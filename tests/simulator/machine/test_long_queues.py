@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from policies.backfilling import Easy
 from policies.longqueue import Fitting, LongQueue
 from policies.mechanism import BASELINE, MECHANISMS
 from policies.order import ORDERS, Order
@@ -18,8 +20,10 @@ from simulator import simulate
 from simulator.machine import waiting
 from simulator.machine.jobstate import FixedJob
 from simulator.machine.waiting import Queue
+from simulator.prospects import starts_by_walltime
 from tests.policies.test_policies import View
 from tests.strategies.tables import Table, crowded_job_table, job_tables
+from tests.support.jobs import rigid
 from workloads.ground.errors import InvariantError
 from workloads.ground.units import SECOND
 from workloads.table.job import Job, JobType
@@ -157,10 +161,67 @@ def test_the_same_starts(table: Table, mechanism: str, order: str, rule: str, pa
     check(table, mechanism, order=order, backfilling=rule, passes=passes, tenants=tenants)
 
 
+@settings(max_examples=60)
+@given(
+    table=job_tables(max_jobs=25, types=(JobType.RIGID,)),
+    order=st.sampled_from(["fcfs", "smallest", "sjf", "wfp3"]),
+    rule=st.sampled_from(["easy", "conservative"]),
+    walltimes=st.sets(st.integers(1, 3000), min_size=1, max_size=4),
+)
+def test_a_job_that_is_tried_with_several_walltimes(table: Table, order: str, rule: str, walltimes: set[int]) -> None:
+    """What a waiting job asks for changes while it waits."""
+    *others, asked = sorted(table.jobs, key=lambda job: job.submit or 0.0)
+    asked = replace(asked, setup=0.0, checkpoint_interval=None, checkpoint_cost=0.0)
+    tried = [float(walltime) for walltime in sorted(walltimes)]
+    found = []
+    for count in (2, float("inf")):
+        with columns_from(count):
+            found.append(starts_by_walltime(others, table.nodes, 0.0, asked, tried, order=order, backfilling=rule))
+    assert found[0] == found[1]
+
+
+def test_what_a_waiting_job_asks_for_may_be_renewed() -> None:
+    jobs = [FixedJob(rigid(row + 1, row, 1, 10.0), JobType.RIGID, row, row, 0, baseline=True) for row in range(4)]
+    with columns_from(0):
+        queue = Queue(ORDERS["fcfs"])
+    for job in jobs:
+        queue.add(job, job.submit)
+    jobs[1].walltime = 99 * SECOND
+    queue.renew(jobs[1], 5 * SECOND)
+    view: Any = Seen(9, now=5 * SECOND)
+    found = queue.in_order(view)
+    assert isinstance(found, LongQueue)
+    assert list(found) == jobs
+    candidates = found.fitting(0, 9)
+    candidates.narrow(9, 20 * SECOND, 0)
+    assert list(candidates) == [jobs[0], *jobs[2:]]
+
+
+def test_a_pass_after_arrivals_alone_looks_at_the_new_jobs_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Job 1 runs for 100 s, job 2 waits for it, jobs 3 to 9 are too long to pass it. Job 10 is not."""
+    looked: list[list[int]] = []
+    before = Easy._before
+
+    def watched(rule: Easy, view: Any, window: int, only: Any) -> Any:
+        looked.append([job.job_id for job in (view.queue if only is None else only)])
+        return before(rule, view, window, only)
+
+    monkeypatch.setattr(Easy, "_before", watched)
+    jobs = [rigid(1, 0, 8, 100), rigid(2, 1, 10, 50)]
+    jobs += [rigid(number, number, 2, 200) for number in range(3, 10)]
+    jobs += [rigid(10, 10, 2, 80), rigid(11, 11, 1, 10)]
+    with columns_from(3):
+        result = simulate(jobs, 10, events=False)
+    assert [record.start for record in result.records][9] == 10 * SECOND
+    # Four jobs wait before there are columns; the first pass on them looks at all. Job 2 is too large for any pass.
+    assert looked[:8] == [[1], [2, 3], [2, 3, 4], [2, 3, 4, 5], [6], [7], [8], [9]]
+    assert looked[8] == [10]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_the_same_starts_on_crowded_machines(name: str) -> None:
-    for seed in range(40):
+    for seed in range(12):
         table = crowded_job_table(seed)
         for mechanism in (BASELINE, "N-PAA", "CUA-SPAA", "CUP-SPAA"):
             check(table, mechanism, order=name, backfilling=RULES[seed % len(RULES)])
