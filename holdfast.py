@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     import experiments.figures as figures
+    import experiments.learning as gym
     import workloads.laws as distributions
     from experiments.exports import export_result as export
     from experiments.forecast.advice import Advice as Advice
@@ -130,6 +131,8 @@ _LAZY = {
     "forecast": "experiments.forecast.forecasts:forecast",
     "advise": "experiments.forecast.advice:advise",
     "Advice": "experiments.forecast.advice:Advice",
+    # learning
+    "gym": "experiments.learning",
     # errors
     "HoldfastError": "workloads.ground.errors:HoldfastError",
     "InputError": "workloads.ground.errors:InputError",
@@ -177,6 +180,7 @@ __all__ = [
     "fit_waits",
     "forecast",
     "generate",
+    "gym",
     "history_of",
     "plan",
     "prepare",

@@ -59,6 +59,8 @@ def _order(plugin: Any) -> Order:
     """A plain key function is an order, too; ``static`` may be an attribute of it."""
     if isinstance(plugin, Order):
         return plugin
+    if callable(getattr(plugin, "ready", None)):
+        plugin = plugin.ready()
     ranking = getattr(plugin, "ranking", None)
     if callable(getattr(plugin, "at", None)):
         return Order(_needs_view, at=plugin.at, half_life=getattr(plugin, "half_life", None), ranking=ranking)
@@ -83,3 +85,4 @@ ORDERS.add("f3", Order(f3, static=True), "F3: walltime x nodes + 6,860,000 x log
 ORDERS.add("f4", Order(f4, static=True), "F4: walltime x sqrt(nodes) + 530,000 x log10(submit)")
 ORDERS.add("fairshare", FairShare, "the project that has used least; usage halves with time")
 ORDERS.add("alcf", Alcf, "the ALCF's score: wait^2 / walltime^3 x nodes / machine")
+ORDERS.alias("learned", "policies.orders.network:Learned", "highest score of a network first: learned model=FILE.npz")

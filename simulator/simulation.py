@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from policies.planning.plan import ReservationPlan
     from policies.planning.planbook import PlanBook, Planner
 
-__all__ = ["collector_paused", "simulate"]
+__all__ = ["collector_paused", "result_of", "simulate"]
 
 #: The last tick that tables hold.
 _LAST = 2**63 - 1
@@ -133,9 +133,20 @@ def collector_paused() -> Iterator[None]:
 
 def _simulated(setup: Setup) -> Result:
     began = perf_counter()
-    origin, states, closures = setup.origin, setup.states, setup.closures
     engine = Engine(setup)
     engine.run()
+    return result_of(setup, engine, perf_counter() - began)
+
+
+def result_of(setup: Setup, engine: Engine, seconds: float) -> Result:
+    """The result of a simulation that has come to its end, after so many wall-clock seconds.
+
+    Raises
+    ------
+    InputError
+        If it took longer than tables can hold.
+    """
+    origin, states, closures = setup.origin, setup.states, setup.closures
     if engine.system.now + abs(origin) > _LAST:
         raise InputError(
             f"the jobs take until {to_seconds(engine.system.now + origin):.3g} s, and a simulation must end by "
@@ -152,7 +163,7 @@ def _simulated(setup: Setup) -> Result:
         booked=accounting,
         losses=engine.system.usage.losses,
         latencies=engine.latencies,
-        engine_seconds=perf_counter() - began - engine.planning_seconds,
+        engine_seconds=seconds - engine.planning_seconds,
         origin=origin,
         planning_seconds=engine.planning_seconds,
         stochastic=[_course(state) for state in states if isinstance(state, StochasticJob)],

@@ -30,6 +30,7 @@ ROOMS = {
         "simulation",
         "sketch",
         "prospects",
+        "stepping",
         "conformance",
     ),
     "experiments": (
@@ -45,6 +46,7 @@ ROOMS = {
             "planning",
             "forecast",
             "slurm",
+            "learning",
         ),
         *("stories", "figures", "exports", "gantt", "study", "papers", "beyond", "cli", "commands"),
     ),

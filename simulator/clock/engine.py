@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 import simpy
 
+from simulator.clock.asking import AskingScheduler
 from simulator.clock.instants import CANCELLATION, NOTICE, OUTAGE, PLAN, RELEASE, REQUEUE, Instants
 from simulator.clock.scheduling import Scheduler
 from simulator.clock.setup import Setup
@@ -59,6 +60,8 @@ class Engine:
     ----------
     outages
         Service of outages.
+    scheduler
+        Runs the passes.
     """
 
     def __init__(self, setup: Setup) -> None:
@@ -67,10 +70,13 @@ class Engine:
         self.system = System(setup.nodes, options, setup.log, self, setup.decisions)
         self._service = OnDemandService(self.system, setup.mechanism, self) if setup.mechanism is not None else None
         self.outages = OutageService(self.system, self._service, closures) if closures is not None else None
+        told = (self.system, options, jobs, self.outages, setup.trial)
+        self._asked: simpy.Event | None = None
+        self.scheduler = AskingScheduler(*told, on_ask=self._ask) if setup.asking else Scheduler(*told)
         # Ranks are below that number, so that a turn and a rank make one priority. At least 2: SimPy's own priorities.
         self._instants = Instants(
             self.system,
-            Scheduler(self.system, options, jobs, self.outages, setup.trial),
+            self.scheduler,
             begin=0 if state is None else state.begin,
             ranks=max(2, len(jobs)),
             pass_per_event=options.passes == "event",
@@ -130,6 +136,12 @@ class Engine:
         """Run until every job that arrives has ended, or every awaited one has started."""
         if not self._left:
             return
+        self.launch()
+        self._run_until(self._done)
+        self._instants.sample()
+
+    def launch(self) -> None:
+        """Let everything begin that happens by itself."""
         if self._state is not None:
             self._submissions.begin(self._state)
         self._env.process(self._submissions.feed())
@@ -137,8 +149,26 @@ class Engine:
             self._env.process(self._feed_notices(self._service))
         if self.outages is not None:
             self._env.process(self._feed_outages(self.outages))
+
+    def advance(self) -> bool:
+        """Run until the scheduler asks, or to the end; whether it asks."""
+        if not self._left:
+            return False
+        self._asked = self._env.event()
+        self._run_until(self._asked)
+        self._asked = None
+        over = not self._left
+        if over:
+            self._instants.sample()
+        return not over
+
+    def _ask(self) -> None:
+        if self._asked is not None:
+            self._asked.succeed()
+
+    def _run_until(self, event: simpy.Event) -> None:
         try:
-            self._env.run(until=self._done)
+            self._env.run(until=event)
         except RuntimeError:
             left = self.system.waiting.jobs
             if self._done.triggered or self._env.peek() != math.inf or not left:
@@ -146,7 +176,6 @@ class Engine:
             raise InvariantError(
                 f"the backfilling rule {self._rule} leaves {left} jobs in the queue of an idle machine for ever"
             ) from None
-        self._instants.sample()
 
     # Processes.
 
@@ -213,6 +242,7 @@ class Engine:
         self._submissions.after(job)
         if not self._left and not self._done.triggered:
             self._done.succeed()
+            self._ask()
 
     # What the system and the service ask for.
 

@@ -57,6 +57,8 @@ class Setup:
         Jobs with whose last start the simulation ends; None: it ends when all jobs have ended.
     trial
         A job that is tried with several walltimes; None: there is none.
+    asking
+        Whether the driver is asked which job goes first.
     """
 
     table: Sequence[Job]
@@ -72,6 +74,7 @@ class Setup:
     begin: int | None = None
     awaited: frozenset[int] | None = None
     trial: Trial | None = None
+    asking: bool = False
 
     @cached_property
     def states(self) -> list[JobState]:

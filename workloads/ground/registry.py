@@ -74,6 +74,7 @@ class Registry(Generic[T]):
         self._known: dict[str, Any] = {}
         self._about: dict[str, str] = {}
         self._origins: dict[str, str] = {}
+        self._aliases: dict[str, tuple[str, str]] = {}
 
     def __repr__(self) -> str:
         return f"Registry({self.kind}: {', '.join(self._known)})"
@@ -110,6 +111,22 @@ class Registry(Generic[T]):
         self._about[name] = about or _first_line(plugin)
         self._origins[name] = caller
         return plugin
+
+    def alias(self, name: str, path: str, about: str) -> None:
+        """Give a name to a plug-in of ours that needs parameters; it is imported when it is used.
+
+        It is listed, but is not among the names that can be used as they are.
+
+        Parameters
+        ----------
+        name
+            Without blanks and colons.
+        path
+            ``module:name`` of a dataclass.
+        about
+            One line on it.
+        """
+        self._aliases[name] = (path, about)
 
     def forget(self, name: str) -> None:
         """Take a name out again, e.g. after a test."""
@@ -159,7 +176,7 @@ class Registry(Generic[T]):
     def module_of(self, text: str) -> str | None:
         """The module of a plug-in that is found by import path or entry point; None: it was added under its name."""
         name = text.split()[0] if text.split() else ""
-        if name in self._known:
+        if name in self._known or name in self._aliases:
             return None
         path = name if ":" in name else self._entry_points()[name].value if name in self._entry_points() else ""
         return path.partition(":")[0] or None
@@ -180,8 +197,11 @@ class Registry(Generic[T]):
             found.append(
                 Known(name, self._about[name], parameters_of(made), "built in" if _is_ours(origin) else origin)
             )
+        for name, (path, about) in self._aliases.items():
+            parameters = parameters_of(_instance(self.kind, name, imported(self.kind, path, name)))
+            found.append(Known(name, about, parameters, "built in, needs a parameter"))
         for name, item in sorted(self._entry_points().items()):
-            if name in self._known:
+            if name in self._known or name in self._aliases:
                 continue
             origin = item.dist.name if item.dist is not None else item.value
             try:
@@ -196,12 +216,14 @@ class Registry(Generic[T]):
     def _found(self, name: str) -> Any:
         if name in self._known:
             return self._known[name]
+        if name in self._aliases:
+            return imported(self.kind, self._aliases[name][0], name)
         if ":" in name:
             return imported(self.kind, name)
         installed = self._entry_points()
         if name in installed:
             return imported(self.kind, installed[name].value, name)
-        raise UnknownNameError(self.kind, name, [*self._known, *installed])
+        raise UnknownNameError(self.kind, name, [*self._known, *self._aliases, *installed])
 
     def _entry_points(self) -> dict[str, Any]:
         if not self.group:
