@@ -25,7 +25,18 @@ from workloads.theta.year import ThetaYear
 if TYPE_CHECKING:
     from workloads.logs.trace import Trace
 
-__all__ = ["EASY", "GENERATED", "RECORDED", "SIMULATED", "Moments", "Schedule", "by_walltime", "moments_of", "past_of"]
+__all__ = [
+    "EASY",
+    "GENERATED",
+    "RECORDED",
+    "SIMULATED",
+    "Moments",
+    "Schedule",
+    "by_walltime",
+    "moments_of",
+    "past_of",
+    "trace_behind",
+]
 
 SIMULATED, RECORDED = "simulated", "recorded"
 GENERATED = "generated"
@@ -91,13 +102,25 @@ def past_of(schedule: Schedule) -> Past:
     InputError
         If the log cannot be read, or does not tell the size of its machine.
     """
+    trace = trace_behind(schedule)
+    return Past(trace, trace.nodes or 0)
+
+
+@lru_cache(maxsize=1)
+def trace_behind(schedule: Schedule) -> Trace:
+    """The schedule as a log.
+
+    Raises
+    ------
+    InputError
+        If the log cannot be read, or does not tell the size of its machine.
+    """
     trace = _trace(schedule)
-    nodes = trace.nodes
-    if not nodes:
+    if not trace.nodes:
         raise ParameterError(schedule.log, "a log whose header tells the size of its machine", schedule.path)
     if schedule.kind == SIMULATED:
-        trace = trace_of(simulate(as_rigid(trace), nodes, events=False, **EASY))
-    return Past(trace, nodes)
+        return trace_of(simulate(as_rigid(trace), trace.nodes, events=False, **EASY))
+    return trace
 
 
 def _trace(schedule: Schedule) -> Trace:

@@ -28,6 +28,9 @@ __all__ = ["ARRIVALS", "Drawing", "Future"]
 ARRIVALS = ("none", "weeks")
 #: A week, after which submits resemble themselves [s].
 _WEEK = 7 * 86_400.0
+#: Correlation of the normal scores of all runtimes in a draw: when a machine is busy, its jobs tend to be long ones.
+#: With it the 90 % intervals hold on simulated schedules of two logs; docs/forecast.md, "How good".
+_TOGETHER = 0.1
 #: So many jobs to come are made at a time.
 _PIECE = 64
 #: What a job over its walltime still has [s]: schedulers look every minute or so.
@@ -104,23 +107,29 @@ class Drawing:
         return runtimes
 
     def _alike(self, name: str, job: SeenJob, likeness: float) -> npt.NDArray[np.float64]:
-        """Numbers in (0, 1), uniform for a job, one a draw, and with normal scores that are correlated within a user.
+        """Numbers in (0, 1), uniform for a job, one a draw, and with normal scores that are correlated.
 
-        Where users are not named, jobs with the same walltime and nodes are taken for those of one.
+        They are so within a user, and a little among all jobs. Where users are not named, jobs with the same walltime
+        and nodes are taken for those of one.
         """
         # A stream for each job: the others keep their numbers when one more is asked for.
-        own = stream(self._seed, "forecast", name, job.job_id).random(self.draws)
-        if not likeness:
-            return own
         from scipy.special import ndtr, ndtri
 
         party = ("user", job.user) if job.user else ("request", f"{job.walltime:g}", job.nodes)
-        common = self._common.get((name, *party))
-        if common is None:
-            common = ndtri(stream(self._seed, "forecast", "alike", name, *party).random(self.draws))
-            self._common[name, *party] = common
-        mixed: npt.NDArray[np.float64] = ndtr(math.sqrt(likeness) * common + math.sqrt(1.0 - likeness) * ndtri(own))
+        own = ndtri(stream(self._seed, "forecast", name, job.job_id).random(self.draws))
+        users = math.sqrt(likeness) * self._scores(name, *party) + math.sqrt(1.0 - likeness) * own
+        mixed: npt.NDArray[np.float64] = ndtr(
+            math.sqrt(_TOGETHER) * self._scores(name, "all") + math.sqrt(1.0 - _TOGETHER) * users
+        )
         return mixed
+
+    def _scores(self, *names: str | int) -> npt.NDArray[np.float64]:
+        """Normal scores that some jobs have in common, one a draw."""
+        if names not in self._common:
+            from scipy.special import ndtri
+
+            self._common[names] = ndtri(stream(self._seed, "forecast", "alike", *names).random(self.draws))
+        return self._common[names]
 
     @property
     def horizon(self) -> float:
