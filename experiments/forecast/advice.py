@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby, pairwise
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -17,21 +15,19 @@ import numpy.typing as npt
 from experiments.forecast.forecasts import LEVELS
 from experiments.forecast.futures import Drawing, Future
 from experiments.forecast.history import History
-from experiments.forecast.requests import Request, candidates, scaled
+from experiments.forecast.requests import LaterWaits, Request, going_on, scaled, walltimes_of
 from experiments.forecast.states import MachineState, SeenJob
+from experiments.forecast.trials import tried_starts
 from experiments.statistics import Interval, interval
-from experiments.sweeps.execution import available_workers, spread
 from policies.planning.costs import CostModel
 from policies.planning.waits.model import WaitModel
 from simulator.options import Options
-from simulator.prospects import is_blind, starts_by_walltime
 from workloads.ground.errors import InputError, ParameterError
 from workloads.ground.numbers import is_whole
 from workloads.ground.streams import stream
 from workloads.ground.units import LARGEST_TIME
 from workloads.laws import DiscreteLaw, Law, discretise, from_samples
 from workloads.outages.failures import FailureRate
-from workloads.table.job import Job, JobType
 
 __all__ = ["Advice", "Saving", "advise"]
 
@@ -77,8 +73,8 @@ class Advice:
     responses
         Time from now to the completion of the job in each draw [s], the waits of later requests being mean waits; shape
         (draws, requests).
-    prices
-        Mean waits of the past, which price the later requests.
+    later
+        Mean waits that price the later requests, by size.
     """
 
     state: MachineState
@@ -86,7 +82,7 @@ class Advice:
     waits: npt.NDArray[np.float64]
     backfilled: npt.NDArray[np.bool_]
     responses: npt.NDArray[np.float64]
-    prices: WaitModel
+    later: Mapping[int, LaterWaits]
 
     def __repr__(self) -> str:
         best = self.best
@@ -161,17 +157,6 @@ class Advice:
         return rows
 
 
-@dataclass(frozen=True)
-class _Task:
-    """Some draws for a worker, and the walltimes to try at each size."""
-
-    drawing: Drawing
-    draws: range
-    job: SeenJob
-    walltimes: Mapping[int, Sequence[float]]
-    options: Mapping[str, object]
-
-
 def advise(
     state: MachineState,
     history: History,
@@ -218,7 +203,8 @@ def advise(
     user, project
         Names of the job, for its group and the order of the queue.
     prices
-        Mean waits that price the requests after the first; None: fitted to the history.
+        Mean waits that price the requests after the first; None: those of the history, or of the draws where these are
+        longer.
     draws, seed, workers, arrivals, horizon, failures, **options
         As of :func:`~experiments.forecast.forecasts.forecast`.
 
@@ -240,67 +226,39 @@ def advise(
         _checked(walltime, "walltime")
     settings = Options.of(**options)
     law = _law(history, SeenJob(0, state.at, nodes, walltime or 1.0, user, project), runtimes)
-    waits = history.waits if prices is None else prices
     saving = checkpoint is not None
     costs = CostModel(checkpoint=checkpoint or 0.0, restart=restart)
-    requests: list[Request] = []
-    for size, factor in {nodes: 1.0, **(sizes or {})}.items():
+    factors = {nodes: 1.0, **(sizes or {})}
+    past, tried, laws = {}, {}, {}
+    for size, factor in sorted(factors.items()):
         _check_size(size, factor, state)
-        tried = walltimes if walltimes is None else [_checked(time) * factor for time in walltimes]
+        given = walltimes if walltimes is None else [_checked(time) * factor for time in walltimes]
         own = walltime if size == nodes else None
-        paid = waits.apply(costs, size)
-        requests += candidates(scaled(law, factor), size, paid, saving=saving, own=own, walltimes=tried)
-    requests.sort(key=attrgetter("nodes", "walltime"))
-    asked, job_id = state.with_job(nodes, max(request.walltime for request in requests), user, project)
+        laws[size], past[size] = scaled(law, factor), (prices or history.waits).apply(costs, size)
+        tried[size] = walltimes_of(laws[size], past[size], saving=saving, own=own, walltimes=given)
+    longest = max(time for names in tried.values() for time in names)
+    asked, job_id = state.with_job(nodes, longest, user, project)
     drawing = Drawing(asked, history, Future(arrivals, horizon, failures), draws, seed)
-    given = {"order": settings.order, "backfilling": settings.backfilling, **options}
-    by_size = {
-        size: [request.walltime for request in group] for size, group in groupby(requests, key=attrgetter("nodes"))
-    }
-    count = min(draws, workers or available_workers())
-    ends = [draws * number // count for number in range(count + 1)]
-    tasks = [_Task(drawing, range(low, high), asked.jobs[-1], by_size, given) for low, high in pairwise(ends)]
-    found = np.array([row for rows in spread(_tried, tasks, workers) for row in rows])
+    rules = {"order": settings.order, "backfilling": settings.backfilling, **options}
+    lists = {size: list(names) for size, names in tried.items()}
+    found = tried_starts(drawing, asked.jobs[-1], lists, rules, workers)
+    delays = found[:, :, 0] - state.at
+    requests: list[Request] = []
+    later: dict[int, LaterWaits] = {}
+    for size, names in tried.items():
+        times, known = lists[size], past[size]
+        means = delays[:, len(requests) : len(requests) + len(times)].mean(axis=0)
+        # What a file says is not doubted.
+        at = max(times) if walltime is None else walltime * factors[size]
+        waits = LaterWaits(known.alpha, known.gamma) if prices else LaterWaits.longer(known, times, means, at)
+        later[size], paid = waits, waits.apply(costs)
+        for time in times:
+            plan = going_on(laws[size], time, paid, saving=saving)
+            requests.append(Request(size, time, names[time], plan, laws[size]))
     levels = 1.0 - stream(seed, "forecast", "runtime", job_id).random(draws)
     drawn = np.asarray(law.isf(levels), dtype=float)
-    factors = {nodes: 1.0, **(sizes or {})}
-    delays = found[:, :, 0] - state.at
     rests = np.column_stack([request.rest_of(drawn * factors[request.nodes]) for request in requests])
-    return Advice(state, tuple(requests), delays, found[:, :, 1] > 0, delays + rests, waits)
-
-
-def _tried(task: _Task) -> list[list[tuple[float, bool]]]:
-    """Start of each request [s] and whether it was backfilled, in some draws."""
-    drawing, options = task.drawing, Options.of(**task.options)
-    found = []
-    for draw in task.draws:
-        row: list[tuple[float, bool]] = []
-        for size, walltimes in task.walltimes.items():
-            sketch = drawing.sketch(options, (task.job.job_id, size)) if is_blind(options) else None
-            if sketch is None:
-                row += _simulated(task, draw, size, walltimes)
-            else:
-                row += drawing.sketched(sketch, draw, [task.job.job_id], walltimes)[1]
-        found.append(row)
-    return found
-
-
-def _simulated(task: _Task, draw: int, size: int, walltimes: Sequence[float]) -> list[tuple[float, bool]]:
-    """The same for the requests of one size, by full simulations."""
-    state, asked = task.drawing.state, task.job
-    others = [job for job in task.drawing.table(draw) if job.job_id != asked.job_id]
-    job = Job(asked.job_id, JobType.RIGID, asked.submit, size, 1.0, 1.0, user=asked.user, project=asked.project)
-    return starts_by_walltime(
-        others,
-        state.nodes,
-        state.at,
-        job,
-        walltimes,
-        origin=state.origin,
-        outages=state.outages,
-        failures=task.drawing.failures(draw),
-        **task.options,
-    )
+    return Advice(state, tuple(requests), delays, found[:, :, 1] > 0, delays + rests, later)
 
 
 def _law(history: History, job: SeenJob, runtimes: Law | npt.ArrayLike | None) -> DiscreteLaw:

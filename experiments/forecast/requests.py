@@ -1,14 +1,14 @@
 """Requests: what a job may ask for first, and the plan by which it goes on if that is too short.
 
-The first reservation waits as long as the forecast says. Each later one is priced by the mean wait of the past,
-alpha x walltime + gamma. Source: docs/forecast.md, "What to ask for".
+The first reservation waits as long as the forecast says. Each later one is priced by a mean wait, alpha x walltime +
+gamma: that of the past, or of today where today's queue is longer. Source: docs/forecast.md, "What to ask for".
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -17,9 +17,11 @@ import numpy.typing as npt
 from policies.planning.costs import CostModel
 from policies.planning.plan import ReservationPlan
 from policies.planning.strategies import STRATEGIES
+from policies.planning.waits.lines import least_squares_above
+from policies.planning.waits.model import LEAST_ALPHA
 from workloads.laws import DiscreteLaw
 
-__all__ = ["Request", "candidates", "coarse", "going_on", "scaled"]
+__all__ = ["LaterWaits", "Request", "coarse", "going_on", "scaled", "walltimes_of"]
 
 #: Values of a distribution that plans are made for: what is left after a request; the whole job.
 _FEW, _MANY = 100, 250
@@ -85,25 +87,22 @@ class Request:
         return float(costs.alpha * self.plan.length[0] + costs.gamma)
 
 
-def candidates(
+def walltimes_of(
     law: DiscreteLaw,
-    nodes: int,
     costs: CostModel,
     *,
     saving: bool,
     own: float | None = None,
     walltimes: Sequence[float] | None = None,
-) -> list[Request]:
-    """The requests of one size, by walltime.
+) -> dict[float, tuple[str, ...]]:
+    """The walltimes to try at one size, ascending, and what each stands for.
 
     Parameters
     ----------
     law
         Distribution of the runtime at this size [s].
-    nodes
-        The size.
     costs
-        alpha and gamma of the waits [s], beta = 1, and the times of checkpoint and restart [s].
+        alpha and gamma of the mean waits of the past [s], beta = 1, and the times of checkpoint and restart [s].
     saving
         Whether the job can write checkpoints.
     own
@@ -121,10 +120,53 @@ def candidates(
     extra = float(costs.checkpoint_at(0.0)) if saving else 0.0
     for walltime in _grid(law, extra) if walltimes is None else walltimes:
         named.setdefault(walltime, [])
-    return [
-        Request(nodes, walltime, tuple(named[walltime]), going_on(law, walltime, costs, saving=saving), law)
-        for walltime in sorted(named)
-    ]
+    return {walltime: tuple(named[walltime]) for walltime in sorted(named)}
+
+
+@dataclass(frozen=True)
+class LaterWaits:
+    """What requests after the first wait on average: alpha x walltime + gamma.
+
+    Attributes
+    ----------
+    alpha
+        Wait for each second requested.
+    gamma
+        Wait of any request [s].
+    today
+        Whether it is the line through the waits of today's queue, which is longer than that of the past; else it is the
+        line through the waits of the past.
+    """
+
+    alpha: float
+    gamma: float
+    today: bool = False
+
+    @classmethod
+    def longer(cls, past: CostModel, walltimes: Sequence[float], waits: npt.ArrayLike, at: float) -> LaterWaits:
+        """The longer ones of those of the past and those of today.
+
+        Parameters
+        ----------
+        past
+            alpha and gamma of the past.
+        walltimes, waits
+            Walltimes tried today, and their mean waits [s], shape (requests,).
+        at
+            Walltime at which the two are compared [s].
+        """
+        x, y = np.asarray(walltimes, float), np.asarray(waits, float)
+        slope, level = LEAST_ALPHA, float(y.mean())
+        if len(x) > 2 and np.ptp(x) > 0:
+            line = least_squares_above(x, y, LEAST_ALPHA)
+            slope, level = line.slope, line.intercept
+        if slope * at + level > past.alpha * at + past.gamma:
+            return cls(slope, level, today=True)
+        return cls(past.alpha, past.gamma)
+
+    def apply(self, costs: CostModel) -> CostModel:
+        """Response times as costs, with the same checkpoint and restart."""
+        return replace(costs, alpha=self.alpha, beta=1.0, gamma=self.gamma)
 
 
 def going_on(law: DiscreteLaw, walltime: float, costs: CostModel, *, saving: bool) -> ReservationPlan:

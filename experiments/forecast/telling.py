@@ -183,6 +183,10 @@ def advice_document(advice: Advice, **about: Any) -> dict[str, Any]:
         "running": len(state.running),
         "waiting": len(state.waiting),
         "draws": len(advice.waits),
+        "later_waits": [
+            {"nodes": size, "alpha": waits.alpha, "gamma": waits.gamma, "of": "today" if waits.today else "the past"}
+            for size, waits in advice.later.items()
+        ],
         "best": next(row for row in rows if row["best"]),
         "plan": advice.best.plan.to_dict(advice.best.law),
         "gains": gains,

@@ -14,7 +14,7 @@ from experiments import cli
 from experiments.figures.planning.advice import plot_advice
 from experiments.forecast.advice import Advice, advise
 from experiments.forecast.history import History, PastRun
-from experiments.forecast.requests import coarse, going_on
+from experiments.forecast.requests import LaterWaits, coarse, going_on
 from experiments.forecast.states import MachineState, SeenJob
 from policies.planning.costs import CostModel
 from simulator.prospects import first_starts, starts_by_walltime
@@ -81,7 +81,7 @@ def test_illegal_prospects() -> None:
 
 # Going on.
 
-LAWS = st.lists(st.integers(1, 40), min_size=2, max_size=7, unique=True).flatmap(
+LAWS = st.lists(st.integers(1, 40), min_size=2, max_size=5, unique=True).flatmap(
     lambda values: st.lists(st.integers(1, 9), min_size=len(values), max_size=len(values)).map(
         lambda weights: DiscreteLaw(
             np.array(sorted(values), float), np.array(weights[: len(values)]) / sum(weights[: len(values)])
@@ -178,12 +178,22 @@ def test_a_short_request_fits_the_hole() -> None:
     # Half of the jobs take 1,000 s, half 10,000 s: 6,200 s hold the one half, and the work of the other is kept.
     request = advice.requests[places[6200.0]]
     assert (request.completes, request.saves, request.next) == (0.5, True, 10_000.0 - 6140.0 + 30.0)
-    alpha, _, gamma = advice.prices.costs_for(1)
-    later = 0.5 * (alpha * 3890.0 + gamma + 3890.0)
+    waits = advice.later[1]
+    later = 0.5 * (waits.alpha * 3890.0 + waits.gamma + 3890.0)
     assert request.rest == pytest.approx(0.5 * 1000.0 + 0.5 * 6200.0 + later)
     row = advice.rows()[places[6200.0]]
     assert row["gain_own"] == pytest.approx(advice.expected[places[10_000.0]] - advice.expected[places[6200.0]])
     assert "10 requests" not in repr(advice)
+
+
+def test_later_requests_wait_as_in_the_past_or_as_today_whichever_is_longer() -> None:
+    past = CostModel(0.5, 1.0, 600.0)
+    walltimes = [1000.0, 2000.0, 3000.0]
+    today = LaterWaits.longer(past, walltimes, [2000.0, 4000.0, 6000.0], 3000.0)
+    assert (today.alpha, today.gamma, today.today) == (pytest.approx(2.0), pytest.approx(0.0, abs=1e-6), True)
+    assert LaterWaits.longer(past, walltimes, [0.0, 0.0, 100.0], 3000.0) == LaterWaits(0.5, 600.0)
+    assert LaterWaits.longer(past, [1000.0], [9000.0], 3000.0) == LaterWaits(1e-3, 9000.0, today=True)
+    assert today.apply(CostModel(checkpoint=5.0)).price(100.0, 10.0) == pytest.approx(210.0)
 
 
 def test_without_checkpoints_work_is_lost() -> None:
@@ -209,7 +219,7 @@ def test_a_request_keeps_its_draws_beside_others() -> None:
 
     def of(advice: Advice) -> np.ndarray:
         place = next(place for place, request in enumerate(advice.requests) if request.walltime == 2000.0)
-        return advice.responses[:, place]
+        return advice.waits[:, place]
 
     assert np.array_equal(of(few), of(many))
 
