@@ -143,10 +143,14 @@ class NamedMachine:
 
     def _settle(self, running: dict[int, int], nodes: int) -> None:
         """Forget jobs that have ended, and give nodes to those that others have started or resized."""
-        places = {job: place for job, place in self._places.items() if running.get(job) == place.bit_count()}
         free = (1 << nodes) - 1
-        for place in places.values():
-            free &= ~place
+        places = {}
+        for job, count in running.items():
+            place = self._places.get(job, 0)
+            # Between two passes on named nodes a job may have ended and started again, and others meanwhile.
+            if place.bit_count() == count and place & free == place:
+                places[job] = place
+                free &= ~place
         for job, count in running.items():
             if job not in places:
                 places[job] = best_fit(free, count)
@@ -181,7 +185,8 @@ def named_starts(
         In the order of the queue.
     """
     everything = (1 << nodes) - 1
-    ends = sorted(running)
+    # What runs until now has not given its nodes back yet.
+    ends = sorted((max(end, now + 1), place) for end, place in running)
     in_use = 0
     for _, place in ends:
         in_use |= place
@@ -249,11 +254,13 @@ def _given_back(
     if free.bit_count() >= count:
         return earliest, best_fit(free, count)
     place, precision = 0, round(rule.precision * SECOND)
-    while place < len(ends):
-        at = together = ends[place][0]
-        while place < len(ends) and ends[place][0] <= together + precision:
-            at = ends[place][0]
-            free |= ends[place][1] & allowed
+    # Runs that have none of the nodes do not count.
+    usable = [(end, held & allowed) for end, held in ends if held & allowed]
+    while place < len(usable):
+        at = together = usable[place][0]
+        while place < len(usable) and usable[place][0] <= together + precision:
+            at = usable[place][0]
+            free |= usable[place][1]
             place += 1
         if free.bit_count() >= count:
             return max(at, earliest), _busy_first(free, count, in_use) if rule.busy else best_fit(free, count)

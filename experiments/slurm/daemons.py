@@ -12,13 +12,15 @@ from pathlib import Path
 
 from workloads.ground.errors import InputError
 
-__all__ = ["MARK", "end", "launch", "marked", "until"]
+__all__ = ["MARK", "end", "launch", "leave", "marked", "until"]
 
 #: The variable that all processes of a lab have; its value is the directory.
 MARK = "HOLDFAST_SLURM_LAB"
 #: How long something is waited for, in real seconds.
 _PATIENCE = 60.0
 _PAUSE = 0.05
+#: Processes that this one has left running; one that is forgotten would be complained about.
+_LEFT: list[subprocess.Popen[bytes]] = []
 
 
 def launch(words: Sequence[str], environment: Mapping[str, str], folder: Path, log: Path) -> None:
@@ -37,6 +39,22 @@ def launch(words: Sequence[str], environment: Mapping[str, str], folder: Path, l
         lines = log.read_text(errors="replace").split("\n")
         told = next((line.strip() for line in reversed(lines) if line.strip()), f"exit status {done.returncode}")
         raise InputError(f"{Path(words[0]).name} failed: {told}; see {log}")
+
+
+def leave(words: Sequence[str], environment: Mapping[str, str], folder: Path, log: Path) -> None:
+    """Start a program that stays in the foreground, and leave it running."""
+    with log.open("ab") as file:
+        _LEFT.append(
+            subprocess.Popen(
+                words,
+                env=environment,
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=file,
+                start_new_session=True,
+            )
+        )
 
 
 def until(true: Callable[[], bool], what: str) -> None:

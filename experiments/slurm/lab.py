@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 
 from experiments.slurm.client import call
-from experiments.slurm.daemons import MARK, end, launch, marked, until
+from experiments.slurm.daemons import MARK, end, launch, leave, marked, until
 from experiments.slurm.templating import filled
 from workloads.ground.documents import read_json
 from workloads.ground.errors import InputError, ParameterError, TraceError
@@ -252,15 +252,9 @@ def _with_clock(lab: Lab) -> Lab:
         raise InputError("libfaketime is not here; on Debian install it with 'apt-get install libfaketime'")
     told = lab.place / "clock"
     holder = f'echo "$FAKETIME_SHARED" >{told}.new && mv {told}.new {told}; exec sleep 1000000000'
-    subprocess.Popen(
-        ["faketime", "-m", "-f", f"+0 x{lab.speed:g}", "bash", "-c", holder],
-        env={**os.environ, MARK: lab.directory, "FAKETIME_DONT_RESET": "1"},
-        cwd="/",
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+    environment = {**os.environ, MARK: lab.directory, "FAKETIME_DONT_RESET": "1"}
+    words = ["faketime", "-m", "-f", f"+0 x{lab.speed:g}", "bash", "-c", holder]
+    leave(words, environment, Path("/"), lab.place / "log" / "start.log")
     until(told.exists, "the clock")
     return Lab(**{**asdict(lab), "clock": told.read_text().strip(), "library": str(libraries[0])})
 
@@ -318,8 +312,10 @@ def _start(lab: Lab) -> None:
     plain = {**os.environ, MARK: lab.directory, "PATH": environment["PATH"]}
     daemon = partial(launch, environment=environment, folder=place / "tmp", log=log / "start.log")
     munge = place / "munge"
+    # The directory may be in a home that only its owner may enter; munged is asked to do with that.
     words = [
         "munged",
+        "--force",
         f"--key-file={munge}/key",
         f"--socket={munge}/socket",
         f"--seed-file={munge}/seed",
@@ -364,11 +360,7 @@ def _start_database(lab: Lab, environment: Mapping[str, str]) -> None:
         ),
         *("--innodb-log-file-size=64M", "--innodb-lock-wait-timeout=900", "--innodb-flush-log-at-trx-commit=0"),
     ]
-    with log.open("ab") as file:
-        subprocess.Popen(
-            server, env=environment, cwd=place / "tmp", stdin=subprocess.DEVNULL, stdout=file, stderr=file,
-            start_new_session=True,
-        )  # fmt: skip
+    leave(server, environment, place / "tmp", log)
     client = ["mariadb", "--no-defaults", here, "-u", "root", "-e"]
 
     def answers() -> bool:

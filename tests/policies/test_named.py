@@ -48,6 +48,10 @@ def test_a_job_that_fits_by_count_waits_for_nodes_with_names() -> None:
     }
 
 
+def test_nodes_of_a_run_that_ends_now_are_not_there_yet() -> None:
+    assert starts(SlurmBackfill(), 4, [Wish(1, 3, 60)], {place(1, 2): 0}) == {}
+
+
 def test_jobs_that_end_when_a_plan_begins_start_only_with_the_first() -> None:
     # Both end at 100, when job 1 gets all nodes. Job 2 starts; a second later job 3 would end too late.
     queue = [Wish(1, 4, 60), Wish(2, 1, 100), Wish(3, 1, 100), Wish(4, 1, 98)]

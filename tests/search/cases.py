@@ -32,7 +32,7 @@ _ORDERS = (
 #: Each option with its default and the other values, which are drawn in half of the cases each.
 _OPTIONS: Mapping[str, Sequence[object]] = {
     "order": ("fcfs", *_ORDERS),
-    "backfilling": ("easy", "easy depth=2", "easy depth=3", "conservative", "none"),
+    "backfilling": ("easy", "easy depth=2", "easy depth=3", "conservative", "none", "slurm"),
     "backfill_length": ("walltime", "runtime"),
     "passes": ("instant", "event"),
     "tenants": ("any", "fits", "none"),
@@ -155,7 +155,7 @@ def _options(pick: Pick) -> dict[str, object]:
     chosen = {
         name: values[pick(1, len(values) - 1)] for name, values in _OPTIONS.items() if len(values) > 1 and pick(0, 1)
     }
-    if chosen.get("backfill_length") == "runtime" and chosen.get("backfilling") in ("conservative", "none"):
+    if chosen.get("backfill_length") == "runtime" and chosen.get("backfilling") in ("conservative", "none", "slurm"):
         del chosen["backfilling"]
     return chosen
 

@@ -73,6 +73,11 @@ def test_a_table_of_a_replay_is_checked(tmp_path: Path) -> None:
     assert "holds a job twice" in refused("1,0,1,2,1,60\n1,0,1,2,1,60")
     path.write_text("id,submit,start,end,nodes,walltime\n7,0,1,2,3,60\n8,0,1,2,2,60\n")
     assert read_replay(tmp_path, None).nodes == 5
+    path.write_text(
+        "id,submit,start,end,nodes,walltime,node_list\n"
+        '7,0,1,2,3,60,"n[1-2,4]"\n8,0,1,2,1,60,n3\n9,0,1,2,2,60,n[1-2]x\n10,0,1,2,3,60,n[1-2]\n11,0,1,2,1,60,\n'
+    )
+    assert [job.place for job in read_replay(tmp_path, None).jobs] == [0b1011, 0b100, 0, 0, 0]
     with pytest.raises(InputError, match="a job has 3 nodes, and the machine 2"):
         read_replay(path, 2)
 
