@@ -97,8 +97,7 @@ def _measure(parameters: FollowedAdvice, seed: int, resources: Resources) -> Tab
             _Task(schedule, seed, parameters.draws, places[first : first + _PIECE])
             for first in range(0, len(places), _PIECE)
         ]
-    files = [schedule.path for schedule in schedules if schedule.path]
-    return {"": list(rows_of(_followed, tasks, files, resources))}
+    return {"": list(rows_of(_followed, tasks, [task.schedule.path for task in tasks], resources))}
 
 
 def _followed(task: _Task) -> list[Row]:

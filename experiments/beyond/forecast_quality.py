@@ -117,9 +117,8 @@ class _Task:
 
 def _measure(parameters: Forecasts, seed: int, resources: Resources) -> Tables:
     schedules = parameters.schedules(seed)
-    files = [schedule.path for schedule in schedules if schedule.path]
     drawing = [_Task(schedule, seed, parameters.draws, parameters.moments) for schedule in schedules]
-    drawn = list(rows_of(_drawn, drawing, files, resources))
+    drawn = list(rows_of(_drawn, drawing, [schedule.path for schedule in schedules], resources))
     tasks = []
     for task, row in zip(drawing, drawn, strict=True):
         places = [int(place) for place in str(row["places"]).split()]
@@ -130,7 +129,7 @@ def _measure(parameters: Forecasts, seed: int, resources: Resources) -> Tables:
             for first in range(0, len(block), _PIECE)
         ]
     counted = [{name: value for name, value in row.items() if name != "places"} for row in drawn]
-    rows = list(rows_of(_scored, tasks, files, resources))
+    rows = list(rows_of(_scored, tasks, [task.schedule.path for task in tasks], resources))
     return {"": rows, "moments": counted, "summary": summary(rows)}
 
 

@@ -38,16 +38,15 @@ def rows_of(
     tasks
         The tasks.
     files
-        Data that the tasks read; with other contents nothing that is stored counts.
+        For each task the file that it reads, or an empty text; with other contents what is stored does not count.
     resources
         Store and workers.
     """
-    contents = [sha256_of(path) for path in files]
+    contents = {path: sha256_of(path) if path else "" for path in set(files)}
     pieces = []
-    for task in tasks:
-        told = json.dumps(
-            [experiment_fingerprint(), work.__module__, work.__qualname__, asdict(task), contents], sort_keys=True
-        )
+    for task, path in zip(tasks, files, strict=True):
+        named = [experiment_fingerprint(), work.__module__, work.__qualname__, asdict(task), contents[path]]
+        told = json.dumps(named, sort_keys=True)
         name = hashlib.sha256(told.encode()).hexdigest()[:32]
         pieces.append(_Piece(task, work, resources.store / "pieces" / f"{name}.json"))
     for rows in spread(_done, pieces, resources.workers):
