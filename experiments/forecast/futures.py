@@ -31,7 +31,7 @@ _WEEK = 7 * 86_400.0
 #: Correlation of the normal scores of all runtimes in a draw: when a machine is busy, its jobs tend to be long ones.
 #: With it the 90 % intervals hold on simulated schedules of two logs; docs/forecast.md, "How good".
 _TOGETHER = 0.1
-#: So many jobs to come are made at a time.
+#: So many jobs to come are made at first.
 _PIECE = 64
 #: What a job over its walltime still has [s]: schedulers look every minute or so.
 _GRACE = 60.0
@@ -195,11 +195,13 @@ class Drawing:
             levels = 1.0 - rng.random(last - first)
             submits = history.submits[first:last] + (back + week) * _WEEK
             count = int(np.searchsorted(submits, state.at + horizon, side="right"))
-            # Piece by piece: most draws are over before the week is.
-            for begin in range(0, count, _PIECE):
-                end = min(begin + _PIECE, count)
+            # Piece by piece, each larger than the one before: most draws are over before the week is.
+            begin, size = 0, _PIECE
+            while begin < count:
+                end = min(begin + size, count)
                 runtimes = history.runtimes_of_submitted(first + begin, first + end, levels[begin:end])
                 yield history, first + begin, submits[begin:end], runtimes
+                begin, size = end, 4 * size
 
     def sketch(self, options: Options, resized: tuple[int, int] | None = None) -> Sketch | None:
         """Simulations of the draws that are fast and ask for starts alone; None: they need a full simulation.

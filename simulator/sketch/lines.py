@@ -15,17 +15,23 @@ __all__ = ["Entry", "Lines", "SketchedJob"]
 class SketchedJob:
     """A waiting job as orders see it."""
 
-    __slots__ = ("entry", "min_nodes", "nodes", "place", "project", "runtime", "submit", "type", "user", "walltime")
+    __slots__ = ("entry", "nodes", "place", "runtime", "submit", "walltime")
+
+    type = JobType.RIGID
+    user = project = ""
 
     def __init__(self, place: int, submit: int, nodes: int, walltime: int, runtime: int) -> None:
         self.place = place
         self.submit = submit
-        self.nodes = self.min_nodes = nodes
+        self.nodes = nodes
         self.walltime = walltime
         self.runtime = runtime
-        self.type = JobType.RIGID
-        self.user = self.project = ""
         self.entry: Entry = (0, place, self)
+
+    @property
+    def min_nodes(self) -> int:
+        """The same as its nodes."""
+        return self.nodes
 
 
 #: A waiting job in the order of the queue: its key, its place, itself.

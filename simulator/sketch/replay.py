@@ -93,7 +93,7 @@ class SketchReplay:
                 following = next(coming, None)
             if released:
                 self._pass()
-            else:
+            elif self._matter(new):
                 self._pass_of(new)
             if not self._left:
                 return
@@ -118,6 +118,11 @@ class SketchReplay:
         self._look_ahead(head)
         latest = self._shadow + TOLERANCE - self._now
         self._backfill(queue.fitting(self._free, self._extra, latest), latest)
+
+    def _matter(self, new: list[SketchedJob]) -> bool:
+        """Whether any of the new jobs fits, or goes first."""
+        head = self._head
+        return head is None or any(job.nodes <= self._free or job.entry < head.entry for job in new)
 
     def _pass_of(self, new: list[SketchedJob]) -> None:
         """Start what can start of the jobs that are submitted in an instant without completions."""
