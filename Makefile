@@ -60,6 +60,7 @@ coverage: $(VENV)/.installed-dev
 bench: $(VENV)/.installed-dev
 	$(BIN)/python -m tests.benchmarks.replay --traces --record docs/reference/speed.md
 	$(BIN)/python -m tests.benchmarks.planner
+	$(BIN)/python -m tests.benchmarks.deep
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

@@ -94,7 +94,7 @@ class Easy:
             return starts
         # Most passes end here: looking for any job that fits is far cheaper than the shadow time.
         heads = len(starts)
-        many = queue.fitting(heads + 1, free) if only is None and isinstance(queue, LongQueue) else None
+        many = queue.fitting(heads + 1, free) if only is None and type(queue) is LongQueue else None
         behind = queue[heads + 1 :] if only is None and many is None else only or ()
         candidates = [job for job in behind if job.min_nodes <= free] if many is None else many
         if not candidates:
@@ -181,7 +181,8 @@ class EasyAgain:
     def __call__(self, view: SystemView) -> list[Start]:
         """The jobs to start now, in this order."""
         queue = view.queue
-        if not isinstance(queue, LongQueue) or not queue.plain or view.windows or view.reservations:
+        # As a test of the type, because this is asked in every pass, and slow of abstract classes.
+        if type(queue) is not LongQueue or not queue.plain or view.windows or view.reservations:
             self._columns = None
             return self._rule(view)
         columns = queue.kept
