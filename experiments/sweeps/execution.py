@@ -12,20 +12,22 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from experiments.output.signals import start_trackers
 from experiments.sweeps.clusters import CLUSTERS, Lost, dask_backend, dask_client
-from experiments.sweeps.grid import RunConfiguration
-from experiments.sweeps.simulations import RunOutcome
 from workloads.ground.errors import HoldfastError, ParameterError, UnknownNameError
+
+if TYPE_CHECKING:
+    from experiments.sweeps.grid import RunConfiguration
+    from experiments.sweeps.simulations import RunOutcome
 
 __all__ = ["BACKENDS", "Pool", "Workforce", "available_workers", "carry_out", "spread"]
 
 BACKENDS = ("loky", "dask")
 
 #: What is done with each run.
-Task = Callable[[RunConfiguration], RunOutcome]
+Task = Callable[["RunConfiguration"], "RunOutcome"]
 
 #: How often a worker looks whether it is still wanted [s].
 _LOOK_EVERY = 1.0
@@ -208,6 +210,8 @@ def _alone(task: Task, run: RunConfiguration, pool: Pool) -> RunOutcome:
     except BrokenProcessPool as error:
         answer = Lost(run, str(error))
     if isinstance(answer, Lost):
+        from experiments.sweeps.simulations import RunOutcome
+
         reason = " ".join(answer.reason.split())
         return RunOutcome(run.key, {}, {}, f"its worker died, perhaps for want of memory: {reason}")
     outcome: RunOutcome = answer
