@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Columns", "Places", "Ranks"]
+__all__ = ["Columns", "Ranks"]
 
 Places = NDArray[np.intp]
 

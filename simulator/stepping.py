@@ -27,9 +27,9 @@ __all__ = ["SteppedSimulation"]
 class SteppedSimulation:
     """A replay of rigid jobs in which the caller chooses the job that goes first.
 
-    It is the engine of :func:`simulator.simulate`, and stops wherever two or more jobs wait and one of them fits. The
-    chosen job starts if it fits, and the next one is chosen in the same instant; else it is the first of the queue
-    until the next choice, and the backfilling rule starts what does not delay it.
+    It is the engine of :func:`simulator.simulation.simulate`, and stops wherever two or more jobs wait and one of them
+    fits. The chosen job starts if it fits, and the next one is chosen in the same instant; else it is the first of the
+    queue until the next choice, and the backfilling rule starts what does not delay it.
 
     Parameters
     ----------
