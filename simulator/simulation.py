@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from policies.planning.plan import ReservationPlan
     from policies.planning.planbook import PlanBook, Planner
 
-__all__ = ["collector_paused", "result_of", "simulate"]
+__all__ = ["checked_table", "collector_paused", "result_of", "simulate"]
 
 #: The last tick that tables hold.
 _LAST = 2**63 - 1
@@ -104,19 +104,31 @@ def simulate(
     1       2  600.0  1200.0            0
     """
     settings = Options.of(**options)
-    if not (is_whole(nodes, 1) and nodes <= LARGEST_SIZE):
-        raise ParameterError("nodes", f"a number of nodes from 1 to {LARGEST_SIZE:,}", nodes)
     served_by = parse_mechanism(mechanism)
-    table = list(jobs)
-    if not table:
-        raise InputError("there are no jobs to simulate")
-    check_jobs(table, nodes=nodes)
+    table = checked_table(jobs, nodes)
     book = _book(table, planner, plans)
     closures = _closures(table, nodes, list(outages), failures)
 
     with collector_paused():
         log, recorder, origin = EventLog(events), Decisions(decisions), origin_of(table)
         return _simulated(Setup(table, nodes, served_by, settings, log, recorder, origin, progress, book, closures))
+
+
+def checked_table(jobs: Iterable[Job], nodes: int) -> list[Job]:
+    """The jobs, if a machine of so many nodes can run them.
+
+    Raises
+    ------
+    InputError
+        If the machine or a job is not legal, or there are no jobs.
+    """
+    if not (is_whole(nodes, 1) and nodes <= LARGEST_SIZE):
+        raise ParameterError("nodes", f"a number of nodes from 1 to {LARGEST_SIZE:,}", nodes)
+    table = list(jobs)
+    if not table:
+        raise InputError("there are no jobs to simulate")
+    check_jobs(table, nodes=nodes)
+    return table
 
 
 @contextmanager

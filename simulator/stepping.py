@@ -14,12 +14,10 @@ from simulator.machine.eventlog import EventLog
 from simulator.options import Options
 from simulator.results.recording import origin_of
 from simulator.results.result import Result
-from simulator.simulation import result_of
+from simulator.simulation import checked_table, result_of
 from workloads.ground.errors import InputError, InvariantError, ParameterError
 from workloads.ground.numbers import is_whole
-from workloads.ground.units import LARGEST_SIZE
 from workloads.table.job import Job, JobType
-from workloads.table.validation import check_jobs
 
 __all__ = ["SteppedSimulation"]
 
@@ -57,16 +55,11 @@ class SteppedSimulation:
     """
 
     def __init__(self, jobs: Iterable[Job], nodes: int, **options: object) -> None:
-        settings, table = Options.of(**options), list(jobs)
-        if not (is_whole(nodes, 1) and nodes <= LARGEST_SIZE):
-            raise ParameterError("nodes", f"a number of nodes from 1 to {LARGEST_SIZE:,}", nodes)
-        if not table:
-            raise InputError("there are no jobs to simulate")
+        settings, table = Options.of(**options), checked_table(jobs, nodes)
         if settings.backfilling not in ("easy", "none"):
             raise ParameterError("backfilling", "easy or none, where jobs are chosen one by one", settings.backfilling)
         if any(job.type is not JobType.RIGID for job in table):
             raise InputError("jobs that are chosen one by one must be rigid: prepare the trace with as_rigid")
-        check_jobs(table, nodes=nodes)
         self._began = perf_counter()
         self._setup = Setup(
             table, nodes, None, settings, EventLog(True), Decisions(False), origin_of(table), asking=True

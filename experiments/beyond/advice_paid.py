@@ -207,18 +207,7 @@ def _others(
     first, last = np.searchsorted(submits, [state.at, state.at + reach], side="right").tolist()
     for seen in (*state.jobs, *(past.job(place) for place in range(first, last))):
         if seen.job_id != own:
-            runtime = true[seen.job_id].runtime
-            yield Job(
-                seen.job_id,
-                JobType.RIGID,
-                seen.submit,
-                seen.nodes,
-                runtime,
-                max(seen.walltime, runtime),
-                user=seen.user,
-                project=seen.project,
-                running_since=seen.start,
-            )
+            yield seen.running_for(true[seen.job_id].runtime)
 
 
 def _judge(tables: Tables) -> list[Verdict]:

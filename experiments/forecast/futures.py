@@ -20,7 +20,7 @@ from workloads.ground.errors import ParameterError, UnknownNameError
 from workloads.ground.streams import stream
 from workloads.ground.units import LARGEST_TIME, SECOND, to_seconds, to_ticks
 from workloads.outages.failures import FailureRate
-from workloads.table.job import Job, JobType
+from workloads.table.job import Job
 
 __all__ = ["ARRIVALS", "Drawing", "Future"]
 
@@ -153,10 +153,10 @@ class Drawing:
         reach
             Jobs to come are made for so long [s]; those made are the same for any reach.
         """
-        table = [_job(job, time) for job, time in zip(self.state.jobs, self.runtimes[draw].tolist(), strict=True)]
+        table = [job.running_for(time) for job, time in zip(self.state.jobs, self.runtimes[draw].tolist(), strict=True)]
         number = max((job.job_id for job in self.state.jobs), default=0) + _OTHERS
         for seen, submit, runtime in self._coming(draw, min(reach, self.horizon)):
-            table.append(_job(replace(seen, job_id=number, submit=submit), runtime))
+            table.append(replace(seen, job_id=number, submit=submit).running_for(runtime))
             number += 1
         return table
 
@@ -272,17 +272,3 @@ class Drawing:
 def _in_ticks(seconds: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
     """As :func:`workloads.ground.units.to_ticks` rounds, all at once."""
     return np.rint(seconds * SECOND).astype(np.int64)
-
-
-def _job(job: SeenJob, runtime: float) -> Job:
-    return Job(
-        job.job_id,
-        JobType.RIGID,
-        job.submit,
-        job.nodes,
-        runtime,
-        max(job.walltime, runtime),
-        user=job.user,
-        project=job.project,
-        running_since=job.start,
-    )

@@ -15,6 +15,7 @@ from workloads.logs.squeue import QueueRow
 from workloads.logs.trace import Trace, TraceJob
 from workloads.logs.withdrawals import keep_cancelled
 from workloads.outages.outage import Outage, OutageKind
+from workloads.table.job import Job, JobType
 
 __all__ = ["MachineState", "SeenJob", "state_at", "state_of_queue"]
 
@@ -46,6 +47,20 @@ class SeenJob:
     user: str = ""
     project: str = ""
     start: float | None = None
+
+    def running_for(self, runtime: float) -> Job:
+        """The job as the simulator takes it, if it runs for so long [s]; it is not killed before."""
+        return Job(
+            self.job_id,
+            JobType.RIGID,
+            self.submit,
+            self.nodes,
+            runtime,
+            max(self.walltime, runtime),
+            user=self.user,
+            project=self.project,
+            running_since=self.start,
+        )
 
 
 @dataclass(frozen=True)
