@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -59,6 +60,17 @@ def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text())
 
 
+@cache
+def nodes_of(path: Path) -> Sequence[ast.Import | ast.ImportFrom | ast.Constant]:
+    """The imports and the texts of a file, wherever they stand."""
+    return [
+        node
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        or (isinstance(node, ast.Constant) and isinstance(node.value, str))
+    ]
+
+
 def name_of(path: Path) -> str:
     return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
@@ -66,12 +78,11 @@ def name_of(path: Path) -> str:
 NAMES = {name_of(path) for path in MODULES}
 
 
-def imports_of(path: Path, *, lazily: bool = True) -> set[str]:
-    """Modules that a file imports; without those inside functions and under TYPE_CHECKING unless ``lazily``."""
-    tree = tree_of(path)
-    nodes = ast.walk(tree) if lazily else iter(tree.body)
+@cache
+def imports_of(path: Path) -> set[str]:
+    """Modules that a file imports, those inside functions and under TYPE_CHECKING too."""
     found: set[str] = set()
-    for node in nodes:
+    for node in nodes_of(path):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -79,25 +90,27 @@ def imports_of(path: Path, *, lazily: bool = True) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_imports_point_one_way(path: Path) -> None:
-    layer = LAYERS.index(path.relative_to(ROOT).parts[0])
-    above = [name for name in imports_of(path) if name.split(".")[0] in LAYERS[layer + 1 :]]
-    assert not above, f"{name_of(path)} imports {above}, which stand above it"
+@pytest.mark.parametrize("layer", LAYERS)
+def test_imports_point_one_way(layer: str) -> None:
+    higher = LAYERS[LAYERS.index(layer) + 1 :]
+    for path in (ROOT / layer).rglob("*.py"):
+        above = [name for name in imports_of(path) if name.split(".")[0] in higher]
+        assert not above, f"{name_of(path)} imports {above}, which stand above it"
 
 
+@cache
 def known_imports(path: Path) -> set[str]:
     """Our own modules and packages that a file imports, a module by its own name alone."""
     found: set[str] = set()
-    for node in ast.walk(tree_of(path)):
+    for node in nodes_of(path):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names} & NAMES
         elif isinstance(node, ast.ImportFrom) and node.module in NAMES:
             names = {f"{node.module}.{alias.name}" for alias in node.names}
             found |= names & NAMES or {node.module}
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.count(":") == 1:
+        elif isinstance(node, ast.Constant) and str(node.value).count(":") == 1:
             # A module named as ``module:name`` is imported when it is needed.
-            found |= {node.value.partition(":")[0]} & NAMES
+            found |= {str(node.value).partition(":")[0]} & NAMES
     return found
 
 
@@ -144,9 +157,9 @@ def test_nothing_reaches_past_the_face_of_a_folder() -> None:
 
 def test_what_is_named_as_module_and_name_is_there() -> None:
     for path in MODULES:
-        for node in ast.walk(tree_of(path)):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.partition(":")[0] in NAMES:
-                assert node.value in NAMES or resolve_name(node.value), path
+        for node in nodes_of(path):
+            if isinstance(node, ast.Constant) and str(node.value).partition(":")[0] in NAMES:
+                assert node.value in NAMES or resolve_name(str(node.value)), path
 
 
 #: A picture and a command bear the name of the module that works out what they show.
@@ -176,6 +189,7 @@ def test_policies_and_workloads_know_no_simulation(layer: str) -> None:
         assert not {name.split(".")[0] for name in imports_of(path)} & {"simpy", "matplotlib"}, path
 
 
+@pytest.mark.system
 @pytest.mark.parametrize(
     ("module", "heavy"),
     [

@@ -48,6 +48,7 @@ def as_it_was() -> Iterator[None]:
                 kind.registry.forget(name)
 
 
+@pytest.mark.system
 @pytest.mark.usefixtures("as_it_was")
 @pytest.mark.parametrize("page", SESSIONS, ids=name_of_page)
 def test_blocks_run_and_print_what_the_page_shows(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,6 +27,7 @@ _QUICK = {
 }
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("reader", _QUICK)
 def test_mutated_inputs_are_read_or_refused_in_a_sentence(reader: str, tmp_path: Path) -> None:
     with limited_memory():

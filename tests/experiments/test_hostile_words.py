@@ -56,6 +56,7 @@ def test_is_refused_in_one_sentence(
     assert sorted(path.name for path in Path().iterdir()) == ["a.toml", "nul.toml"]
 
 
+@pytest.mark.system
 def test_names_in_figures_are_plain_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     runs = Path("$\\frac{$ \N{PILE OF POO}" + "x" * 200 + ".txt")

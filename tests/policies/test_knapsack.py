@@ -188,6 +188,7 @@ class Both:
         return list(answers[0])
 
 
+@pytest.mark.system
 @pytest.mark.parametrize(
     ("exact", "greedy"),
     [

@@ -279,6 +279,7 @@ def test_easy_with_every_order_is_the_plain_reference(name: str) -> None:
     assert name == "fcfs" or moved > 20
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("name", list(PLAIN))
 def test_every_order_on_a_piece_of_a_real_trace(name: str) -> None:
     path = trace_file("theta_2022.swf.gz")

@@ -59,6 +59,7 @@ def test_equals_an_independent_reading_of_the_spec(mechanism: str, table: Table,
     assert_equals_reference(table, mechanism, **chosen)
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("mechanism", ["baseline", *MECHANISMS])
 def test_equals_an_independent_reading_of_the_spec_on_many_tables(mechanism: str) -> None:
     for seed in range(150):

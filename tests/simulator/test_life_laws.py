@@ -142,6 +142,7 @@ def test_laws(mechanism: str, mix: Mix, chosen: dict[str, str]) -> None:
     check_laws(mix, replayed(mix, mechanism, **chosen))
 
 
+@pytest.mark.system
 @every_mechanism
 def test_laws_on_many_tables(mechanism: str) -> None:
     seen: dict[str, int] = defaultdict(int)

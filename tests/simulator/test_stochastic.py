@@ -86,6 +86,7 @@ def test_the_baseline_equals_a_plain_reference(mix: Mix) -> None:
     assert_equals_the_reference(mix)
 
 
+@pytest.mark.system
 def test_the_baseline_equals_a_plain_reference_on_many_tables() -> None:
     count = 0
     for seed in range(120):
@@ -157,6 +158,7 @@ def test_reservations_are_scheduled_as_rigid_jobs(mechanism: str, mix: Mix, chos
     assert_reservations_are_rigid_jobs(mix, mechanism, **{**chosen, "backfill_length": "walltime"})
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_reservations_are_scheduled_as_rigid_jobs_on_many_tables(mechanism: str) -> None:
     preempted = sum(
@@ -435,6 +437,7 @@ def assert_the_mean_is_expected(law: Law, strategy: str, count: int, seed: int) 
     assert abs(paid.mean() - plan.expected_cost(law)) < 3 * error
 
 
+@pytest.mark.system
 @pytest.mark.parametrize(
     ("law", "strategy"),
     [("uniform", "optimal"), ("lognormal", "all-ckpt"), ("gamma", "masi"), ("lognormal", "neuro-avg")],
@@ -520,6 +523,7 @@ def test_the_true_runtime_is_no_part_of_the_overhead_of_a_preemption() -> None:
         assert [record.preemptions for record in result.records] == [0, 1, 0]
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("mechanism", EVERY)
 def test_no_decision_reads_the_true_runtime_on_many_tables(mechanism: str) -> None:
     compared = 0
@@ -557,6 +561,7 @@ def test_outlived_reservations_do_not_tell_how_much_longer_it_takes() -> None:
 # -- checkpoints and restarts that vary --
 
 
+@pytest.mark.system
 def test_variation_is_uniform_and_within_its_bounds() -> None:
     """Of 600 jobs that need one second after a restart of 100 s the second reservations show the restarts."""
     plan = ReservationPlan([10, 1000], [True, False], CostModel(checkpoint=20, restart=100))

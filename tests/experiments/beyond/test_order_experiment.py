@@ -52,6 +52,7 @@ def test_workers_change_nothing(tmp_path: Path) -> None:
     assert alone == shared
 
 
+@pytest.mark.system
 def test_all_built_in_orders_and_rules_take_part_and_no_plug_in(tmp_path: Path) -> None:
     ORDERS.add("somebodys", lambda job, now: 0)
     try:
@@ -106,6 +107,7 @@ def test_from_end_to_end_with_a_log(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "beyond-orders.png").exists()
 
 
+@pytest.mark.system
 def test_the_real_log(tmp_path: Path) -> None:
     parameters = replace(SMALL, jobs=60, trace=str(trace_file("theta_2022.swf.gz")), most_jobs=120, rules=("easy",))
     rows = EXPERIMENT.measure(parameters, 0, Resources(tmp_path, workers=1))[""]

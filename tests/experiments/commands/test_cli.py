@@ -92,6 +92,7 @@ def test_run_writes_its_files(year: Path, tmp_path: Path, capsys: pytest.Capture
     assert f"results are in {directory}" in out
 
 
+@pytest.mark.system
 def test_run_of_a_trace_is_prepare_and_run_of_the_table(
     year: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -115,6 +116,7 @@ def test_a_trace_under_the_baseline_alone_is_replayed_as_it_is(year: Path, tmp_p
     assert "preparation" not in json.loads((tmp_path / "run.json").read_text())
 
 
+@pytest.mark.system
 def test_the_same_run_writes_the_same_bytes(year: Path, tmp_path: Path) -> None:
     for name in ("first", "second"):
         words = ["run", str(year), "-o", str(tmp_path / name), "--mechanism", "baseline,CUP-SPAA", "--events", "--plot"]
@@ -185,6 +187,7 @@ def test_demo_is_two_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert (tmp_path / "mechanisms.png").exists()
 
 
+@pytest.mark.system
 def test_marginals(year: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["marginals", str(year), "-o", str(tmp_path)]) == 0
     assert "runtime / request" in capsys.readouterr().out

@@ -40,6 +40,7 @@ def refused(capsys: pytest.CaptureFixture[str], *words: object) -> str:
     return shown.err.removeprefix("holdfast explain: ").rstrip()
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("mechanism", ["baseline", "CUP-SPAA"])
 def test_a_directory_tells_what_the_result_tells(
     results: Path, mechanism: str, capsys: pytest.CaptureFixture[str]

@@ -153,6 +153,7 @@ def test_a_state_too_large_for_the_machine(tmp_path: Path, capsys: pytest.Captur
     assert "the jobs that run already at 1.0 s need 8 nodes, and must need at most the 6" in capsys.readouterr().err
 
 
+@pytest.mark.system
 def test_pictures_of_lives(tmp_path: Path) -> None:
     jobs = [
         rigid(1, 0, 4, 100, running_since=5),

@@ -48,6 +48,7 @@ def rows(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+@pytest.mark.system
 def test_a_run_tells_of_its_outages_and_can_be_repeated(outages: Path, tmp_path: Path) -> None:
     first, again, other = tmp_path / "first", tmp_path / "again", tmp_path / "other"
     drawing = ("--failure-mtbf", "12h", "--repair", "10m", "--repair-variation", "1.5")

@@ -272,6 +272,7 @@ def test_picture_shows_the_parts(capsys: pytest.CaptureFixture[str]) -> None:
     assert chances == pytest.approx([100 * row["probability"] for row in rows])
 
 
+@pytest.mark.system
 def test_a_usual_law_needs_no_heavy_library() -> None:
     words = "lognormal --mean 21h --std 20h --max 80h --checkpoint 10m --restart 10m --compare"
     code = (

@@ -246,6 +246,7 @@ def test_wrong_words(
 # -- run --
 
 
+@pytest.mark.system
 def test_run_writes_the_same_bytes_twice(year: Path, tmp_path: Path) -> None:
     words = ["run", str(year), "--stochastic-share", "0.4", "--mechanism", "baseline,CUP-SPAA", "--events"]
     words += ["--checkpoint-variation", "0.2", "--checkpoint-mode", "strict", "--known-runs", "4", "--fit", "discrete"]

@@ -250,6 +250,7 @@ def test_trace_is_one_page(trace: Trace, results: list[Result]) -> None:
     assert share[np.searchsorted(at, 2 / 60 + 1e-9, side="right") - 1] == pytest.approx(60)
 
 
+@pytest.mark.system
 def test_a_trace_of_one_job_without_waits_can_be_drawn(tmp_path: Path) -> None:
     figure = plot_trace(Trace((TraceJob(1, 5.0, 1, 60.0, 60.0),)))
     assert figure.axes[4].texts[0].get_text() == "no waits recorded"
@@ -285,6 +286,7 @@ def test_a_second_save_makes_the_same_bytes(results: list[Result], trace: Trace,
     assert first[:2] == first[2:4]
 
 
+@pytest.mark.system
 def test_a_figure_is_drawn_once_for_each_file(results: list[Result], tmp_path: Path) -> None:
     figure = plot_accounting(results)
     seen: list[None] = []
@@ -304,6 +306,7 @@ class _Counted(Artist):
         self.seen.append(None)
 
 
+@pytest.mark.system
 def test_matplotlib_is_imported_only_to_draw() -> None:
     directory = Path(experiments.figures.__file__).parent
     for path in sorted(directory.rglob("*.py")):

@@ -299,6 +299,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory / "out"
 
 
+@pytest.mark.system
 def test_the_command(results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["picture", "all", str(results), "--mechanism", "CUP-SPAA", "-o", str(tmp_path / "p"), "--to", "2d"]
     with sketches():

@@ -181,6 +181,7 @@ def test_the_page_is_the_same_bytes_and_nothing_breaks_out(tmp_path: Path) -> No
     assert not re.search(r"https?://|src=[\"'][^\"']|@import|url\(", html)
 
 
+@pytest.mark.system
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     year, results = tmp_path / "year.swf.gz", tmp_path / "results"
     assert cli.main(["generate", "-o", str(year), "--jobs", "200"]) == 0
@@ -491,6 +492,7 @@ def test_keys_alone_suffice(browser: Browser, page: Path) -> None:
     assert browser.complaints == []
 
 
+@pytest.mark.system
 def test_nodes_that_are_nobodys(browser: Browser, tmp_path: Path) -> None:
     jobs = [rigid(1, 0, 4, 3600), rigid(2, 0, 4, 1000), rigid(3, 60, 4, 3600)]
     outage = Outage(OutageKind.MAINTENANCE, 1000, 3000, 4)

@@ -110,6 +110,7 @@ def saved_again(directory: Path) -> bytes:
     return (directory / "again.npz").read_bytes()
 
 
+@pytest.mark.system
 def test_training_is_the_same_again_and_finds_short_jobs() -> None:
     # One long job before many short ones: whatever lets short jobs go first is far better.
     environment = JobChoice(crowd(8, 50), NODES, first=16, length=40, backfilling="none")

@@ -80,6 +80,7 @@ def test_results_are_read_without_the_code_that_they_name(place: Path, capsys: p
     assert (place / "it-ran").exists()
 
 
+@pytest.mark.system
 def test_neither_a_reader_nor_a_list_of_runs_imports(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = {**json.loads((place / "run" / "run.json").read_text())["input"], "format": "evil:Reader"}
     resealed(place / "run", input=source, job_table=None)

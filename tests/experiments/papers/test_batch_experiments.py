@@ -31,6 +31,7 @@ TINY: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.system
 @pytest.mark.parametrize(
     ("strategy", "overhead"), [("optimal", 1.0), ("optimal", 0.1), ("all-ckpt", 1.0), ("masi", 1.0)]
 )
@@ -56,6 +57,7 @@ def test_a_batch_is_a_plain_queue(strategy: str, overhead: float) -> None:
     assert 0.0 < found["full"] <= 1.0
 
 
+@pytest.mark.system
 def test_what_is_reserved_is_what_the_planner_expects() -> None:
     for strategy in ("optimal", "all-ckpt"):
         rows = [run_batch(draw_instance({"FCA": 2000}, 5, 1, place), strategy, 256) for place in range(2)]

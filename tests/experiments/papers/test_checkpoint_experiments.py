@@ -223,6 +223,7 @@ def test_the_verdicts_of_figure_7_can_fail(measured: Callable[[str], Path]) -> N
     assert outcome_of(name, tables, "converge") == Outcome.FAILS
 
 
+@pytest.mark.system
 def test_table_2_counts_its_cells(measured: Callable[[str], Path]) -> None:
     name = "checkpoint-table2"
     tables = read_tables(name, measured(name))

@@ -32,6 +32,7 @@ FEW = ("norm", "gamma", "truncexpon")
 SMALL = Logs(applications=("cerebellum",), runs=60, sizes=(6, 30), repetitions=2, cells=40, families=FEW)
 
 
+@pytest.mark.system
 def test_the_logs_have_the_printed_numbers_of_runs() -> None:
     assert [logged_applications()[name].runs for name in FIGURE_6] == [718, 1151, 17416, 3774, 2411, 17416]
     assert len(generated_log("cerebellum", 0)) == 718
@@ -41,6 +42,7 @@ def test_the_logs_have_the_printed_numbers_of_runs() -> None:
     assert whole.interarrival == pytest.approx(365 * 24 / 17416)
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("name", [*FIGURE_6, "orbital"])
 def test_sessions_do_not_change_the_law(name: str) -> None:
     log = generated_log(name, 3)
@@ -49,6 +51,7 @@ def test_sessions_do_not_change_the_law(name: str) -> None:
     assert stats.kstest(log.times, log.law.cdf).pvalue > 0.01
 
 
+@pytest.mark.system
 @pytest.mark.parametrize(("name", "lag"), [("orbital", 1), ("whole-brain", 5), ("surface", 10)])
 def test_runs_are_as_alike_as_their_sessions_say(name: str, lag: int) -> None:
     application = logged_applications()[name]
@@ -134,6 +137,7 @@ def test_strategies_end_with_the_samples_or_with_the_bound() -> None:
     assert plan_of(exponential(3.0), Samples.of([2.0, 6.0], 20.0), 50).milestones[-1] == 20.0
 
 
+@pytest.mark.system
 def test_rows_cost_what_reservations_cost(monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
 

@@ -48,6 +48,7 @@ def test_drawn_runs_are_judged_and_never_compared(name: str, tmp_path: Path) -> 
     assert (tmp_path / f"{name}.png").exists() == (item.draw is not None)
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("name", ["profiles-fig8", "profiles-fig13"])
 def test_the_same_seed_measures_the_same(name: str) -> None:
     item, parameters = tiny(name)
@@ -77,6 +78,7 @@ def test_the_measured_walltimes_are_those_of_the_paper(tmp_path: Path) -> None:
     assert [verdict.outcome for verdict in verdicts] == [Outcome.HOLDS, Outcome.HOLDS]
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("name", ["profiles-fig9", "profiles-table2"])
 def test_the_measured_tasks_are_those_of_the_paper(name: str, tmp_path: Path) -> None:
     item = find_experiment(name)

@@ -63,6 +63,7 @@ def _plan(*milestones: float) -> object:
     return ReservationPlan(list(milestones), False)
 
 
+@pytest.mark.system
 def test_the_loop_ends_when_new_plans_would_gain_nothing(year: list[Job]) -> None:
     told: list[Round] = []
     loop = close_loop(year, 4392, rounds=4, tolerance=0.02, progress=told.append)

@@ -107,6 +107,7 @@ def test_command_reads_logs_and_writes_tables(
     assert capsys.readouterr().err.count("\n") == 1
 
 
+@pytest.mark.system
 @pytest.mark.parametrize(
     "name", ["builtin-s5", "cons-s5", "cons-s6", "cons-s7", "sacct-s8", "easyidle-s5", "easyidle-s6"]
 )

@@ -61,6 +61,7 @@ def test_entries_are_whole_and_one_name_means_one_unit() -> None:
         assert all(item.definition.endswith(".") and item.source for item in group.values())
 
 
+@pytest.mark.system
 def test_no_study_and_no_figure_makes_or_guesses_a_unit() -> None:
     """Outside the catalogue no metric is made, and no unit is read from a name."""
     made = {"experiments/study/metrics.py", "simulator/results/catalogue.py"}

@@ -59,6 +59,7 @@ def test_pictures_keep_the_colours_of_small_marks() -> None:
     assert {mechanism_color(name) for name in names} <= shown
 
 
+@pytest.mark.system
 def test_answers_are_the_verdicts_and_others_stay(tmp_path: Path) -> None:
     measured, docs = tmp_path / "measured", tmp_path / "docs"
     assert cli.main(["experiment", "checkpoint-fig4", "-o", str(measured)]) == 0

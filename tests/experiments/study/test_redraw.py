@@ -35,7 +35,8 @@ def pictures(directory: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in directory.iterdir() if path.suffix in (".png", ".pdf")}
 
 
-@pytest.mark.parametrize("kind", [pytest.param("experiment", marks=pytest.mark.system), "replay"])
+@pytest.mark.system
+@pytest.mark.parametrize("kind", ["experiment", "replay"])
 def test_pictures_are_the_same_bytes_again(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     source: Path = request.getfixturevalue(kind)
     written = pictures(source)
@@ -49,6 +50,7 @@ def test_pictures_are_the_same_bytes_again(kind: str, request: pytest.FixtureReq
         assert (tmp_path / path.name).read_bytes() == path.read_bytes()
 
 
+@pytest.mark.system
 def test_only_the_named_are_drawn(experiment: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for path in experiment.glob("*.csv"):
         shutil.copy(path, tmp_path)
@@ -101,6 +103,7 @@ def test_refusals_are_one_sentence(experiment: Path, tmp_path: Path, capsys: pyt
     assert "is not a directory" in refused([str(file)], capsys)
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("kind", ["experiment", "replay"])
 def test_a_changed_table_is_named(
     kind: str, request: pytest.FixtureRequest, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -113,6 +116,7 @@ def test_a_changed_table_is_named(
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
 
 
+@pytest.mark.system
 def test_changed_verdicts_are_written_again(
     experiment: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -271,6 +271,7 @@ def test_same_bytes_for_any_number_of_workers_and_nothing_is_measured_twice(tmp_
     assert (one / "beyond-cloud.png").read_bytes() == written["beyond-cloud.png"]
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("change", ["seed", "sizes", "fresh", "table", "record", "number", "verdicts"])
 def test_what_differs_is_measured_again(tmp_path: Path, change: str) -> None:
     carry_out(tmp_path, ("hybrid-table1",), quick=True)

@@ -141,6 +141,7 @@ def test_what_a_figure_cannot_show_is_said() -> None:
     assert len(plot_aggregates(more).axes) == 6
 
 
+@pytest.mark.system
 def test_a_sweep_is_summed_up_in_files_and_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sweep = make_sweep(workload={"seeds": "0:2", "jobs": 40}, mechanisms="baseline", options={"order": ["fcfs", "sjf"]})
     result = run_sweep(sweep, tmp_path, workers=1, against="order=fcfs")

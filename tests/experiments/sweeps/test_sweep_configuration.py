@@ -363,6 +363,7 @@ def test_the_key_is_what_decides_the_result_and_nothing_else(tmp_path: Path) -> 
     assert replace(plain, workload=replace(log, label="b", path="/b")).key == logs[0].key
 
 
+@pytest.mark.system
 def test_the_fingerprint_covers_every_module_that_a_simulation_loads() -> None:
     code = (
         "import sys; from experiments.sweeps.grid import expand; from experiments.sweeps import make_sweep\n"

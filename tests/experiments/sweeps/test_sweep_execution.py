@@ -180,6 +180,7 @@ def test_a_worker_that_is_killed_costs_nothing_but_time(tmp_path: Path) -> None:
     assert not [outcome.error for outcome in outcomes if outcome.error]
 
 
+@pytest.mark.system
 def test_an_interruption_between_two_outcomes_leaves_no_warning_of_joblib(tmp_path: Path) -> None:
     go = tmp_path / "go"
     with Workforce(workers=2).assembled() as pool, warnings.catch_warnings(record=True) as told:
@@ -286,6 +287,7 @@ def test_a_scheduler_that_dies_is_one_sentence(tmp_path: Path) -> None:
         assert len([*csv.DictReader(file)]) == len([*out.glob("store/*.json")])
 
 
+@pytest.mark.system
 def test_a_scheduler_that_does_not_answer_is_one_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -359,6 +361,7 @@ def test_the_options_reach_the_job_script(name: str, line: str, monkeypatch: pyt
     assert line in seen[0]
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("options", [{"cores": 1}, {"core": 1, "memory": "1GB"}])
 # What dask-jobqueue leaves behind in its constructor is not ours to close.
 @pytest.mark.filterwarnings("ignore:unclosed cluster:ResourceWarning")

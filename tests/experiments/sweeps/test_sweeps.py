@@ -426,6 +426,7 @@ class _WithoutDocstrings(ast.NodeTransformer):
         return ast.Expr(ast.Constant(...)) if text else node
 
 
+@pytest.mark.system
 def test_fingerprints_hold_all_code_and_no_sentence() -> None:
     """What is hashed of each module means the same as the module, by Python's own parser."""
     for path in sorted(path for pattern in MODEL for path in ROOT.glob(pattern)):

@@ -158,6 +158,7 @@ def test_so_they_do_with_withdrawals_dependencies_and_a_starting_state(mechanism
     agrees(result, mix.jobs)
 
 
+@pytest.mark.system
 def test_a_directory_gives_the_same_as_its_accounting(tmp_path: Path) -> None:
     year = tmp_path / "year.swf.gz"
     assert cli.main(["generate", "-o", str(year), "--jobs", "300"]) == 0

@@ -72,6 +72,7 @@ def test_comparison_has_a_row_with_an_origin_for_each_quantity() -> None:
     assert format_comparison(rows).count("\n") == len(rows) + 1
 
 
+@pytest.mark.system
 def test_figure_has_labels_with_units() -> None:
     ours = generate(ThetaYear(jobs=2000), seed=1)
     figure = plot_marginals({"generated": ours, "by hand": HAND})

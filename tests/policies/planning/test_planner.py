@@ -175,6 +175,7 @@ def test_plain_compiled_and_without_numba_are_equal(monkeypatch: pytest.MonkeyPa
         kernel._compiled.cache_clear()
 
 
+@pytest.mark.system
 def test_a_default_plan_loads_no_heavy_library() -> None:
     code = (
         "import sys; from policies.planning.strategies import *; from policies.planning.costs import CostModel\n"

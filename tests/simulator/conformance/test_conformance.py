@@ -284,6 +284,7 @@ def test_the_scenario_is_the_smallest() -> None:
     assert [line.split(":")[0] for line in lines[1:]] == ["waits", "waits", "runs"]
 
 
+@pytest.mark.system
 @pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, all_of in REGISTRIES.items() for name in all_of])
 def test_built_in_policies_keep_the_contract(kind: str, name: str) -> None:
     report = check_policy(name, kind, scenarios=100)
@@ -291,6 +292,7 @@ def test_built_in_policies_keep_the_contract(kind: str, name: str) -> None:
     assert report.scenarios == 100
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("name", [name for name in STRATEGIES if name != "optimal"])
 def test_built_in_strategies_keep_the_contract(name: str) -> None:
     report = check_policy(name, "strategy")
@@ -298,6 +300,7 @@ def test_built_in_strategies_keep_the_contract(name: str) -> None:
     assert report.scenarios >= 12
 
 
+@pytest.mark.system
 @pytest.mark.parametrize(
     "name", ["easy depth=2", "easy depth=3", "easy length=runtime depth=2", "fairshare patience=9e5"]
 )

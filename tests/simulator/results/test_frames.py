@@ -103,6 +103,7 @@ def test_a_result_shows_its_metrics_and_a_picture(result: hf.Result) -> None:
     assert "1 jobs on 8 nodes" in bare._repr_html_()
 
 
+@pytest.mark.system
 def test_a_result_is_drawn_by_the_name_of_a_picture(result: hf.Result) -> None:
     for kind in KINDS:
         assert result.plot(kind).axes

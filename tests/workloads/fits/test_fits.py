@@ -84,6 +84,7 @@ def test_the_27_of_the_paper() -> None:
     assert set(USUAL) == set(MEMBERS) | {"alpha"}
 
 
+@pytest.mark.system
 @pytest.mark.parametrize(
     ("name", "estimator"),
     [*((name, "likelihood") for name in sorted(MEMBERS)), ("truncnorm", "least-squares"), ("lomax", "least-squares")],
@@ -140,6 +141,7 @@ def all_usual() -> list[Fit]:
     return fit_usual(Samples.of(drawn(stats.lognorm(0.8, 0.0, 15.0), 100)))
 
 
+@pytest.mark.system
 def test_good_fits_come_first_and_the_best_one_is_near() -> None:
     fits = all_usual()
     refused = [fit.reason_refused is not None for fit in fits]
@@ -237,6 +239,7 @@ def test_smooth_laws_are_laws(values: list[float], limited: bool) -> None:
         assert np.all(np.diff(law.ppf(levels)) >= 0.0)
 
 
+@pytest.mark.system
 @settings(max_examples=5, deadline=None)
 @given(runs)
 def test_usual_laws_are_laws(values: list[float]) -> None:
@@ -372,6 +375,7 @@ def chosen(values: Any, **options: Any) -> Any:
     return choose(values, 1.0, Stairs, rng=np.random.default_rng(7), **options)
 
 
+@pytest.mark.system
 @pytest.mark.usefixtures("few_families")
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 10])
 def test_few_samples_give_a_usable_law(size: int) -> None:
@@ -389,6 +393,7 @@ def test_few_samples_give_a_usable_law(size: int) -> None:
         assert report.chosen.name == "discrete"
 
 
+@pytest.mark.system
 @pytest.mark.usefixtures("few_families")
 def test_the_choice_reports_everything() -> None:
     report = chosen(drawn(stats.gamma(4.0, 0.0, 2.0), 20), finalists=2)
@@ -400,6 +405,7 @@ def test_the_choice_reports_everything() -> None:
     assert all(row["reason"] is None for row in rows if row["cost"] is not None)
 
 
+@pytest.mark.system
 @pytest.mark.usefixtures("few_families")
 def test_the_cost_is_the_mean_over_runs_not_seen() -> None:
     values = [2.0, 3.0, 5.0, 9.0]
@@ -411,6 +417,7 @@ def test_the_cost_is_the_mean_over_runs_not_seen() -> None:
     assert discrete.cost == pytest.approx(np.mean(by_hand))
 
 
+@pytest.mark.system
 @pytest.mark.usefixtures("few_families")
 def test_the_choice_depends_on_samples_and_seed_alone() -> None:
     values = np.random.default_rng(3).gamma(4.0, 2.0, 12)
@@ -447,6 +454,7 @@ def test_warnings_are_silenced_only_within() -> None:
     assert warnings.filters == before
 
 
+@pytest.mark.system
 def test_many_samples_are_no_burden() -> None:
     values = drawn(stats.lognorm(0.5, 0.0, 20.0), 20_000)
     samples = Samples.of(values)

@@ -325,6 +325,7 @@ def test_an_unknown_grid_offers_the_known_ones() -> None:
         laws.discretise(laws.exponential(1.0), 10, "cubik")
 
 
+@pytest.mark.system
 def test_laws_do_not_import_scipy_stats() -> None:
     code = "import sys, workloads.laws as l; l.discretise(l.TABLE_1['gamma'], 9); print('scipy.stats' in sys.modules)"
     root = ROOT

@@ -191,6 +191,7 @@ def test_the_column_of_nodes_says_how_many_there_are(tmp_path):
     assert with_assumed_size(read_trace(tmp_path / "a.txt", unit="cores")).nodes == 256
 
 
+@pytest.mark.system
 @pytest.mark.parametrize(("name", "nodes"), [("KTH-SP2-1996-2.1-cln", 100), ("theta_2022", 4354)])
 def test_real_machines_are_found(name, nodes):
     trace = read_trace(trace_file(f"{name}.swf.gz"))

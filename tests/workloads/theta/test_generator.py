@@ -31,6 +31,7 @@ def share(mask: np.ndarray) -> float:
     return float(np.mean(mask))
 
 
+@pytest.mark.system
 def test_table_one(year: Trace, columns: dict[str, np.ndarray]) -> None:
     assert len(year.jobs) == 37_298
     assert year.nodes == 4392
@@ -70,6 +71,7 @@ def test_sizes(columns: dict[str, np.ndarray]) -> None:
     assert 0.45 < work[nodes >= 802].sum() / work.sum() < 0.70
 
 
+@pytest.mark.system
 def test_requests(columns: dict[str, np.ndarray]) -> None:
     nodes, hours = columns["nodes"], columns["walltime"] / 3600
     assert np.all(columns["walltime"] % 60 == 0)
