@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from experiments.learning.environment import JobChoice as JobChoice
+    from experiments.learning.jobchoice import JobChoice as JobChoice
     from experiments.learning.training import compare_orders as compare_orders
     from experiments.learning.training import play as play
     from experiments.learning.training import train as train
@@ -19,7 +19,7 @@ __all__ = ["JobChoice", "ScoringNetwork", "compare_orders", "play", "train"]
 
 #: Gymnasium is imported with the first environment only.
 _PLACES = {
-    "JobChoice": "experiments.learning.environment",
+    "JobChoice": "experiments.learning.jobchoice",
     "ScoringNetwork": "policies.orders.network",
     "compare_orders": "experiments.learning.training",
     "play": "experiments.learning.training",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.learning.slices import Slices
+from experiments.learning.episodes import Slices
 from experiments.statistics import interval, paired
 from policies.orders.network import FEATURES, ScoringNetwork
 from simulator import simulate
@@ -19,10 +19,10 @@ from simulator.results.metrics import summarize
 from workloads.ground.errors import ParameterError
 from workloads.ground.numbers import is_whole
 from workloads.ground.streams import stream
-from workloads.table.job import Job
+from workloads.table.job import Job, JobType
 
 if TYPE_CHECKING:
-    from experiments.learning.environment import JobChoice
+    from experiments.learning.jobchoice import JobChoice
 
 __all__ = ["compare_orders", "play", "train"]
 
@@ -101,7 +101,7 @@ def train(
     width = (len(FEATURES) + 2) * hidden
     mean, spread = np.zeros(width), np.ones(width)
     for generation in range(generations):
-        slices = [environment.slices.draw(rng) for _ in range(episodes)]
+        slices = [int(rng.integers(environment.episodes.count)) for _ in range(episodes)]
         tried = mean + spread * rng.standard_normal((population, width))
         rewards = [
             float(np.mean([play(environment, ScoringNetwork.of(weights), number) for number in slices]))
@@ -130,7 +130,7 @@ def compare_orders(
     Parameters
     ----------
     jobs, nodes, length
-        As of :class:`~experiments.learning.environment.JobChoice`.
+        As of :class:`~experiments.learning.jobchoice.JobChoice`.
     orders
         Names, ``learned model=FILE.npz`` among them; the first is what the others are compared with.
     slices
@@ -146,7 +146,7 @@ def compare_orders(
         A row for each order: ``order``, the ``mean`` of the metric over the slices with the 95 % interval ``low`` and
         ``high``, and ``difference`` from the first order with ``difference_low`` and ``difference_high``.
     """
-    pieces = Slices(jobs, length)
+    pieces = Slices(jobs, length, nodes, (JobType.RIGID,))
     chosen = list(slices) or np.linspace(0, pieces.count - 1, min(10, pieces.count)).astype(int).tolist()
     if len(chosen) < 2:
         raise ParameterError("slices", "two or more", chosen)

@@ -1,15 +1,19 @@
-"""Asking: a scheduler whose driver chooses, pass by pass, which waiting job goes first."""
+"""Asking: a scheduler and submissions whose driver is asked for decisions, while the clock stands still."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from policies.port import WaitingJob
+from simulator.clock.question import Asking
 from simulator.clock.scheduling import Scheduler
+from simulator.clock.submissions import Submissions
+from simulator.machine.jobstate import JobState
 from simulator.machine.system import System
+from workloads.ground.errors import InvariantError
 
-__all__ = ["AskingScheduler"]
+__all__ = ["AskingScheduler", "AskingSubmissions"]
 
 
 class _Led:
@@ -27,27 +31,18 @@ class AskingScheduler(Scheduler):
     """A scheduler that asks which job goes first wherever two or more wait and one of them fits.
 
     The chosen job starts if it fits, and the question is asked again; else it is the first of the queue for this pass,
-    and the backfilling rule goes on from there. Who always chooses the first job gets the passes of a
+    and the backfilling rule goes on from there. An agent that always chooses the first job gets the passes of a
     :class:`~simulator.clock.scheduling.Scheduler`.
-
-    Attributes
-    ----------
-    asking
-        Whether a pass waits for an answer.
-    on_ask
-        Called when a pass begins to wait.
     """
 
-    asking = False
-
-    def __init__(self, *arguments: Any, on_ask: Callable[[], None]) -> None:
+    def __init__(self, *arguments: Any, asking: Asking) -> None:
         super().__init__(*arguments)
-        self.on_ask = on_ask
+        self._asking = asking
 
     def pass_once(self) -> None:
-        if self._undecided():
-            self.asking = True
-            self.on_ask()
+        waiting = self._system.waiting
+        if waiting.jobs > 1 and self._system.free >= waiting.smallest():
+            self._asking.pending = True
         else:
             super().pass_once()
 
@@ -56,14 +51,40 @@ class AskingScheduler(Scheduler):
         system, pool = self._system, self._system.cluster.pool
         queue = system.queue
         job = queue[place]
-        fits = job.min_nodes <= pool.nodes
-        view: Any = _Led(system, (job,) if fits else (job, *queue[:place], *queue[place + 1 :]))
+        self._asking.pending = False
+        if job.nodes <= pool.nodes:
+            # As every rule would: the first job starts where it fits.
+            system.start(job, ((pool, job.nodes),), "in order")
+            self.pass_once()
+            return
+        view: Any = system if place == 0 else _Led(system, (job, *queue[:place], *queue[place + 1 :]))
         for start in self._backfill(view):
             system.start(self._known(start, pool.nodes, self._rule), ((pool, start.nodes),), start.cause)
-        self.asking = False
-        if fits:
-            self.pass_once()
 
-    def _undecided(self) -> bool:
-        waiting = self._system.waiting
-        return waiting.jobs > 1 and self._system.free >= waiting.smallest()
+
+class AskingSubmissions(Submissions):
+    """Submissions that ask about jobs before they submit them."""
+
+    def __init__(self, *arguments: Any, asking: Asking) -> None:
+        super().__init__(*arguments)
+        self._asking = asking
+        self._cause = ""
+
+    def answer(self) -> None:
+        """Submit the job that the driver was asked about."""
+        asking = self._asking
+        job = asking.job
+        if job is None:
+            raise InvariantError("the driver was asked about no job")
+        asking.pending, asking.job = False, None
+        super()._arrive(job, self._cause)
+
+    def _arrive(self, job: JobState, cause: str = "") -> None:
+        asking = self._asking
+        if asking.about is not None:
+            # The driver sees the machine at this instant.
+            self._instants.enter()
+            if asking.about(job):
+                asking.pending, asking.job, self._cause = True, job, cause
+                return
+        super()._arrive(job, cause)

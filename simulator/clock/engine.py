@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING
 
 import simpy
 
-from simulator.clock.asking import AskingScheduler
+from simulator.clock.asking import AskingScheduler, AskingSubmissions
 from simulator.clock.instants import CANCELLATION, NOTICE, OUTAGE, PLAN, RELEASE, REQUEUE, Instants
+from simulator.clock.question import Asking
 from simulator.clock.scheduling import Scheduler
 from simulator.clock.setup import Setup
 from simulator.clock.submissions import Submissions
@@ -71,8 +72,8 @@ class Engine:
         self._service = OnDemandService(self.system, setup.mechanism, self) if setup.mechanism is not None else None
         self.outages = OutageService(self.system, self._service, closures) if closures is not None else None
         told = (self.system, options, jobs, self.outages, setup.trial)
-        self._asked: simpy.Event | None = None
-        self.scheduler = AskingScheduler(*told, on_ask=self._ask) if setup.asking else Scheduler(*told)
+        self._asking = asking = setup.asking or Asking()
+        self.scheduler = AskingScheduler(*told, asking=asking) if asking.order else Scheduler(*told)
         # Ranks are below that number, so that a turn and a rank make one priority. At least 2: SimPy's own priorities.
         self._instants = Instants(
             self.system,
@@ -101,11 +102,22 @@ class Engine:
         self._withdrawals: Withdrawals | None = None
         if setup.lively and any(job.job.cancelled_at is not None for job in jobs):
             self._withdrawals = Withdrawals(jobs, self.system, self._service, self)
-        self._submissions = Submissions(setup, self.system, self._service, self._instants, self._withdrawals)
+        given = (setup, self.system, self._service, self._instants, self._withdrawals)
+        self._submissions = Submissions(*given) if asking.about is None else AskingSubmissions(*given, asking=asking)
         self._left = self._submissions.coming
         self._awaited = None if setup.awaited is None else set(setup.awaited)
         self._done = self._env.event()
         self._progress = setup.progress
+
+    @property
+    def service(self) -> OnDemandService | None:
+        """Service of on-demand jobs; None under the baseline."""
+        return self._service
+
+    @property
+    def submissions(self) -> Submissions:
+        """Submits the jobs."""
+        return self._submissions
 
     @property
     def latencies(self) -> list[float]:
@@ -151,31 +163,33 @@ class Engine:
             self._env.process(self._feed_outages(self.outages))
 
     def advance(self) -> bool:
-        """Run until the scheduler asks, or to the end; whether it asks."""
+        """Run until a question waits for an answer, or to the end; whether one waits."""
+        asking, step = self._asking, self._env.step
         if not self._left:
             return False
-        self._asked = self._env.event()
-        self._run_until(self._asked)
-        self._asked = None
-        over = not self._left
-        if over:
+        try:
+            # As SimPy's run does, without an event for each stop.
+            while self._left and not asking.pending:
+                step()
+        except simpy.core.EmptySchedule:
+            raise self._stuck() from None
+        if not self._left:
             self._instants.sample()
-        return not over
-
-    def _ask(self) -> None:
-        if self._asked is not None:
-            self._asked.succeed()
+        return asking.pending
 
     def _run_until(self, event: simpy.Event) -> None:
         try:
             self._env.run(until=event)
         except RuntimeError:
-            left = self.system.waiting.jobs
-            if self._done.triggered or self._env.peek() != math.inf or not left:
+            if self._done.triggered or self._env.peek() != math.inf or not self.system.waiting.jobs:
                 raise
-            raise InvariantError(
-                f"the backfilling rule {self._rule} leaves {left} jobs in the queue of an idle machine for ever"
-            ) from None
+            raise self._stuck() from None
+
+    def _stuck(self) -> InvariantError:
+        left = self.system.waiting.jobs
+        return InvariantError(
+            f"the backfilling rule {self._rule} leaves {left} jobs in the queue of an idle machine for ever"
+        )
 
     # Processes.
 
@@ -242,7 +256,6 @@ class Engine:
         self._submissions.after(job)
         if not self._left and not self._done.triggered:
             self._done.succeed()
-            self._ask()
 
     # What the system and the service ask for.
 

@@ -20,6 +20,7 @@ from workloads.table.joblife import has_life
 
 if TYPE_CHECKING:
     from policies.planning.planbook import PlanBook
+    from simulator.clock.question import Asking
     from simulator.services.closures import Closures
 
 __all__ = ["Setup"]
@@ -58,7 +59,7 @@ class Setup:
     trial
         A job that is tried with several walltimes; None: there is none.
     asking
-        Whether the driver is asked which job goes first.
+        What the driver is asked; None: nothing.
     """
 
     table: Sequence[Job]
@@ -74,7 +75,7 @@ class Setup:
     begin: int | None = None
     awaited: frozenset[int] | None = None
     trial: Trial | None = None
-    asking: bool = False
+    asking: Asking | None = None
 
     @cached_property
     def states(self) -> list[JobState]:

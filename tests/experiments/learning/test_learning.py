@@ -18,7 +18,7 @@ from workloads.ground.errors import InputError
 
 pytest.importorskip("gymnasium", reason="environments need the package gymnasium")
 
-from experiments.learning.environment import COLUMNS, JobChoice
+from experiments.learning.jobchoice import COLUMNS, JobChoice
 from experiments.learning.training import compare_orders, play, train
 
 
@@ -31,7 +31,7 @@ def shortest_first() -> ScoringNetwork:
 
 @pytest.fixture
 def environment() -> JobChoice:
-    return JobChoice(crowd(5, 60), NODES, first=12, length=40)
+    return JobChoice(crowd(5, 60), NODES, first=12, length=40, events=True)
 
 
 @pytest.mark.filterwarnings("ignore")  # the checker's own remarks
@@ -47,7 +47,7 @@ def test_an_agent_that_takes_the_first_job_gets_fcfs(environment: JobChoice) -> 
     while not over:
         _, gained, over, _, info = environment.step(0)
         reward += float(gained)
-    expected = simulate(environment.slices[7], NODES)
+    expected = simulate(environment.episodes[7], NODES)
     assert told["slice"] == 7
     assert info["result"].entries == expected.entries
     assert reward == -summarize(expected)["bounded_slowdown"]
@@ -56,7 +56,7 @@ def test_an_agent_that_takes_the_first_job_gets_fcfs(environment: JobChoice) -> 
 def test_observations_are_the_waiting_jobs(environment: JobChoice) -> None:
     rng = np.random.default_rng(3)
     seen, told = environment.reset(seed=11)
-    beside = SteppedSimulation(environment.slices[told["slice"]], NODES)
+    beside = SteppedSimulation(environment.episodes[told["slice"]], NODES)
     over = False
     while not over:
         queue, view = list(beside.queue)[:12], beside.view
@@ -90,7 +90,7 @@ def test_a_slice_is_drawn_from_the_seed_and_a_place_without_a_job_is_the_last(en
 def test_a_saved_network_is_an_order(environment: JobChoice, tmp_path: Path) -> None:
     shortest_first().save(tmp_path / "net.npz")
     order = f"learned model={tmp_path / 'net.npz'}"
-    jobs = environment.slices[3]
+    jobs = environment.episodes[3]
     learned, shortest = (simulate(jobs, NODES, order=name) for name in (order, "sjf"))
     assert learned.records == shortest.records
     assert (tmp_path / "net.npz").read_bytes() == saved_again(tmp_path)
@@ -120,7 +120,7 @@ def test_training_is_the_same_again_and_finds_short_jobs() -> None:
     again = train(environment, **how)  # type: ignore[arg-type]
     assert np.array_equal(network.inner, again.inner) and np.array_equal(network.outer, again.outer)
     assert len(told) == 3
-    first = SteppedSimulation(environment.slices[0], NODES, backfilling="none")
+    first = SteppedSimulation(environment.episodes[0], NODES, backfilling="none")
     while first.asks:
         first.choose(0)
     assert play(environment, network, 0) > -summarize(first.result())["bounded_slowdown"]
@@ -131,7 +131,7 @@ def test_orders_are_compared_slice_by_slice() -> None:
     rows = compare_orders(jobs, NODES, ["fcfs", "sjf"], length=40, slices=[0, 10, 20], metric="wait_h")
     values = [
         [
-            summarize(simulate(JobChoice(jobs, NODES, length=40).slices[number], NODES, order=order))["wait_h"]
+            summarize(simulate(JobChoice(jobs, NODES, length=40).episodes[number], NODES, order=order))["wait_h"]
             for number in (0, 10, 20)
         ]
         for order in ("fcfs", "sjf")

@@ -1,28 +1,30 @@
-"""Stepping: a simulation that stops wherever the next job is to be chosen."""
+"""Choosing jobs: a simulation that stops wherever the next job is to be chosen."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from time import perf_counter
+from operator import attrgetter
 
-from policies.port import SystemView, WaitingJob
+from policies.port import WaitingJob
 from simulator.clock.asking import AskingScheduler
-from simulator.clock.engine import Engine
+from simulator.clock.question import Asking
 from simulator.clock.setup import Setup
 from simulator.machine.decisions import Decisions
 from simulator.machine.eventlog import EventLog
 from simulator.options import Options
 from simulator.results.recording import origin_of
-from simulator.results.result import Result
-from simulator.simulation import checked_table, result_of
+from simulator.simulation import checked_table
+from simulator.stepping.base import Stepped
 from workloads.ground.errors import InputError, InvariantError, ParameterError
 from workloads.ground.numbers import is_whole
 from workloads.table.job import Job, JobType
 
 __all__ = ["SteppedSimulation"]
 
+_ROW = attrgetter("row")
 
-class SteppedSimulation:
+
+class SteppedSimulation(Stepped):
     """A replay of rigid jobs in which the caller chooses the job that goes first.
 
     It is the engine of :func:`simulator.simulation.simulate`, and stops wherever two or more jobs wait and one of them
@@ -35,6 +37,10 @@ class SteppedSimulation:
         Rigid jobs.
     nodes
         Size of the machine.
+    events
+        Whether the event log is kept.
+    checked
+        Whether the jobs are known to be legal.
     **options
         Fields of :class:`simulator.options.Options`; ``backfilling`` is ``easy`` or ``none``.
 
@@ -54,31 +60,30 @@ class SteppedSimulation:
     [300.0, 180.0, 0.0]
     """
 
-    def __init__(self, jobs: Iterable[Job], nodes: int, **options: object) -> None:
-        settings, table = Options.of(**options), checked_table(jobs, nodes)
+    def __init__(
+        self, jobs: Iterable[Job], nodes: int, *, events: bool = True, checked: bool = False, **options: object
+    ) -> None:
+        settings, table = Options.of(**options), list(jobs) if checked else checked_table(jobs, nodes)
         if settings.backfilling not in ("easy", "none"):
             raise ParameterError("backfilling", "easy or none, where jobs are chosen one by one", settings.backfilling)
         if any(job.type is not JobType.RIGID for job in table):
             raise InputError("jobs that are chosen one by one must be rigid: prepare the trace with as_rigid")
-        self._began = perf_counter()
-        self._setup = Setup(
-            table, nodes, None, settings, EventLog(True), Decisions(False), origin_of(table), asking=True
+        asking = Asking(order=True)
+        origin = origin_of(table)
+        super().__init__(
+            Setup(table, nodes, None, settings, EventLog(events), Decisions(False), origin, asking=asking), asking
         )
-        self._engine = Engine(self._setup)
-        self._result: Result | None = None
-        self._engine.launch()
-        #: Whether a job is to be chosen; else the simulation has come to its end.
-        self.asks = self._engine.advance()
+        self._system = self._engine.system
+        self._launch()
 
     @property
     def queue(self) -> Sequence[WaitingJob]:
         """The waiting jobs, in the order of the options."""
-        return self._engine.system.queue
+        return self._system.queue
 
-    @property
-    def view(self) -> SystemView:
-        """The machine as a policy sees it."""
-        return self._engine.system
+    def rows(self, most: int) -> list[int]:
+        """Rows in the table of the first waiting jobs, at most so many."""
+        return list(map(_ROW, self._system.queue[:most]))
 
     def choose(self, place: int) -> None:
         """Let the job at this place of the queue go first, and go on to the next choice.
@@ -90,24 +95,10 @@ class SteppedSimulation:
         InvariantError
             If nothing is to be chosen.
         """
-        scheduler = self._engine.scheduler
+        scheduler, waiting = self._engine.scheduler, self._system.waiting.jobs
         if not self.asks or not isinstance(scheduler, AskingScheduler):
             raise InvariantError("the simulation is over: no job is to be chosen")
-        if not is_whole(place, 0) or place >= self._engine.system.waiting.jobs:
-            raise ParameterError("place", f"from 0 to {self._engine.system.waiting.jobs - 1}", place)
+        if not is_whole(place, 0) or place >= waiting:
+            raise ParameterError("place", f"from 0 to {waiting - 1}", place)
         scheduler.answer(int(place))
-        self.asks = scheduler.asking or self._engine.advance()
-
-    def result(self) -> Result:
-        """The result, once nothing is to be chosen any more.
-
-        Raises
-        ------
-        InvariantError
-            If a job is still to be chosen.
-        """
-        if self.asks:
-            raise InvariantError("the simulation is not over: a job is to be chosen")
-        if self._result is None:
-            self._result = result_of(self._setup, self._engine, perf_counter() - self._began)
-        return self._result
+        self.asks = self._asking.pending or self._engine.advance()

@@ -1,0 +1,164 @@
+"""Which waiting job goes first.
+
+The task is that of RLScheduler (Zhang et al., "RLScheduler: an automated HPC batch job scheduler using reinforcement
+learning", SC 2020), on the simulator that everything else here runs on, stopped at each choice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import log10
+
+import numpy as np
+
+from experiments.learning.environment import Environment, Jobs, Mask, Observation
+from policies.orders.network import FEATURES
+from simulator import Result, simulate
+from simulator.stepping import SteppedSimulation
+from workloads.ground.errors import ParameterError
+from workloads.ground.numbers import is_whole
+from workloads.ground.units import SECOND, to_ticks
+from workloads.table.job import Job, JobType
+
+__all__ = ["COLUMNS", "JobChoice"]
+
+#: Columns of an observation.
+COLUMNS = (*FEATURES, "fits", "free", "queue")
+#: No time of a simulation is longer than 2^63 microseconds.
+_LARGEST = 2.5
+_SIXTH = 1.0 / 6.0
+
+
+class JobChoice(Environment[SteppedSimulation]):
+    """Choose the waiting job that goes first.
+
+    A choice is due in each scheduling pass in which two or more jobs wait and one of them fits. The chosen job starts
+    if it fits, and the next choice follows in the same instant; else it is the first of the queue until the next pass,
+    and with ``backfilling="easy"`` jobs that do not delay it may start before it. An agent that always takes 0 gives
+    the schedule of FCFS, to the byte.
+
+    Parameters
+    ----------
+    jobs
+        Rigid jobs of a trace, as :func:`holdfast.as_rigid` makes them, of which slices are played; or a function that
+        makes the jobs of an episode from its number, such as a generated year from a seed.
+    nodes
+        Size of the machine.
+    first
+        So many waiting jobs are shown and can be chosen, the first ones by submit (K of RLScheduler).
+    length
+        Jobs of an episode: a slice of consecutive jobs, which begins on an empty machine. Jobs that a function makes
+        are one episode, however many there are.
+    metric
+        Column of the summary that is the reward: less it where less is better.
+    against
+        A queue order: the reward is what the schedule is better than that of this order on the same jobs; empty: the
+        metric itself.
+    backfilling
+        ``easy`` or ``none``.
+    events
+        Whether the ``result`` of an episode has an event log.
+
+    Attributes
+    ----------
+    action_space
+        ``Discrete(first)``: the place of a shown job. A place without a job stands for the last shown one;
+        :meth:`action_masks` tells which have one.
+    observation_space
+        ``Box(0, 2.5, (first, 7))``: a row for each shown job, zeros where there is none. Columns: ``wait`` and
+        ``walltime`` [log10(1 + s) / 6], ``nodes`` [share of the machine], ``log_nodes`` [log(nodes) / log(machine)],
+        ``fits`` [1: it can start now], ``free`` [share of the machine], ``queue`` [log10(1 + waiting jobs) / 6].
+    episodes
+        The jobs of each episode, by number: ``len`` of them is ``episodes.count``.
+
+    Notes
+    -----
+    The reward is 0 but in the last step, when all jobs are submitted and chosen; the episode then terminates. ``info``
+    of that step holds the ``result``.
+
+    ``reset(seed=...)`` draws the episode; ``options={"slice": 12}`` names it, so that policies can be compared on the
+    same ones. An episode in which nothing is to be chosen is passed over for the next.
+    """
+
+    scored = FEATURES
+
+    def __init__(
+        self,
+        jobs: Jobs,
+        nodes: int,
+        *,
+        first: int = 128,
+        length: int = 256,
+        metric: str = "bounded_slowdown",
+        against: str = "",
+        backfilling: str = "easy",
+        events: bool = False,
+    ) -> None:
+        if not is_whole(first, 2):
+            raise ParameterError("first", "a whole number of jobs, at least 2", first)
+        super().__init__(
+            jobs,
+            nodes,
+            length=length,
+            types=(JobType.RIGID,),
+            metric=metric,
+            against=against,
+            answers=first,
+            features=COLUMNS,
+            largest=_LARGEST,
+        )
+        self._first = first
+        self._backfilling = backfilling
+        self._events = events
+        self._lasting = np.empty((len(COLUMNS), 0))
+        # A mask is a piece of this line.
+        self._line = np.repeat([True, False], first)
+
+    def action_masks(self) -> Mask:
+        """Which places have a job, shape (first,)."""
+        shown = min(self._first, len(self._running().queue))
+        return self._line[self._first - shown : 2 * self._first - shown].copy()
+
+    def _started(self, jobs: Sequence[Job]) -> SteppedSimulation:
+        simulation = SteppedSimulation(
+            jobs, self.nodes, events=self._events, checked=True, backfilling=self._backfilling
+        )
+        if simulation.asks:
+            self._describe(jobs, simulation.origin)
+        return simulation
+
+    def _answer(self, simulation: SteppedSimulation, action: int) -> None:
+        simulation.choose(min(action, self._first - 1, len(simulation.queue) - 1))
+
+    def _observed(self) -> Observation:
+        # Few calls of numpy: each costs as much as a hundred numbers.
+        simulation = self._running()
+        view, queue = simulation.view, simulation.queue
+        free = view.free
+        found = self._lasting.take(simulation.rows(self._first), axis=1)
+        wait, fits = found[0], found[4]
+        np.subtract(view.now + SECOND, wait, out=wait)
+        np.log10(wait, out=wait)
+        wait *= _SIXTH
+        # log10(1 + seconds) / 6, where a second has 10^6 ticks.
+        wait -= 1.0
+        np.less_equal(fits, free, out=fits)
+        found[5] = free / self.nodes
+        found[6] = log10(1.0 + len(queue)) / 6.0
+        seen = self._blank()
+        seen[: found.shape[1]] = found.T
+        return seen
+
+    def _describe(self, jobs: Sequence[Job], origin: int) -> None:
+        """Note what does not change of the jobs of the episode: a row for each column, with submit for wait, and size
+        for whether it fits."""
+        sizes = np.array([job.nodes for job in jobs], dtype=float)
+        lasting = self._lasting = np.zeros((len(COLUMNS), len(jobs)))
+        lasting[0] = [to_ticks(job.submit or 0.0) - origin for job in jobs]
+        lasting[1] = np.log10(1.0 + np.array([job.walltime for job in jobs])) / 6.0
+        lasting[2] = sizes / self.nodes
+        lasting[3] = np.log10(sizes) / (log10(self.nodes) or 1.0)
+        lasting[4] = sizes
+
+    def _compared(self, jobs: Sequence[Job], name: str) -> Result:
+        return simulate(jobs, self.nodes, order=name, backfilling=self._backfilling, events=False)
