@@ -8,6 +8,7 @@ slurm.conf (``SchedulerParameters``); select/cons_tres and sched/backfill of Slu
 
 from __future__ import annotations
 
+from bisect import bisect_right, insort
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -18,7 +19,7 @@ from workloads.ground.errors import ParameterError
 from workloads.ground.numbers import check_whole
 from workloads.ground.units import SECOND
 
-__all__ = ["NamedStart", "SlurmBackfill", "Wish", "best_fit", "named_starts"]
+__all__ = ["NamedStart", "SlurmBackfill", "Taken", "Wish", "best_fit", "named_plan", "named_starts"]
 
 #: Where a job is planned at most so often anew, as its nodes overlap with those of others.
 _TRIES = 1000
@@ -39,8 +40,8 @@ class NamedStart(NamedTuple):
     nodes: int
 
 
-class _Taken(NamedTuple):
-    """Nodes that are kept for a waiting job."""
+class Taken(NamedTuple):
+    """Nodes that are kept for a waiting job, from when to when [ticks]."""
 
     start: int
     end: int
@@ -66,8 +67,8 @@ class SlurmBackfill:
         Seconds that Slurm needs between two starts: a job that would end just when a reservation begins starts only
         if it is the first to start.
     precision
-        Running jobs that end within so many seconds of each other are taken to end together, at the last of them; twice
-        as many at each further step into the future.
+        Running jobs that end within so many seconds of the first one are taken to end together, at the last of them.
+        The seconds double until the next end is among them, and so on: the further from the first end, the coarser.
     busy
         Whether plans prefer nodes that are in use (1: ``bf_busy_nodes``), or the best fit (0).
 
@@ -184,6 +185,33 @@ def named_starts(
     list of NamedStart
         In the order of the queue.
     """
+    starts, _ = named_plan(rule, now, nodes, queue, running, all_jobs=False)
+    return starts
+
+
+def named_plan(
+    rule: SlurmBackfill,
+    now: int,
+    nodes: int,
+    queue: Sequence[Wish],
+    running: Iterable[tuple[int, int]],
+    *,
+    all_jobs: bool = True,
+) -> tuple[list[NamedStart], dict[int, Taken]]:
+    """The jobs to start now, and what is kept for the others.
+
+    Parameters
+    ----------
+    rule, now, nodes, queue, running
+        As of :func:`named_starts`.
+    all_jobs
+        Whether every job is planned; otherwise planning ends when no further job can start now.
+
+    Returns
+    -------
+    starts, kept
+        In the order of the queue; the second by job.
+    """
     everything = (1 << nodes) - 1
     # What runs until now has not given its nodes back yet.
     ends = sorted((max(end, now + 1), place) for end, place in running)
@@ -191,24 +219,94 @@ def named_starts(
     for _, place in ends:
         in_use |= place
     starts: list[NamedStart] = []
-    kept: list[_Taken] = []
+    kept: dict[int, Taken] = {}
+    table = _Table(now, everything)
     lag = max(1, round(rule.lag * SECOND))
-    # Behind the last job that fits into the idle nodes nothing needs a plan.
-    last = max((place for place, wish in enumerate(queue) if wish.nodes <= nodes - in_use.bit_count()), default=-1)
-    for wish in queue[: last + 1]:
-        found = _place_of(wish, now, everything, in_use, ends, kept, lag if starts else 0, rule)
+    able = range(len(queue)) if all_jobs else _able(table, queue, now, everything & ~in_use, range(len(queue)))
+    for number, wish in enumerate(queue):
+        if not able or able[-1] < number:
+            break
+        found = _place_of(wish, now, everything, in_use, ends, table, lag if starts else 0, rule)
         if found is None:
             continue
         if found.start <= now:
             starts.append(NamedStart(wish.job_id, found.nodes))
             in_use |= found.nodes
-            ends.append((now + wish.walltime, found.nodes))
-            ends.sort()
-            if in_use == everything:
-                break
+            insort(ends, (now + wish.walltime, found.nodes))
         elif not rule.depth or len(kept) < rule.depth:
-            kept.append(found)
-    return starts
+            kept[wish.job_id] = found
+            table.keep(found)
+        else:
+            continue
+        if not all_jobs:
+            able = _able(table, queue, now, everything & ~in_use, able)
+    return starts, kept
+
+
+def _able(table: _Table, queue: Sequence[Wish], now: int, idle: int, able: Sequence[int]) -> Sequence[int]:
+    """Of the jobs that could start now those up to the last one that still can: what is kept only grows."""
+    count = len(able)
+    while count:
+        wish = queue[able[count - 1]]
+        if (idle & table.free(now, now + wish.walltime)).bit_count() >= wish.nodes:
+            break
+        count -= 1
+    return able[:count]
+
+
+class _Table:
+    """Nodes that are not kept for waiting jobs, in intervals that follow one another; the last one has no end."""
+
+    def __init__(self, now: int, everything: int) -> None:
+        self._begins = [now]
+        self._nodes = [everything]
+
+    def free(self, start: int, end: int) -> int:
+        """Nodes that nothing is kept on between two times."""
+        begins, nodes = self._begins, self._nodes
+        place = bisect_right(begins, start) - 1
+        free = nodes[place]
+        place += 1
+        while place < len(begins) and begins[place] < end:
+            free &= nodes[place]
+            place += 1
+        return free
+
+    def tried(self, start: int, end: int) -> tuple[int, int]:
+        """Nodes that are free between two times, and when to try again.
+
+        That is the end of the first interval after which one of the nodes comes back; 0: there is none.
+        """
+        begins, nodes = self._begins, self._nodes
+        place, last = bisect_right(begins, start) - 1, len(begins) - 1
+        free, later = nodes[place], 0
+        while place < last:
+            if not later and nodes[place + 1] & ~(free & nodes[place]):
+                later = begins[place + 1]
+            place += 1
+            if begins[place] >= end:
+                # The interval behind the end is looked at, too, before the search ends.
+                if not later and place < last and nodes[place + 1] & ~(free & nodes[place]):
+                    later = begins[place + 1]
+                break
+            free &= nodes[place]
+        return free, later
+
+    def keep(self, taken: Taken) -> None:
+        """Keep nodes for a job."""
+        first, last = self._cut(taken.start), self._cut(taken.end)
+        nodes = self._nodes
+        for place in range(first, last):
+            nodes[place] &= ~taken.nodes
+
+    def _cut(self, at: int) -> int:
+        """The interval that begins at a time, made if there is none."""
+        place = bisect_right(self._begins, at) - 1
+        if self._begins[place] == at:
+            return place
+        self._begins.insert(place + 1, at)
+        self._nodes.insert(place + 1, self._nodes[place])
+        return place + 1
 
 
 def _place_of(
@@ -217,55 +315,72 @@ def _place_of(
     everything: int,
     in_use: int,
     ends: Sequence[tuple[int, int]],
-    kept: Sequence[_Taken],
+    table: _Table,
     lag: int,
     rule: SlurmBackfill,
-) -> _Taken | None:
+) -> Taken | None:
     """When and where a job can run through, beside what is kept for others; None: it is not found."""
     earliest = now
     for _ in range(_TRIES):
         until = earliest + wish.walltime + (lag if earliest == now else 0)
-        hindering = [taken for taken in kept if taken.start < until and taken.end > earliest]
-        allowed = everything
-        for taken in hindering:
-            allowed &= ~taken.nodes
+        allowed, later = table.tried(earliest, until)
         if allowed.bit_count() < wish.nodes:
-            if not hindering:
+            if not later:
                 return None
-            earliest = min(taken.end for taken in hindering)
+            earliest = later
             continue
-        at, place = _given_back(wish.nodes, earliest, allowed, in_use, ends, rule)
+        at, place = _given_back(wish.nodes, now, allowed, in_use, ends, rule)
         if not place:
-            return None
-        until = at + wish.walltime + (lag if at <= now else 0)
-        overlapping = [taken.end for taken in kept if taken.nodes & place and taken.start < until and taken.end > at]
-        if not overlapping:
-            return _Taken(at, at + wish.walltime, place)
+            if not later:
+                return None
+            earliest = later
+            continue
+        at = max(at, earliest)
+        if later and at > later:
+            earliest = later
+            continue
+        end = at + wish.walltime
+        if at <= now or not place & ~table.free(at, end):
+            return Taken(at, end, place)
         # Its nodes were chosen without a look at what is kept for others at that time.
-        earliest = at if at > earliest else min(overlapping)
+        earliest = at if at > earliest else at + SECOND
     return None
 
 
 def _given_back(
-    count: int, earliest: int, allowed: int, in_use: int, ends: Sequence[tuple[int, int]], rule: SlurmBackfill
+    count: int, now: int, allowed: int, in_use: int, ends: Sequence[tuple[int, int]], rule: SlurmBackfill
 ) -> tuple[int, int]:
-    """From when on so many of the nodes are given back, and which are taken; no nodes: never."""
+    """From when on so many of the nodes are given back, and which are taken; no nodes: never.
+
+    Ends are looked at in windows that are counted from the first one and double until they hold the next one: the
+    further an end is from the first, the coarser.
+    """
     free = allowed & ~in_use
     if free.bit_count() >= count:
-        return earliest, best_fit(free, count)
-    place, precision = 0, round(rule.precision * SECOND)
-    # Runs that have none of the nodes do not count.
-    usable = [(end, held & allowed) for end, held in ends if held & allowed]
-    while place < len(usable):
-        at = together = usable[place][0]
-        while place < len(usable) and usable[place][0] <= together + precision:
-            at = usable[place][0]
-            free |= usable[place][1]
-            place += 1
+        return now, best_fit(free, count)
+    width = round(rule.precision * SECOND)
+    barrier = at = 0
+    last = len(ends) - 1
+    for place, (end, held) in enumerate(ends):
+        given = held & allowed
+        if not given:
+            continue
+        if not barrier:
+            barrier = end + width - (end % width if width else 0)
+        free |= given
+        at = end
+        if place == last:
+            break
+        following = ends[place + 1][0]
+        if following <= barrier + width:
+            continue
         if free.bit_count() >= count:
-            return max(at, earliest), _busy_first(free, count, in_use) if rule.busy else best_fit(free, count)
-        precision *= 2
-    return earliest, 0
+            break
+        while width and following > barrier + width:
+            width *= 2
+    if free.bit_count() < count:
+        return now, 0
+    return at, _busy_first(free, count, in_use) if rule.busy else best_fit(free, count)
 
 
 def best_fit(free: int, count: int) -> int:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from policies.backfilling import BACKFILLING
-from policies.named import SlurmBackfill, Wish, best_fit, named_starts
+from policies.named import SlurmBackfill, Wish, best_fit, named_plan, named_starts
 from simulator.simulation import simulate
 from tests.shared_data import shared_file
 from workloads.ground.errors import ParameterError
@@ -81,6 +83,61 @@ def test_running_jobs_that_end_at_about_the_same_time_are_taken_together() -> No
     assert list(starts(SlurmBackfill(), 4, queue, running)) == [2]
 
 
+def planned(nodes: int, wish: Wish, running: dict[int, int]) -> int:
+    """When a job that must wait would start [s]; running jobs by nodes, with their ends [s]."""
+    ends = [(end * SECOND, held) for held, end in running.items()]
+    _, kept = named_plan(SlurmBackfill(), 0, nodes, [wish._replace(walltime=wish.walltime * SECOND)], ends)
+    return kept[wish.job_id].start // SECOND
+
+
+def test_ends_far_from_the_first_one_are_seen_coarsely() -> None:
+    # Plans that slurmctld 22.05 logged. The window of the first end is up to 480; the next one doubles until it holds
+    # 5,042, and then holds 7,075, too.
+    running = {place(13, 14, 15, 16): 422, place(1, 2, 3, 4): 5042, place(5, 6, 7, 8, 9): 7075}
+    assert planned(16, Wish(19, 8, 600), running) == 7075
+    assert planned(16, Wish(19, 7, 600), running) == 422
+    # Of other ends the second is alone in its window.
+    running = {place(5, 6): 478, place(9, 10, 11, 12, 13, 14, 15, 16): 3058, place(1, 2, 3, 4): 5936}
+    assert planned(16, Wish(12, 8, 1800), running) == 3058
+    # 1,136, 4,323 and 4,697: the second and the third are together, although 4 nodes are free after the second.
+    running = {place(6, 7): 1136, place(9, 10, 11, 12, 13, 14, 15, 16): 4323, place(1, 2, 3, 4, 5): 4697}
+    assert planned(16, Wish(11, 4, 7200), running) == 4697
+
+
+@st.composite
+def machines(draw: st.DrawFn) -> tuple[int, list[Wish], list[tuple[int, int]]]:
+    """A machine of up to 10 nodes, waiting jobs, and ends and nodes of running ones."""
+    nodes = draw(st.integers(2, 10))
+    owners = draw(st.lists(st.integers(0, 3), min_size=nodes, max_size=nodes))
+    ends = [
+        (draw(st.integers(1, 300)) * SECOND, sum(1 << node for node, owner in enumerate(owners) if owner == one))
+        for one in sorted(set(owners) - {0})
+    ]
+    sizes = draw(st.lists(st.tuples(st.integers(1, nodes), st.integers(1, 300)), min_size=1, max_size=12))
+    return nodes, [Wish(number, size, wall * SECOND) for number, (size, wall) in enumerate(sizes)], ends
+
+
+@given(machines(), st.integers(0, 2), st.integers(0, 1), st.sampled_from([0.0, 30.0]))
+def test_plans_share_no_node_and_ending_early_changes_no_start(
+    machine: tuple[int, list[Wish], list[tuple[int, int]]], depth: int, busy: int, precision: float
+) -> None:
+    nodes, queue, running = machine
+    rule = SlurmBackfill(depth=depth, busy=busy, precision=precision)
+    found, kept = named_plan(rule, 0, nodes, queue, running)
+    assert named_starts(rule, 0, nodes, queue, running) == found
+    size = {wish.job_id: wish for wish in queue}
+    held = [(0, end, place) for end, place in running]
+    held += [(0, size[start.job_id].walltime, start.nodes) for start in found]
+    for one, other in combinations(held, 2):
+        assert not one[2] & other[2]
+    plans = [(taken.start, taken.end, taken.nodes) for taken in kept.values()]
+    for one, other in combinations(held + plans, 2):
+        assert not one[2] & other[2] or one[1] <= other[0] or other[1] <= one[0]
+    for job, taken in kept.items():
+        assert taken.nodes.bit_count() >= size[job].nodes
+        assert taken.end - taken.start == size[job].walltime
+
+
 @pytest.mark.parametrize("parameters", ["depth=-1", "most=0", "lag=-1", "precision=nan", "busy=2"])
 def test_parameters_are_checked(parameters: str) -> None:
     with pytest.raises(ParameterError):
@@ -105,7 +162,7 @@ def test_a_simulation_remembers_which_nodes_jobs_have() -> None:
     ("name", "rule", "starts", "decisions"),
     [
         ("cons-s5", "slurm", 80, 1.0),
-        ("cons-s6", "slurm", 30, 0.97),
+        ("cons-s6", "slurm", 100, 0.98),
         ("cons-s7", "slurm", 100, 0.99),
         ("sacct-s8", "slurm", 80, 1.0),
         ("easyidle-s5", "slurm depth=1 busy=0", 80, 1.0),
