@@ -53,9 +53,9 @@ slurm: $(VENV)/.installed-dev
 slow: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -m "slow or hypothesis" --hypothesis-profile thorough
 
-# Which lines of the packages the default tests reach; worker processes of a test are not seen.
+# Which lines of the packages the tests of `make test` and `make system` reach; worker processes of a test are not seen.
 coverage: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -n auto --cov --cov-report term:skip-covered
+	$(BIN)/python -m pytest -n auto -m "not slow and not slurm" --cov --cov-report term:skip-covered
 
 bench: $(VENV)/.installed-dev
 	$(BIN)/python -m tests.benchmarks.replay --traces --record docs/reference/speed.md

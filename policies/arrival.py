@@ -11,7 +11,7 @@ from typing import Any, Protocol, cast
 
 from policies.knapsack import Item, cheapest_cover
 from policies.port import Preempt, Request, RunningJob, Shrink, SystemView
-from workloads.ground.errors import InputError
+from workloads.ground.errors import InputError, ParameterError
 from workloads.ground.registry import Registry
 from workloads.table.job import JobType
 
@@ -40,17 +40,43 @@ def _available(run: RunningJob) -> int:
     return 0 if run.type is JobType.ON_DEMAND else run.nodes - run.borrowed
 
 
+#: In which order PAA takes its victims.
+_VICTIMS = ("least-loss", "malleable-first")
+
+
 @dataclass(frozen=True)
 class PreemptAtArrival:
-    """PAA: preempt running rigid and malleable jobs in ascending preemption overhead."""
+    """PAA: preempt running rigid and malleable jobs in ascending preemption overhead.
+
+    Attributes
+    ----------
+    victims
+        ``least-loss``: all jobs in one order; ``malleable-first``: malleable jobs in this order, then rigid ones.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such order.
+    """
+
+    victims: str = "least-loss"
+
+    def __post_init__(self) -> None:
+        if self.victims not in _VICTIMS:
+            raise ParameterError("victims", " or ".join(_VICTIMS), self.victims)
 
     def room(self, view: SystemView, request: Request) -> int:
         return sum(_available(run) for run in view.running if not run.owes(request.job_id))
 
     def make_room(self, view: SystemView, request: Request, missing: int) -> list[Preempt | Shrink]:
         actions: list[Preempt | Shrink] = []
-        victims = sorted((run.loss(view.now), run.job_id, _available(run)) for run in view.running if _available(run))
-        for _, job_id, nodes in victims:
+        apart = self.victims == "malleable-first"
+        victims = sorted(
+            (apart and run.type is not JobType.MALLEABLE, run.loss(view.now), run.job_id, _available(run))
+            for run in view.running
+            if _available(run)
+        )
+        for _, _, job_id, nodes in victims:
             if missing <= 0:
                 break
             actions.append(Preempt(job_id))
@@ -60,24 +86,30 @@ class PreemptAtArrival:
 
 @dataclass(frozen=True)
 class ShrinkPreemptAtArrival:
-    """SPAA: shrink malleable jobs evenly if that suffices, else preempt.
+    """SPAA: shrink malleable jobs evenly if that suffices, else preempt as PAA does.
 
     Attributes
     ----------
-    fallback
-        What is done, and what room there is, where shrinking does not suffice.
+    victims
+        The order of PAA.
     """
 
-    fallback: ArrivalStrategy = PreemptAtArrival()
+    victims: str = "least-loss"
+
+    def __post_init__(self) -> None:
+        self._preempting()
+
+    def _preempting(self) -> PreemptAtArrival:
+        return PreemptAtArrival(self.victims)
 
     def room(self, view: SystemView, request: Request) -> int:
-        # Each job that can be shrunk can be preempted, so the fallback reaches furthest.
-        return self.fallback.room(view, request)
+        # Each job that can be shrunk can be preempted, so preemption reaches furthest.
+        return self._preempting().room(view, request)
 
     def make_room(self, view: SystemView, request: Request, missing: int) -> list[Preempt | Shrink]:
         spare = _shrinkable(view)
         if sum(spare.values()) < missing:
-            return self.fallback.make_room(view, request, missing)
+            return self._preempting().make_room(view, request, missing)
         return [Shrink(job_id, nodes) for job_id, nodes in even_shares(spare, missing).items()]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policies.arrival import PreemptAtArrival, ShrinkPreemptAtArrival
+from policies.arrival import ARRIVALS, PreemptAtArrival, ShrinkPreemptAtArrival
 from policies.backfilling import Easy
 from policies.lending import give_back
 from policies.mechanism import MECHANISMS, Mechanism, parse_mechanism
@@ -21,7 +21,7 @@ from policies.order import ORDERS, fcfs
 from policies.port import Expand, Expect, Hold, Preempt, Promise, Shrink, Start, Window
 from policies.shadow import NEVER, shadow_of
 from policies.tenancy import TENANCIES
-from workloads.ground.errors import UnknownNameError
+from workloads.ground.errors import ParameterError, UnknownNameError
 from workloads.ground.units import SECOND
 from workloads.table.job import JobType
 
@@ -213,6 +213,21 @@ class TestArrival:
         assert PreemptAtArrival().room(view, request) == 8  # type: ignore[arg-type]
         actions = PreemptAtArrival().make_room(view, request, 5)  # type: ignore[arg-type]
         assert actions == [Preempt(4), Preempt(2), Preempt(3)]
+
+    def test_malleable_victims_first_then_by_overhead(self) -> None:
+        running = [
+            Running(1, 2, lost=1),
+            Running(2, 2, type=JobType.MALLEABLE, lost=9),
+            Running(3, 2, type=JobType.MALLEABLE, lost=7),
+            Running(4, 2),
+        ]
+        view = View(0, running=[replace(run, max_nodes=run.nodes, min_nodes=run.nodes) for run in running])
+        expected = [Preempt(3), Preempt(2), Preempt(4)]
+        for name in ("PAA victims=malleable-first", "SPAA victims=malleable-first"):
+            assert ARRIVALS[name].make_room(view, Waiting(9, 5), 5) == expected  # type: ignore[arg-type]
+        assert ARRIVALS["PAA"].make_room(view, Waiting(9, 5), 5) == [Preempt(4), Preempt(1), Preempt(3)]  # type: ignore[arg-type]
+        with pytest.raises(ParameterError, match="victims must be least-loss or malleable-first, not 'any'"):
+            ARRIVALS["PAA victims=any"]
 
     def test_spares_on_demand_jobs_and_counts_tenants_by_their_own_nodes(self) -> None:
         view = View(

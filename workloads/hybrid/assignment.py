@@ -23,10 +23,12 @@ from workloads.logs.trace import Trace
 from workloads.table.job import Job, JobType
 from workloads.table.jobs import Jobs
 
-__all__ = ["OVERHEADS", "Assignment", "as_rigid", "assign"]
+__all__ = ["EXTRA_DUMPS", "OVERHEADS", "Assignment", "as_rigid", "assign"]
 
 #: Whether setup and checkpoints are part of the trace's runtime or come on top of it.
 OVERHEADS = ("inside", "added")
+#: Whether dumps beyond those at Daly's interval make a job longer.
+EXTRA_DUMPS = ("charged", "free")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +61,9 @@ class Assignment:
         Mean time between failures of one node [s].
     checkpoint_factor
         Checkpoint interval as a multiple of Daly's optimum.
+    extra_dumps
+        What dumps beyond those at Daly's interval cost: ``charged``: they make the job longer; ``free``: the job takes
+        as long as at Daly's interval, and all its dumps together what they take there.
     stochastic_share
         Probability of a group to be a stochastic application, whatever it would be else.
     plan
@@ -83,6 +88,7 @@ class Assignment:
     overheads: str = "inside"
     node_mtbf: float = NODE_MTBF
     checkpoint_factor: float = 1.0
+    extra_dumps: str = "charged"
     stochastic_share: float = 0.0
     plan: str = "optimal"
 
@@ -91,7 +97,7 @@ class Assignment:
         if len(shares) != 3 or not all(share >= 0 for share in shares) or not math.isclose(sum(shares), 1):
             raise ParameterError("shares", "three shares (on-demand, rigid, malleable) of sum 1", shares)
         notice_shares(self.notice_mix)
-        for name, legal in (("group_by", GROUPINGS), ("overheads", OVERHEADS)):
+        for name, legal in (("group_by", GROUPINGS), ("overheads", OVERHEADS), ("extra_dumps", EXTRA_DUMPS)):
             if getattr(self, name) not in legal:
                 raise ParameterError(name, f"one of {', '.join(legal)}", getattr(self, name))
         if not self.plan.strip():

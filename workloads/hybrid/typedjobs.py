@@ -40,6 +40,8 @@ class Overheads(Protocol):
     @property
     def checkpoint_factor(self) -> float: ...
     @property
+    def extra_dumps(self) -> str: ...
+    @property
     def plan(self) -> str: ...
 
 
@@ -133,13 +135,18 @@ def rigid(job: TraceJob, job_id: int, draw: float, how: Overheads) -> Job:
     daly = _interval(job.nodes, 1.0, how)
     interval = _interval(job.nodes, how.checkpoint_factor, how)
     if how.overheads == "added":
-        longer = setup + checkpoints_of_compute(runtime, interval) * cost
-    elif interval == daly:
-        longer = 0
+        compute, dumps, booked = runtime, checkpoints_of_compute(runtime, daly), 0
+        longer = setup
     else:
         # What the trace's run computes is what it computes at Daly's interval; that stays, the number of dumps moves.
         dumps = checkpoints_of_run(runtime, setup, daly, cost)
-        longer = (checkpoints_of_compute(runtime - setup - dumps * cost, interval) - dumps) * cost
+        compute, booked = runtime - setup - dumps * cost, dumps * cost
+        longer = 0
+    number = dumps if interval == daly else checkpoints_of_compute(compute, interval)
+    if number > dumps and how.extra_dumps == "free":
+        # Rounded down to ticks: the job is no longer than at Daly's interval, and shorter by less than a tick a dump.
+        cost = dumps * cost // number
+    longer += number * cost - booked
     made = plain(
         job,
         job_id,

@@ -246,6 +246,12 @@ def add_preparation(parser: argparse.ArgumentParser) -> None:
         help="ratio of the checkpoint interval to Daly's optimum (default 1)",
     )
     group.add_argument(
+        "--extra-dumps",
+        metavar="{charged,free}",
+        default="charged",
+        help="cost of checkpoints beyond those at Daly's interval: charged to the runtime, or free (default charged)",
+    )
+    group.add_argument(
         "--no-show-share", metavar="SHARE", default="0", help="share of noticed jobs that never arrive (default 0)"
     )
     group.add_argument(

@@ -69,8 +69,9 @@ LISTED: Mapping[str, Callable[[str, str], list[str]]] = {
     **dict.fromkeys(
         (
             *("order", "backfilling", "backfill_length", "passes", "tenants", "expansion", "warning", "timeout"),
-            *("nodes", "group_by", "overheads", "node_mtbf", "checkpoint_factor", "no_show_share", "stochastic_share"),
+            *("nodes", "group_by", "overheads", "node_mtbf", "checkpoint_factor", "extra_dumps", "no_show_share"),
             *(
+                "stochastic_share",
                 "lateness",
                 "largest_on_demand",
                 "min_share",

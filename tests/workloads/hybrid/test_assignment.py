@@ -172,6 +172,34 @@ def test_the_run_formula_finds_the_checkpoints_that_were_added(
         )
 
 
+@settings(max_examples=100, deadline=None)
+@given(
+    traces(),
+    st.integers(0, 1000),
+    st.sampled_from([0.01, 0.3, 0.5, 1.0, 1.7]),
+    st.sampled_from(["inside", "added"]),
+    st.sampled_from([5.0, 0.25, 0.01]),
+)
+def test_free_extra_dumps_leave_compute_and_runtime_as_at_dalys_interval(
+    trace: Trace, seed: int, factor: float, overheads: str, years: float
+) -> None:
+    options = {"overheads": overheads, "node_mtbf": years * 365 * 86400.0}
+    daly = assign(trace, seed=seed, **options)
+    free = assign(trace, seed=seed, checkpoint_factor=factor, extra_dumps="free", **options)
+    charged = assign(trace, seed=seed, checkpoint_factor=factor, **options)
+    for job, plain, paid in zip(free, daly, charged, strict=True):
+        number = checkpoints_of_job(job)
+        assert number == checkpoints_of_job(paid)
+        assert job.checkpoint_interval == paid.checkpoint_interval
+        if number <= checkpoints_of_job(plain):
+            assert job == paid
+            continue
+        compute = to_ticks(job.runtime) - to_ticks(job.setup) - number * to_ticks(job.checkpoint_cost)
+        before = checkpoints_of_job(plain) * to_ticks(plain.checkpoint_cost)
+        assert compute == to_ticks(plain.runtime) - to_ticks(plain.setup) - before
+        assert 0 <= to_ticks(plain.runtime) - to_ticks(job.runtime) < number
+
+
 def test_shares_of_types_and_categories() -> None:
     jobs = assign(many_jobs(6000), seed=3, notice_mix=(0.1, 0.2, 0.3, 0.4))
     types = Counter(job.type for job in jobs)
