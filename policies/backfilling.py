@@ -16,6 +16,7 @@ from policies.named import SlurmBackfill
 from policies.port import TOLERANCE, Promise, Start, SystemView, WaitingJob
 from policies.reserving import Outlook, in_order, plan_queue
 from policies.shadow import NEVER, shadow_of
+from policies.shortqueue import ShortQueue
 from workloads.ground.errors import ParameterError
 from workloads.ground.numbers import check_whole
 from workloads.ground.registry import Registry, function_of, parameters_of
@@ -65,16 +66,17 @@ class Easy:
     def __call__(self, view: SystemView, only: Sequence[WaitingJob] | None = None) -> list[Start]:
         """The jobs to start now, in this order; ``only``: the only ones that may pass the first that must wait."""
         window = view.windows[0].start if view.windows else NEVER
-        starts = self._before(view, window, only) if self.depth == 1 else None
+        starts = self.before(view, view.queue, view.free, window, only) if self.depth == 1 else None
         return plan_queue(view, self._outlook()) if starts is None else starts
 
-    def _before(self, view: SystemView, window: int, only: Sequence[WaitingJob] | None) -> list[Start] | None:
+    def before(
+        self, view: SystemView, queue: Sequence[WaitingJob], free: int, window: int, only: Sequence[WaitingJob] | None
+    ) -> list[Start] | None:
         """The starts of a pass in which no run reaches the first window; None: a run would.
 
-        What is over before a window need not know of it, and most passes are far from any.
+        What is over before a window need not know of it, and most passes are far from any. ``queue`` and ``free`` are
+        those of the view, which need not be asked for them again.
         """
-        queue = view.queue
-        free = view.free
         now = view.now
         starts: list[Start] = []
         ends: list[tuple[int, int, int]] = []
@@ -174,31 +176,41 @@ class EasyAgain:
     def __init__(self, rule: Easy) -> None:
         self._rule = rule
         self.promises = rule.promises
-        self._columns: Columns | None = None
+        self._kept: Columns | ShortQueue | None = None
         self._seen: tuple[int, int, object] = (0, 0, None)
         self._releases: list[tuple[int, int, int]] = []
 
     def __call__(self, view: SystemView) -> list[Start]:
         """The jobs to start now, in this order."""
         queue = view.queue
+        kept: Columns | ShortQueue
         # As a test of the type, because this is asked in every pass, and slow of abstract classes.
-        if type(queue) is not LongQueue or not queue.plain or view.windows or view.reservations:
-            self._columns = None
+        if type(queue) is ShortQueue and queue:
+            kept = queue
+        elif type(queue) is LongQueue and queue.plain:
+            kept = queue.kept
+        else:
+            self._kept = None
             return self._rule(view)
-        columns = queue.kept
-        seen = view.free, columns.gone, columns.jobs[0]
-        new = columns.joined
-        if columns is self._columns and new is not None and seen == self._seen and view.releases == self._releases:
+        if view.windows or view.reservations:
+            self._kept = None
+            return self._rule(view)
+        free = view.free
+        seen = free, kept.gone, kept.jobs[0]
+        new = kept.joined
+        if kept is self._kept and new is not None and seen == self._seen and view.releases == self._releases:
             # Most often there is one.
-            starts = self._rule(view, new if len(new) < 2 else columns.in_order(new))
+            only = new if len(new) < 2 else kept.in_order(new)
         else:
-            starts = self._rule(view)
-            self._seen, self._releases = seen, list(view.releases)
+            self._kept = only = None
+        starts = self._rule.before(view, queue, free, NEVER, only)
         if starts:
-            self._columns = None
+            self._kept = None
         else:
-            self._columns, columns.joined = columns, []
-        return starts
+            if self._kept is None:
+                self._seen, self._releases = seen, list(view.releases)
+            self._kept, kept.joined = kept, []
+        return starts or []
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,9 @@
 """The engine: the system in simulated time, on SimPy.
 
-One process feeds arrivals and one notices, and one process lives for each *running* job: it sleeps until the run's end
-and is interrupted when an action changes that. Waiting jobs are data. Everything else that is due at a known time
-(time-outs, planned preemptions, requeues) is a plain event. The scheduler is not a process: one coalesced event per
-instant, after all others of that instant, runs one pass; none where nothing could start.
+One process feeds notices and one outages. Everything else that is due at a known time (arrivals, ends of runs,
+time-outs, planned preemptions, requeues) is a plain event; when an action changes the end of a run, the former event
+counts for nothing. Waiting jobs are data. When no event of an instant is left, one pass is run; none where nothing
+could start.
 
 The clock counts integer ticks, so that an instant is exact; within it events are ordered by SimPy's priority, which is
 (class, rank of the job id). Completions stand first: at the same instant a completion wins over a preemption, and over
@@ -15,12 +15,12 @@ from __future__ import annotations
 import math
 from collections.abc import Generator
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import simpy
 
 from simulator.clock.asking import AskingScheduler, AskingSubmissions
-from simulator.clock.instants import CANCELLATION, NOTICE, OUTAGE, PLAN, RELEASE, REQUEUE, Instants
+from simulator.clock.instants import CANCELLATION, NOTICE, OUTAGE, PLAN, RELEASE, REQUEUE, Instants, Moment
 from simulator.clock.question import Asking
 from simulator.clock.scheduling import Scheduler
 from simulator.clock.setup import Setup
@@ -85,6 +85,7 @@ class Engine:
         self._env = self._instants.env
         # At hand, because a replay calls little else.
         self._moment, self._enter, self._leave = self._instants.moment, self._instants.enter, self._instants.leave
+        self._release = RELEASE * self._instants.ranks
         self._rule = options.backfilling
         self._timeout = to_ticks(options.timeout)
         self._notices = sorted(
@@ -156,7 +157,7 @@ class Engine:
         """Let everything begin that happens by itself."""
         if self._state is not None:
             self._submissions.begin(self._state)
-        self._env.process(self._submissions.feed())
+        self._submissions.feed()
         if self._service is not None and self._notices:
             self._env.process(self._feed_notices(self._service))
         if self.outages is not None:
@@ -223,15 +224,13 @@ class Engine:
                 instants.at(closure.end, OUTAGE, 0, partial(outages.end, closure))
             instants.leave(began, passing=follows)
 
-    def _live(self, run: Run) -> Generator[simpy.Event, None, None]:
-        """The life of a run: to its end, unless it is preempted; a change of its end wakes it."""
-        while True:
-            try:
-                yield self._moment(run.end, RELEASE, run.job.rank)
-                break
-            except simpy.Interrupt:
-                if run.over:
-                    return
+    def _end(self, moment: Any) -> None:
+        """A run is at its end, unless that was changed; a preemption, if it was warned."""
+        run: Run = moment.subject
+        if run.ending is not moment or run.over:
+            return
+        # No circle is left behind, which only the collector would find.
+        run.ending = None
         began = self._enter()
         if run.warned:
             for gathering in self.system.vacate(run):
@@ -253,14 +252,17 @@ class Engine:
         self._left -= 1
         if self._progress is not None and self._left % _REPORT_EVERY == 0:
             self._progress(self._submissions.coming - self._left)
-        self._submissions.after(job)
+        if self._submissions.depends:
+            self._submissions.after(job)
         if not self._left and not self._done.triggered:
             self._done.succeed()
 
     # What the system and the service ask for.
 
     def began(self, run: Run) -> None:
-        run.process = self._env.process(self._live(run))
+        # As _end_at has it, which is a call more for each run.
+        run.ending = ending = Moment(self._env, run.end, self._release + run.job.rank, self._end)
+        ending.subject = run
         if self._awaited is not None:
             self._awaited.discard(run.job.job_id)
             if not self._awaited and not self._done.triggered:
@@ -269,8 +271,13 @@ class Engine:
             self._withdrawals.began(run)
 
     def changed(self, run: Run) -> None:
-        if run.process is not None:
-            run.process.interrupt()
+        run.ending = None
+        if not run.over:
+            self._end_at(run)
+
+    def _end_at(self, run: Run) -> None:
+        run.ending = ending = self._moment(run.end, RELEASE, run.job.rank, self._end)
+        ending.subject = run
 
     def vacated(self, job: JobState) -> None:
         self._instants.at(self.system.now, REQUEUE, job.rank, lambda: self._requeue(job))

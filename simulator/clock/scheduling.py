@@ -70,22 +70,27 @@ class Scheduler:
         Most instants end here: no rule need look at the queue then. Where running jobs may be expanded, free nodes are
         reason enough.
         """
-        waiting = self._system.waiting
-        if self._growth is not None and self._system.free:
+        system = self._system
+        waiting = system.waiting
+        if self._growth is not None and system.free:
             return True
         if not waiting.jobs:
             return False
-        free, held, _, _ = self._system.cluster.totals
-        return free + held >= waiting.smallest()
+        free, held, _, _ = system.cluster.totals
+        least = waiting.least
+        return free + held >= (waiting.smallest() if least is None else least)
 
     def pass_once(self) -> None:
         """One scheduling pass."""
         system = self._system
         if self._outages is not None:
             self._outages.start_booked()
-        if system.free >= system.waiting.smallest():
-            pool = system.cluster.pool
-            starts: Sequence[Start] = listed(self._rule, self._backfill(system))
+        pool = system.cluster.pool
+        least = system.waiting.least
+        if pool.nodes >= (system.waiting.smallest() if least is None else least):
+            starts: Sequence[Start] = self._backfill(system)
+            if type(starts) is not list:
+                starts = listed(self._rule, starts)
             if self._trial is not None:
                 tried = self._by_id[self._trial.job_id]
                 starts = self._trial.settled(system.now, tried, starts, lambda: self._ask_again(tried))

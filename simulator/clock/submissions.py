@@ -8,10 +8,9 @@ Source for dependencies: Standard Workload Format 2.2, fields 17 and 18; docs/mo
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Iterator, Sequence
 from time import perf_counter
-
-import simpy
+from typing import Any
 
 from simulator.clock.instants import ARRIVAL, Instants
 from simulator.clock.setup import Setup
@@ -46,6 +45,8 @@ class Submissions:
 
     Attributes
     ----------
+    depends
+        Whether any job depends on another.
     coming
         How many jobs will be submitted, or run already.
     opened
@@ -76,6 +77,9 @@ class Submissions:
             (job for job in jobs if job.submit >= 0 and job.job_id not in others),
             key=lambda job: (job.submit, job.rank),
         )
+        self._coming: Iterator[JobState] = iter(())
+        self._first = 0
+        self.depends = bool(self._successors)
         self.coming = len(self._arrivals) + len(others)
         self.opened = -1
         self.planning_seconds = 0.0
@@ -87,21 +91,26 @@ class Submissions:
             if self._withdrawals is not None:
                 self._withdrawals.expect(job)
 
-    def feed(self) -> Generator[simpy.Event, None, None]:
-        """The process of the jobs that arrive by the clock."""
-        instants = self._instants
-        begin = instants.env.now
-        for job in self._arrivals:
-            if job.submit < begin:
-                yield instants.moment(int(begin), ARRIVAL, job.rank)
-                self._arrive(job, "waits already")
-            else:
-                yield instants.moment(job.submit, ARRIVAL, job.rank)
-                self._arrive(job)
+    def feed(self) -> None:
+        """The jobs that arrive by the clock do so, each when the one before it has."""
+        self._coming = iter(self._arrivals)
+        self._first = int(self._instants.env.now)
+        self._next()
+
+    def _next(self) -> None:
+        job = next(self._coming, None)
+        if job is not None:
+            at = job.submit if job.submit > self._first else self._first
+            self._instants.moment(at, ARRIVAL, job.rank, self._come).subject = job
+
+    def _come(self, moment: Any) -> None:
+        job: JobState = moment.subject
+        self._next()
+        self._arrive(job, "waits already" if job.submit < self._first else "")
 
     def after(self, job: JobState) -> None:
         """A job has terminated: the jobs that depend on it are submitted, now or when the time has come."""
-        for successor in self._successors.get(job.job_id, ()) if self._successors else ():
+        for successor in self._successors.get(job.job_id, ()):
             self._follow(successor, f"after {job.job_id}")
 
     def go_on(self, job: StochasticJob, done: bool) -> None:
@@ -119,15 +128,16 @@ class Submissions:
         began = self._instants.enter()
         if self.opened < 0:
             self._open(system.now)
-        system.log(system.now, "submit", job.job_id, 0, 0, cause)
+        if system.log.enabled:
+            system.log(system.now, "submit", job.job_id, 0, 0, cause)
         if isinstance(job, StochasticJob):
             began += self._plan(job)
         if self._withdrawals is not None:
             self._withdrawals.expect(job)
-        if service is not None and isinstance(job, FixedJob) and job.type is JobType.ON_DEMAND:
+        if service is not None and job.type is JobType.ON_DEMAND and isinstance(job, FixedJob):
             service.arrive(job)
         else:
-            system.submit(job)
+            system.waiting.add(job, system.now)
         self._instants.leave(began)
 
     def _open(self, now: int) -> None:

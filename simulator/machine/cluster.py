@@ -70,10 +70,11 @@ class Cluster:
         source.nodes -= count
         target.nodes += count
         if source.kind is not target.kind:
+            totals = self.totals
             if now != self._since:
                 self._integrate(now)
-            self.totals[source.kind] -= count
-            self.totals[target.kind] += count
+            totals[source.kind] -= count
+            totals[target.kind] += count
 
     def restart_accounting(self, now: int) -> None:
         """Forget the time before ``now``."""
@@ -89,10 +90,12 @@ class Cluster:
     def _integrate(self, now: int) -> None:
         elapsed = now - self._since
         self._since = now
+        # By the places that Kind names, which would be looked up each time.
         free, held, busy, down = self.totals
         integrals = self._integrals
-        integrals[Kind.FREE] += free * elapsed
-        integrals[Kind.HELD] += held * elapsed
-        integrals[Kind.BUSY] += busy * elapsed
+        integrals[0] += free * elapsed
+        integrals[2] += busy * elapsed
+        if held:
+            integrals[1] += held * elapsed
         if down:
-            integrals[Kind.DOWN] += down * elapsed
+            integrals[3] += down * elapsed

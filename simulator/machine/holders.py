@@ -7,10 +7,6 @@ Source: docs/model.md, "The six mechanisms" and "Readings that are not parameter
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-
-import simpy
-
 from simulator.machine.cluster import Account, Kind
 from simulator.machine.jobstate import FixedJob, JobState
 from simulator.machine.usage import Usage
@@ -19,8 +15,10 @@ from workloads.table.job import JobType
 __all__ = ["Gathering", "Lender", "Loan", "Reservation", "Run"]
 
 
-class Run(Account, ABC):
+class Run(Account):
     """A run: the account of the nodes that it occupies, and what is known of it.
+
+    No abstract class, because ``isinstance`` is slow of those, and asked at each event.
 
     Attributes
     ----------
@@ -43,20 +41,20 @@ class Run(Account, ABC):
         Under warning by a plan: the reservation that gets its nodes first.
     release
         Its entry in the system's list of expected releases.
-    process
-        The SimPy process that lives it.
+    ending
+        The engine's event at its end; None: it has none.
     """
 
     __slots__ = (
         "beneficiary",
         "claims",
         "end",
+        "ending",
         "expected_end",
         "job",
         "lenders",
         "over",
         "plan",
-        "process",
         "release",
         "start",
         "warned",
@@ -76,7 +74,7 @@ class Run(Account, ABC):
         self.claims: list[tuple[Gathering, int]] = []
         self.beneficiary: Reservation | None = None
         self.release: tuple[int, int, int] | None = None
-        self.process: simpy.Process | None = None
+        self.ending: object = None
 
     @property
     def job_id(self) -> int:
@@ -124,28 +122,28 @@ class Run(Account, ABC):
         """Nodes that belong to no open reservation and are not promised."""
         return self.nodes - self.borrowed - self.promised()
 
-    @abstractmethod
     def loss(self, at: int) -> int:
         """Preemption overhead at that time [node-ticks]."""
+        raise NotImplementedError
 
-    @abstractmethod
     def begin(self) -> None:
         """Set the ends, once the nodes are there."""
+        raise NotImplementedError
 
-    @abstractmethod
     def complete(self, usage: Usage) -> bool:
         """Account for a run that reached its end; returns whether its job is done."""
+        raise NotImplementedError
 
-    @abstractmethod
     def stop(self, now: int, usage: Usage) -> None:
         """Secure what a preemption leaves and account for the rest."""
+        raise NotImplementedError
 
-    @abstractmethod
     def abandon(self, now: int, usage: Usage) -> None:
         """Account for a run that its user ends."""
+        raise NotImplementedError
 
 
-class Lender(Account, ABC):
+class Lender(Account):
     """Nodes set aside for a job; its account holds the idle ones, others are lent to running jobs.
 
     Attributes
@@ -161,9 +159,9 @@ class Lender(Account, ABC):
         self.tenants: dict[Run, int] = {}
 
     @property
-    @abstractmethod
     def job_id(self) -> int:
         """Under what number the event log tells of it."""
+        raise NotImplementedError
 
     @property
     def lent(self) -> int:

@@ -6,16 +6,16 @@ compute time and checkpoints, that of a malleable job node-ticks. Source: Fan et
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-
 from workloads.ground.units import to_ticks
 from workloads.table.job import Job, JobType
 
 __all__ = ["FixedJob", "JobState", "MalleableJob", "divide"]
 
 
-class JobState(ABC):
+class JobState:
     """State common to all jobs; all times in ticks of the simulated clock.
+
+    No abstract class, because ``isinstance`` is slow of those, and asked at each event.
 
     Attributes
     ----------
@@ -102,13 +102,13 @@ class JobState(ABC):
     def project(self) -> str:
         return self.job.project
 
-    @abstractmethod
     def limit(self, nodes: int) -> int:
         """Walltime of the next run at that size."""
+        raise NotImplementedError
 
-    @abstractmethod
     def duration(self, nodes: int) -> int:
         """True length of the next run at that size."""
+        raise NotImplementedError
 
 
 class FixedJob(JobState):

@@ -35,8 +35,9 @@ class FixedRun(Run):
         return self.job.period or None
 
     def begin(self) -> None:
-        self.end = self.start + self.job.duration(self.nodes)
-        self.expected_end = self.start + self.job.walltime
+        job = self.job
+        self.end = self.start + job.setup + job.compute + job.dumps * job.cost
+        self.expected_end = self.start + job.walltime
 
     def _cycles(self, at: int) -> int:
         """Complete cycles of compute and dump by that time."""
@@ -48,10 +49,11 @@ class FixedRun(Run):
         return self.nodes * (at - self.start - self._cycles(at) * self.job.period)
 
     def complete(self, usage: Usage) -> bool:
-        job = self.job
-        usage.setup += job.setup * self.nodes
-        usage.compute += job.compute * self.nodes
-        usage.checkpoint += job.dumps * job.cost * self.nodes
+        job, nodes = self.job, self.nodes
+        usage.compute += job.compute * nodes
+        if job.setup or job.dumps:
+            usage.setup += job.setup * nodes
+            usage.checkpoint += job.dumps * job.cost * nodes
         return True
 
     def stop(self, now: int, usage: Usage) -> None:

@@ -19,10 +19,10 @@ from simulator.machine.decisions import Decisions
 from simulator.machine.eventlog import EventLog
 from simulator.machine.fairshare import UsageLedger
 from simulator.machine.holders import Gathering, Lender, Loan, Reservation, Run
-from simulator.machine.jobstate import JobState
+from simulator.machine.jobstate import FixedJob, JobState
 from simulator.machine.kinds import begin_run
 from simulator.machine.releases import ExpectedReleases
-from simulator.machine.run import MalleableRun
+from simulator.machine.run import FixedRun, MalleableRun
 from simulator.machine.stochastic import StochasticJob
 from simulator.machine.usage import Usage
 from simulator.machine.waiting import Queue
@@ -133,7 +133,7 @@ class System:
         if job.waiting:
             self.waiting.remove(job)
         if run is None:
-            run = begin_run(job, now)
+            run = FixedRun(job, now) if type(job) is FixedJob else begin_run(job, now)
         for account, count in sources:
             self.cluster.move(account, run, count, now)
         if lenders:
@@ -148,7 +148,8 @@ class System:
         if self.ledger is not None:
             self.ledger.hold(job, run.nodes, now)
         self._expect(run)
-        self.log(now, "start", job.job_id, 0, run.nodes, cause)
+        if self.log.enabled:
+            self.log(now, "start", job.job_id, 0, run.nodes, cause)
         self._timing.began(run)
         return run
 
@@ -159,7 +160,8 @@ class System:
         self.leave(run)
         if done:
             job.end = self.now
-            self.log(self.now, "kill" if job.job.killed else "complete", job.job_id, run.nodes, 0)
+            if self.log.enabled:
+                self.log(self.now, "kill" if job.job.killed else "complete", job.job_id, run.nodes, 0)
         else:
             self.log(self.now, "expire", job.job_id, run.nodes, 0)
         return done
@@ -286,7 +288,10 @@ class System:
                 self.reserve(beneficiary, run, taken)
                 beneficiary.loans.append(Loan(run, taken, was_shrunk=False))
                 self.decisions.lent(self.now, run.job_id, beneficiary.job_id, taken)
-        self.release(run)
+        if self.reservations:
+            self.release(run)
+        else:
+            self.cluster.move(run, self.cluster.pool, run.nodes, self.now)
 
     def release(self, source: Account) -> None:
         """All nodes of an account go to open reservations, earliest notice first, then to the free pool."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from policies.order import Order
 from policies.port import SystemView
+from policies.shortqueue import ShortQueue
 from simulator.machine.jobstate import JobState
 from workloads.ground.errors import InvariantError
 
@@ -43,6 +44,8 @@ class Queue:
     ----------
     jobs, nodes
         How many wait, and the sum of their requested sizes.
+    least
+        The fewest nodes on which one of them can start, 0 if none waits; None: :meth:`smallest` knows.
     """
 
     def __init__(self, order: Order, name: str = "given") -> None:
@@ -51,7 +54,7 @@ class Queue:
         # A dynamic order is sorted once per instant, unless a job joins.
         self._sorted_at: int | None = None
         self._urgent: list[JobState] = []
-        self._jobs: list[JobState] = []
+        self._jobs: list[JobState] = ShortQueue() if order.static else []
         self._ranking = order.ranking() if order.ranking is not None else None
         self._deep = DEEP_SORTED if order.static else DEEP if self._ranking is not None else inf
         self._columns: Columns | None = None
@@ -59,7 +62,7 @@ class Queue:
         self.jobs = 0
         self.nodes = 0
         self._sizes: dict[int, int] = {}
-        self._smallest: int | None = None
+        self.least: int | None = None
 
     def keep_columns(self, count: float) -> None:
         """Keep columns from so many waiting jobs on, where that is earlier, and the order allows for columns."""
@@ -72,9 +75,9 @@ class Queue:
 
     def smallest(self) -> int:
         """The fewest nodes on which a waiting job can start; 0 if none waits."""
-        if self._smallest is None:
-            self._smallest = min(self._sizes, default=0)
-        return self._smallest
+        if self.least is None:
+            self.least = min(self._sizes, default=0)
+        return self.least
 
     def in_order(self, view: SystemView) -> Sequence[JobState]:
         """All waiting jobs, first to last.
@@ -145,9 +148,10 @@ class Queue:
         job.waiting = True
         self.jobs += 1
         self.nodes += job.nodes
-        self._sizes[job.min_nodes] = self._sizes.get(job.min_nodes, 0) + 1
-        if self._smallest is not None and (job.min_nodes < self._smallest or self.jobs == 1):
-            self._smallest = job.min_nodes
+        size, sizes = job.min_nodes, self._sizes
+        sizes[size] = sizes.get(size, 0) + 1
+        if self.least is not None and (size < self.least or self.jobs == 1):
+            self.least = size
         if urgent:
             insort(self._urgent, job, key=_ARRIVAL)
             self._long = None
@@ -169,7 +173,11 @@ class Queue:
         if self._columns is not None:
             self._enter(self._columns, place, job)
         else:
-            self._jobs.insert(place, job)
+            jobs = self._jobs
+            if type(jobs) is ShortQueue:
+                jobs.enter(place, job)
+            else:
+                jobs.insert(place, job)
             if len(self._jobs) > self._deep:
                 self._spread()
 
@@ -206,25 +214,33 @@ class Queue:
         job.waiting = False
         self.jobs -= 1
         self.nodes -= job.nodes
-        left = self._sizes[job.min_nodes] - 1
+        size, sizes = job.min_nodes, self._sizes
+        left = sizes[size] - 1
         if left:
-            self._sizes[job.min_nodes] = left
+            sizes[size] = left
         else:
             # Only the last job of the smallest size leaves the question open; it is answered when it is asked.
-            del self._sizes[job.min_nodes]
-            self._smallest = None
+            del sizes[size]
+            if size == self.least:
+                self.least = None
         self._long = None
-        if job in self._urgent:
+        if self._urgent and job in self._urgent:
             self._urgent.remove(job)
             return
-        columns = self._columns
-        if self._order.static:
-            position = bisect_left(self._jobs, job.order_key, key=_KEY)
+        columns, jobs = self._columns, self._jobs
+        if jobs and jobs[0] is job:
+            position = 0
+        elif self._order.static:
+            position = bisect_left(jobs, job.order_key, key=_KEY)
         else:
-            position = self._jobs.index(job) if columns is None else columns.place_of(job.row)
-        if columns is None:
-            del self._jobs[position]
+            position = jobs.index(job) if columns is None else columns.place_of(job.row)
+        if type(jobs) is ShortQueue:
+            jobs.leave(position)
+        elif columns is None:
+            del jobs[position]
         else:
             columns.remove(position)
-            if 2 * len(self._jobs) < self._deep:
+            if 2 * len(jobs) < self._deep:
                 self._columns = self._sorted_at = None
+                if self._order.static:
+                    self._jobs = ShortQueue(jobs)

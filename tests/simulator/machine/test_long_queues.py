@@ -197,24 +197,26 @@ def test_what_a_waiting_job_asks_for_may_be_renewed() -> None:
     assert list(candidates) == [jobs[0], *jobs[2:]]
 
 
-def test_a_pass_after_arrivals_alone_looks_at_the_new_jobs_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("length", [3, 1000])
+def test_a_pass_after_arrivals_alone_looks_at_the_new_jobs_alone(monkeypatch: pytest.MonkeyPatch, length: int) -> None:
     """Job 1 runs for 100 s, job 2 waits for it, jobs 3 to 9 are too long to pass it. Job 10 is not."""
     looked: list[list[int]] = []
-    before = Easy._before
+    before = Easy.before
 
-    def watched(rule: Easy, view: Any, window: int, only: Any) -> Any:
-        looked.append([job.job_id for job in (view.queue if only is None else only)])
-        return before(rule, view, window, only)
+    def watched(rule: Easy, view: Any, queue: Any, free: int, window: int, only: Any) -> Any:
+        looked.append([job.job_id for job in (queue if only is None else only)])
+        return before(rule, view, queue, free, window, only)
 
-    monkeypatch.setattr(Easy, "_before", watched)
+    monkeypatch.setattr(Easy, "before", watched)
     jobs = [rigid(1, 0, 8, 100), rigid(2, 1, 10, 50)]
     jobs += [rigid(number, number, 2, 200) for number in range(3, 10)]
     jobs += [rigid(10, 10, 2, 80), rigid(11, 11, 1, 10)]
-    with columns_from(3):
+    with columns_from(length):
         result = simulate(jobs, 10, events=False)
     assert [record.start for record in result.records][9] == 10 * SECOND
-    # Four jobs wait before there are columns; the first pass on them looks at all. Job 2 is too large for any pass.
-    assert looked[:8] == [[1], [2, 3], [2, 3, 4], [2, 3, 4, 5], [6], [7], [8], [9]]
+    # Job 2 is too large for any pass. Where columns are made, when four jobs wait, a pass looks at all again.
+    again = [[4], [2, 3, 4, 5]] if length == 3 else [[4], [5]]
+    assert looked[:8] == [[1], [2, 3], *again, [6], [7], [8], [9]]
     assert looked[8] == [10]
 
 

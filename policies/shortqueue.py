@@ -1,0 +1,54 @@
+"""Short queues: waiting jobs in a list that tells what has changed since it was last looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from operator import attrgetter
+from typing import Any
+
+__all__ = ["ShortQueue"]
+
+#: So many new jobs are told.
+_FEW = 16
+_KEY = attrgetter("order_key")
+
+
+class ShortQueue(list[Any]):
+    """Jobs in an order that does not change while they wait.
+
+    Attributes
+    ----------
+    joined
+        Those that have joined since somebody made this an empty list; None: too many to tell.
+    gone
+        How many have been taken out so far.
+    """
+
+    __slots__ = ("gone", "joined")
+
+    def __init__(self, jobs: Iterable[Any] = ()) -> None:
+        super().__init__(jobs)
+        self.joined: list[Any] | None = None
+        self.gone = 0
+
+    @property
+    def jobs(self) -> Sequence[Any]:
+        """All of them."""
+        return self
+
+    def enter(self, place: int, job: Any) -> None:
+        """Put a job before that place."""
+        self.insert(place, job)
+        if self.joined is not None:
+            self.joined.append(job)
+            if len(self.joined) > _FEW:
+                self.joined = None
+
+    def leave(self, place: int) -> None:
+        """Take out the job at that place."""
+        del self[place]
+        self.gone += 1
+
+    def in_order(self, jobs: Sequence[Any]) -> list[Any]:
+        """Some of the jobs, in the order in which they wait."""
+        return sorted(jobs, key=_KEY)
