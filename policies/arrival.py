@@ -21,6 +21,7 @@ __all__ = [
     "LeastLossAtArrival",
     "PreemptAtArrival",
     "ShrinkPreemptAtArrival",
+    "WaitAtArrival",
     "even_shares",
 ]
 
@@ -33,6 +34,8 @@ class ArrivalStrategy(Protocol):
 
     def make_room(self, view: SystemView, request: Request, missing: int) -> list[Preempt | Shrink]:
         """The actions that free ``missing`` nodes (at most ``room``); called after the job's tenants have gone."""
+
+    # With a method ``begin()`` it makes the strategy of one simulation, which may remember what it has answered.
 
 
 def _available(run: RunningJob) -> int:
@@ -114,6 +117,17 @@ class ShrinkPreemptAtArrival:
 
 
 @dataclass(frozen=True)
+class WaitAtArrival:
+    """WAIT: no running job makes room; the job waits at the front of the queue where free nodes do not suffice."""
+
+    def room(self, view: SystemView, request: Request) -> int:
+        return 0
+
+    def make_room(self, view: SystemView, request: Request, missing: int) -> list[Preempt | Shrink]:
+        return []
+
+
+@dataclass(frozen=True)
 class LeastLossAtArrival:
     """Preempt the running jobs whose preemption loses least in sum: a covering knapsack, solved exactly.
 
@@ -184,6 +198,8 @@ def even_shares(spare: dict[int, int], missing: int) -> dict[int, int]:
 
 
 def _strategy(plugin: Any) -> ArrivalStrategy:
+    if callable(getattr(plugin, "ready", None)):
+        plugin = plugin.ready()
     if not all(callable(getattr(plugin, method, None)) for method in ("room", "make_room")):
         raise InputError("an arrival strategy has the methods room and make_room")
     return cast(ArrivalStrategy, plugin)
@@ -194,3 +210,7 @@ ARRIVALS.add("PAA", PreemptAtArrival(), "preempt running jobs in ascending preem
 ARRIVALS.add("SPAA", ShrinkPreemptAtArrival(), "shrink malleable jobs evenly if that suffices, else preempt")
 ARRIVALS.add("KNAPSACK", LeastLossAtArrival(), "preempt the running jobs that lose least in sum, exactly")
 ARRIVALS.add("SKNAPSACK", LeastLossAtArrival(shrink=True), "shrink and preempt so that least is lost, exactly")
+ARRIVALS.add("WAIT", WaitAtArrival(), "preempt nothing: wait for free nodes at the front of the queue")
+ARRIVALS.alias(
+    "learned", "policies.answering:LearnedAtArrival", "the answer that a network scores highest: learned model=FILE.npz"
+)

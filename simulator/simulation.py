@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from policies.planning.plan import ReservationPlan
     from policies.planning.planbook import PlanBook, Planner
 
-__all__ = ["checked_table", "collector_paused", "result_of", "simulate"]
+__all__ = ["check_plans", "checked_table", "collector_paused", "result_of", "simulate"]
 
 #: The last tick that tables hold.
 _LAST = 2**63 - 1
@@ -208,12 +208,25 @@ def _book(table: list[Job], planner: Planner | None, plans: Mapping[str, Reserva
     from policies.planning.planbook import PlanBook
 
     book = PlanBook(planner, plans)
-    for job in stochastic:
+    check_plans(book, stochastic)
+    return book
+
+
+def check_plans(book: PlanBook, jobs: Iterable[Job]) -> None:
+    """Refuse stochastic jobs whose plan is neither given nor a strategy.
+
+    Raises
+    ------
+    InputError
+        For the first of them.
+    """
+    for job in jobs:
+        if job.type is not JobType.STOCHASTIC:
+            continue
         try:
             book.check(job.plan)
         except InputError as error:
             raise InputError(f"plan of job {job.job_id}: {error}") from None
-    return book
 
 
 def _course(state: StochasticJob) -> StochasticRecord:

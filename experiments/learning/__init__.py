@@ -9,21 +9,27 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from experiments.learning.arrivalchoice import ArrivalChoice as ArrivalChoice
     from experiments.learning.jobchoice import JobChoice as JobChoice
+    from experiments.learning.planchoice import PlanChoice as PlanChoice
+    from experiments.learning.training import compare as compare
     from experiments.learning.training import compare_orders as compare_orders
-    from experiments.learning.training import play as play
     from experiments.learning.training import train as train
-    from policies.orders.network import ScoringNetwork as ScoringNetwork
+    from experiments.learning.vector import vector as vector
+    from policies.network import ScoringNetwork as ScoringNetwork
 
-__all__ = ["JobChoice", "ScoringNetwork", "compare_orders", "play", "train"]
+__all__ = ["ArrivalChoice", "JobChoice", "PlanChoice", "ScoringNetwork", "compare", "compare_orders", "train", "vector"]
 
 #: Gymnasium is imported with the first environment only.
 _PLACES = {
+    "ArrivalChoice": "experiments.learning.arrivalchoice",
     "JobChoice": "experiments.learning.jobchoice",
-    "ScoringNetwork": "policies.orders.network",
+    "PlanChoice": "experiments.learning.planchoice",
+    "ScoringNetwork": "policies.network",
+    "compare": "experiments.learning.training",
     "compare_orders": "experiments.learning.training",
-    "play": "experiments.learning.training",
     "train": "experiments.learning.training",
+    "vector": "experiments.learning.vector",
 }
 
 

@@ -10,11 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from experiments.learning.episodes import episodes_of
+from policies.network import ScoringNetwork
 from simulator import Result
 from simulator.results.catalogue import Group, columns
 from simulator.results.catalogue import metric as metric_of
 from simulator.results.metrics import summarize
-from simulator.stepping import Stepped
+from simulator.stepping.base import Stepped
 from workloads.ground.errors import InputError, InvariantError, ParameterError, UnknownNameError
 from workloads.ground.quantities import Better, Metric
 from workloads.table.job import Job, JobType
@@ -35,6 +36,8 @@ Jobs = Sequence[Job] | Callable[[int], Sequence[Job]]
 
 #: Results of the schedules that rewards are measured against are kept, for so many episodes.
 _KEPT = 256
+#: So many episodes without a decision are passed over.
+_TRIES = 256
 
 S = TypeVar("S", bound=Stepped)
 
@@ -84,9 +87,17 @@ class Environment(gymnasium.Env[Observation, np.int64], Generic[S]):
         self._answers = answers
         self._width = len(features)
         self._number = 0
+        #: Names of the answers, where they have any.
+        self.answers: tuple[str, ...] = ()
+        #: Networks and numbers of the episodes that they play here.
+        self.share: list[tuple[ScoringNetwork, int]] = []
         self._simulation: S | None = None
         self.action_space = spaces.Discrete(answers)
         self.observation_space = spaces.Box(0.0, largest, (answers, self._width), np.float32)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy has the same episodes, and begins with none."""
+        return {**self.__dict__, "_simulation": None, "_beside": {}, "_np_random": None, "_np_random_seed": None}
 
     # What an environment is made of.
 
@@ -125,15 +136,47 @@ class Environment(gymnasium.Env[Observation, np.int64], Generic[S]):
             ``slice``: number of the episode, from 0 to ``episodes.count - 1``.
         """
         super().reset(seed=seed)
-        count = self.episodes.count
-        first = int(self.np_random.integers(count)) if not options else options["slice"]
-        for number in range(first, first + min(count, _KEPT)):
-            number %= count
+        count, stride = self.episodes.count, self.episodes.stride
+        number = int(self.np_random.integers(count)) if not options else options["slice"]
+        for _ in range(min(-(-count // stride), _TRIES)):
             simulation = self._started(self.episodes[number])
             if simulation.asks:
                 self._simulation, self._number = simulation, number
                 return self._observed(), {"slice": number, "action_mask": self.action_masks()}
-        raise InputError("there is nothing to decide in these episodes")
+            number = (number + stride) % count
+        raise InputError("there is nothing to decide in any of these episodes")
+
+    def reward_of(self, agent: int | ScoringNetwork | Callable[[Observation, Mask], int], number: int) -> float:
+        """The reward of an episode.
+
+        Parameters
+        ----------
+        agent
+            An answer that is always given; a network, whose highest score is taken of the answers that there are; or a
+            function of an observation and its mask.
+        number
+            Of the episode.
+        """
+        scored = len(self.scored)
+        seen, told = self.reset(options={"slice": number})
+        reward, over = 0.0, False
+        while not over:
+            if isinstance(agent, ScoringNetwork):
+                scores = agent.scores(seen[:, :scored])
+                action = int(np.argmax(np.where(told["action_mask"], scores, -np.inf)))
+            else:
+                action = agent(seen, told["action_mask"]) if callable(agent) else agent
+            seen, gained, over, _, told = self.step(action)
+            reward += float(gained)
+        return reward
+
+    def play_all(self, games: Sequence[tuple[ScoringNetwork, int]]) -> list[float]:
+        """The rewards of networks in episodes."""
+        return [self.reward_of(network, number) for network, number in games]
+
+    def play_share(self) -> list[float]:
+        """The rewards of the games in ``share``, which the trainer sets where several environments share them."""
+        return self.play_all(self.share)
 
     def step(self, action: np.int64 | int) -> tuple[Observation, SupportsFloat, bool, bool, dict[str, Any]]:
         """Decide, and go on to the next decision."""

@@ -24,9 +24,12 @@ class Episodes(Protocol):
     ----------
     count
         How many there are.
+    stride
+        Numbers so far apart have no job in common.
     """
 
     count: int
+    stride: int
 
     def __getitem__(self, number: int) -> Sequence[Job]:
         """The jobs of an episode, which are legal."""
@@ -60,7 +63,7 @@ class Slices:
         _check(jobs, nodes, types)
         self._jobs = sorted(jobs, key=lambda job: (_comes(job), job.job_id))
         self._depending = any(job.preceding is not None for job in jobs)
-        self.length = length
+        self.length = self.stride = length
         #: How many slices there are; each begins with another job.
         self.count = len(jobs) - length + 1
 
@@ -90,6 +93,7 @@ class Made:
         self._nodes = nodes
         self._types = types
         self.count = _SEEDS
+        self.stride = 1
 
     def __getitem__(self, number: int) -> Sequence[Job]:
         """The jobs of that seed."""

@@ -14,7 +14,7 @@ import numpy as np
 from experiments.learning.environment import Environment, Jobs, Mask, Observation
 from policies.orders.network import FEATURES
 from simulator import Result, simulate
-from simulator.stepping import SteppedSimulation
+from simulator.stepping.jobs import SteppedSimulation
 from workloads.ground.errors import ParameterError
 from workloads.ground.numbers import is_whole
 from workloads.ground.units import SECOND, to_ticks
@@ -77,7 +77,8 @@ class JobChoice(Environment[SteppedSimulation]):
     of that step holds the ``result``.
 
     ``reset(seed=...)`` draws the episode; ``options={"slice": 12}`` names it, so that policies can be compared on the
-    same ones. An episode in which nothing is to be chosen is passed over for the next.
+    same ones. An episode in which nothing is to be chosen is passed over for the next that
+    has no job in common with it.
     """
 
     scored = FEATURES

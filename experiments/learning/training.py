@@ -1,4 +1,4 @@
-"""Training: a small network learns by the cross-entropy method which waiting job goes first.
+"""Training: a small network learns by the cross-entropy method what to decide.
 
 Source: R. Rubinstein, "The cross-entropy method for combinatorial and continuous optimization", Methodology and
 Computing in Applied Probability 1 (1999); a search over the weights that needs no gradients and no learning library.
@@ -6,14 +6,14 @@ Computing in Applied Probability 1 (1999); a search over the weights that needs 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from experiments.learning.episodes import Slices
 from experiments.statistics import interval, paired
-from policies.orders.network import FEATURES, ScoringNetwork
+from policies.network import ScoringNetwork
 from simulator import simulate
 from simulator.results.metrics import summarize
 from workloads.ground.errors import ParameterError
@@ -22,35 +22,15 @@ from workloads.ground.streams import stream
 from workloads.table.job import Job, JobType
 
 if TYPE_CHECKING:
-    from experiments.learning.jobchoice import JobChoice
+    from gymnasium.vector import AsyncVectorEnv
 
-__all__ = ["compare_orders", "play", "train"]
+    from experiments.learning.environment import Environment
 
-
-def play(environment: JobChoice, network: ScoringNetwork, number: int) -> float:
-    """The reward of an episode in which the network chooses.
-
-    Parameters
-    ----------
-    environment
-        The environment.
-    network
-        Scores the jobs that are shown; the highest score goes first.
-    number
-        Of the slice.
-    """
-    seen, told = environment.reset(options={"slice": number})
-    reward, over = 0.0, False
-    while not over:
-        scores = network.scores(seen[:, : len(FEATURES)])
-        place = int(np.argmax(np.where(told["action_mask"], scores, -np.inf)))
-        seen, gained, over, _, told = environment.step(place)
-        reward += float(gained)
-    return reward
+__all__ = ["compare", "compare_orders", "train"]
 
 
 def train(
-    environment: JobChoice,
+    environment: Environment[Any],
     *,
     generations: int = 12,
     population: int = 24,
@@ -58,6 +38,7 @@ def train(
     episodes: int = 4,
     hidden: int = 8,
     seed: int = 0,
+    workers: int = 1,
     progress: Callable[[int, float], None] | None = None,
 ) -> ScoringNetwork:
     """Learn a network by the cross-entropy method.
@@ -78,6 +59,8 @@ def train(
         Width of the hidden layer.
     seed
         Of all random choices.
+    workers
+        Processes, each with an environment of its own; the network is the same for any number.
     progress
         Told the number of each round and the mean reward of its elite.
 
@@ -91,28 +74,65 @@ def train(
     ParameterError
         If a number is not legal.
     """
-    numbers = {"generations": generations, "population": population, "episodes": episodes, "hidden": hidden}
+    numbers = {
+        **{"generations": generations, "population": population, "episodes": episodes, "hidden": hidden},
+        "workers": workers,
+    }
     for name, number in numbers.items():
         if not is_whole(number, 1):
             raise ParameterError(name, "a whole number of at least 1", number)
     if not (is_whole(elite, 2) and elite <= population):
         raise ParameterError("elite", f"a whole number from 2 to the population, {population}", elite)
     rng = stream(seed, "learning")
-    width = (len(FEATURES) + 2) * hidden
+    features = len(environment.scored)
+    width = (features + 2) * hidden
     mean, spread = np.zeros(width), np.ones(width)
-    for generation in range(generations):
-        slices = [int(rng.integers(environment.episodes.count)) for _ in range(episodes)]
-        tried = mean + spread * rng.standard_normal((population, width))
-        rewards = [
-            float(np.mean([play(environment, ScoringNetwork.of(weights), number) for number in slices]))
-            for weights in tried
-        ]
-        best = np.argsort(rewards, kind="stable")[-elite:]
-        # A floor keeps the search from settling on the slices of one round.
-        mean, spread = tried[best].mean(axis=0), tried[best].std(axis=0) + 0.05
-        if progress is not None:
-            progress(generation, float(np.mean([rewards[place] for place in best])))
-    return ScoringNetwork.of(mean)
+    with _Players(environment, workers) as players:
+        for generation in range(generations):
+            numbers_drawn = [int(rng.integers(environment.episodes.count)) for _ in range(episodes)]
+            tried = mean + spread * rng.standard_normal((population, width))
+            networks = [ScoringNetwork.of(weights, features, environment.answers) for weights in tried]
+            rewards = players.rewards(networks, numbers_drawn)
+            best = np.argsort(rewards, kind="stable")[-elite:]
+            # A floor keeps the search from settling on the slices of one round.
+            mean, spread = tried[best].mean(axis=0), tried[best].std(axis=0) + 0.05
+            if progress is not None:
+                progress(generation, float(np.mean([rewards[place] for place in best])))
+    return ScoringNetwork.of(mean, features, environment.answers)
+
+
+class _Players:
+    """Environments in which networks play whole episodes, here or in processes of their own."""
+
+    def __init__(self, environment: Environment[Any], workers: int) -> None:
+        self._environment = environment
+        self._workers = workers
+        self._vector: AsyncVectorEnv | None = None
+
+    def __enter__(self) -> Self:
+        if self._workers > 1:
+            from experiments.learning.vector import vector
+
+            self._vector = vector(self._environment, self._workers)  # type: ignore[assignment]
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._vector is not None:
+            self._vector.close()
+
+    def rewards(self, networks: Sequence[ScoringNetwork], numbers: Sequence[int]) -> list[float]:
+        """The mean reward of each network over these episodes."""
+        games = [(network, number) for network in networks for number in numbers]
+        if self._vector is None:
+            gained = self._environment.play_all(games)
+        else:
+            # Each environment has every so manieth game; whose turn it is changes no reward.
+            shares = [games[place :: self._workers] for place in range(self._workers)]
+            self._vector.set_attr("share", shares)
+            gained = [0.0] * len(games)
+            for place, found in enumerate(self._vector.call("play_share")):
+                gained[place :: self._workers] = found
+        return [float(np.mean(part)) for part in np.reshape(gained, (len(networks), len(numbers)))]
 
 
 def compare_orders(
@@ -147,9 +167,7 @@ def compare_orders(
         ``high``, and ``difference`` from the first order with ``difference_low`` and ``difference_high``.
     """
     pieces = Slices(jobs, length, nodes, (JobType.RIGID,))
-    chosen = list(slices) or np.linspace(0, pieces.count - 1, min(10, pieces.count)).astype(int).tolist()
-    if len(chosen) < 2:
-        raise ParameterError("slices", "two or more", chosen)
+    chosen = _chosen(slices, pieces.count)
     values = {
         order: [
             float(
@@ -159,12 +177,55 @@ def compare_orders(
         ]
         for order in orders
     }
+    return _rows("order", values)
+
+
+#: Decides: an answer that is always given, a network, or a function of the observation and the mask.
+Agent = int | ScoringNetwork | Callable[[Any, Any], int]
+
+
+def compare(
+    environment: Environment[Any], agents: Mapping[str, Agent], *, slices: Sequence[int] = ()
+) -> list[dict[str, Any]]:
+    """Agents in the same episodes of an environment.
+
+    Parameters
+    ----------
+    environment
+        The environment.
+    agents
+        By name: an answer that is always given, a network, or a function of an observation and its mask that returns
+        an answer. The first is what the others are compared with.
+    slices
+        Numbers of episodes, two or more; none given: ten at equal distances.
+
+    Returns
+    -------
+    list of dict
+        A row for each agent: ``agent``, the ``mean`` reward over the episodes with the 95 % interval ``low`` and
+        ``high``, and ``difference`` from the first agent with ``difference_low`` and ``difference_high``.
+    """
+    chosen = _chosen(slices, environment.episodes.count)
+    return _rows(
+        "agent", {name: [environment.reward_of(agent, number) for number in chosen] for name, agent in agents.items()}
+    )
+
+
+def _chosen(slices: Sequence[int], count: int) -> list[int]:
+    chosen = list(slices) or np.linspace(0, count - 1, min(10, count)).astype(int).tolist()
+    if len(chosen) < 2:
+        raise ParameterError("slices", "two or more", chosen)
+    return chosen
+
+
+def _rows(kind: str, values: Mapping[str, Sequence[float]]) -> list[dict[str, Any]]:
+    """Means with intervals, and paired differences from the first."""
+    base = next(iter(values))
     rows = []
-    for order, own in values.items():
+    for name, own in values.items():
         mean = interval(own)
-        row: dict[str, Any] = {"order": order, "mean": mean.mean, "low": mean.low, "high": mean.high}
-        apart = paired(own, values[orders[0]]) if order != orders[0] else None
-        names = ("difference", "difference_low", "difference_high")
+        row: dict[str, Any] = {kind: name, "mean": mean.mean, "low": mean.low, "high": mean.high}
+        apart = paired(own, values[base]) if name != base else None
         found = (None, None, None) if apart is None else (apart.mean, apart.low, apart.high)
-        rows.append(row | dict(zip(names, found, strict=True)))
+        rows.append(row | dict(zip(("difference", "difference_low", "difference_high"), found, strict=True)))
     return rows

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from policies.arrival import ArrivalStrategy
 from policies.lending import give_back
 from policies.mechanism import Mechanism
 from policies.port import Expand, Expect, Hold, Preempt, Shrink
@@ -48,7 +49,8 @@ class OnDemandService:
     def __init__(self, system: System, mechanism: Mechanism, timers: Timers) -> None:
         self._system = system
         self._on_notice = mechanism.on_notice
-        self._on_arrival = mechanism.on_arrival
+        arrival = mechanism.on_arrival
+        self._on_arrival: ArrivalStrategy = getattr(arrival, "begin", lambda: arrival)()
         # What they are called where they fail.
         self._noticing, self._arriving = f"notice strategy {mechanism.notice}", f"arrival strategy {mechanism.arrival}"
         self._timers = timers
@@ -111,16 +113,21 @@ class OnDemandService:
         self._system.close(reservation)
         return True
 
-    def arrive(self, job: FixedJob) -> None:
-        """An on-demand job arrives: it gets its nodes, or waits at the front of the queue."""
-        system = self._system
+    def lacking(self, job: FixedJob) -> int:
+        """Nodes that an arriving job lacks beyond free nodes and those of its reservation; 0 or less: none."""
         reservation = self._reservations.get(job.job_id)
         own = 0
         if reservation is not None:
             own = reservation.nodes + reservation.lent + reservation.on_their_way
             own += sum(tenant.unclaimed for tenant in reservation.tenants)
+        return job.nodes - self._system.free - own
+
+    def arrive(self, job: FixedJob) -> None:
+        """An on-demand job arrives: it gets its nodes, or waits at the front of the queue."""
+        system = self._system
+        reservation = self._reservations.get(job.job_id)
         # First the sum, before anything moves; the strategy is only asked where it is needed.
-        lacking = job.nodes - system.free - own
+        lacking = self.lacking(job)
         room = self._on_arrival.room(system, job) if lacking > 0 else 0
         if lacking > 0:
             system.decisions.lacks(system.now, job.job_id, lacking, room)

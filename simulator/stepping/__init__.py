@@ -1,9 +1,4 @@
 """Stepping: simulations that stop at each decision of their driver.
 
-Other folders use this package's own names.
+Other folders use ``arrivals``, ``base``, ``jobs`` and ``plans``.
 """
-
-from simulator.stepping.base import Stepped
-from simulator.stepping.jobs import SteppedSimulation
-
-__all__ = ["Stepped", "SteppedSimulation"]

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulator import simulate
-from simulator.stepping import SteppedSimulation
+from simulator.stepping.jobs import SteppedSimulation
 from workloads.ground.errors import InputError, InvariantError
 from workloads.table.job import Job, JobType
 

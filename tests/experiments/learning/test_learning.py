@@ -8,18 +8,19 @@ from typing import Any
 import numpy as np
 import pytest
 
+from policies.network import ScoringNetwork
 from policies.order import ORDERS
-from policies.orders.network import FEATURES, ScoringNetwork, features_of
+from policies.orders.network import FEATURES, features_of
 from simulator import simulate
 from simulator.results.metrics import summarize
-from simulator.stepping import SteppedSimulation
+from simulator.stepping.jobs import SteppedSimulation
 from tests.simulator.test_stepping import NODES, crowd
 from workloads.ground.errors import InputError
 
 pytest.importorskip("gymnasium", reason="environments need the package gymnasium")
 
 from experiments.learning.jobchoice import COLUMNS, JobChoice
-from experiments.learning.training import compare_orders, play, train
+from experiments.learning.training import compare_orders, train
 
 
 def shortest_first() -> ScoringNetwork:
@@ -123,7 +124,7 @@ def test_training_is_the_same_again_and_finds_short_jobs() -> None:
     first = SteppedSimulation(environment.episodes[0], NODES, backfilling="none")
     while first.asks:
         first.choose(0)
-    assert play(environment, network, 0) > -summarize(first.result())["bounded_slowdown"]
+    assert environment.reward_of(network, 0) > -summarize(first.result())["bounded_slowdown"]
 
 
 def test_orders_are_compared_slice_by_slice() -> None:

@@ -1,0 +1,129 @@
+"""A small network that scores whatever is to be chosen from; the highest score is chosen."""
+
+from __future__ import annotations
+
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from workloads.ground.errors import InputError, ParameterError
+from workloads.ground.files import atomic_open
+
+__all__ = ["ScoringNetwork"]
+
+_LARGEST = 1 << 20
+_ARRAYS = ("inner", "inner_bias", "outer")
+
+
+@dataclass(frozen=True, eq=False)
+class ScoringNetwork:
+    """One hidden layer: ``tanh(x @ inner + inner_bias) @ outer``.
+
+    Attributes
+    ----------
+    inner
+        Weights of the features, shape (features, hidden).
+    inner_bias
+        Shape (hidden,).
+    outer
+        Weights of the hidden layer, shape (hidden,).
+    answers
+        Names of the answers that it scores, such as arrival strategies; empty: it scores waiting jobs.
+    """
+
+    inner: npt.NDArray[np.float64]
+    inner_bias: npt.NDArray[np.float64]
+    outer: npt.NDArray[np.float64]
+    answers: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        hidden, features = len(np.atleast_1d(self.outer)), len(np.atleast_1d(self.inner))
+        shapes = {"inner": (features, hidden), "inner_bias": (hidden,), "outer": (hidden,)}
+        for name, shape in shapes.items():
+            value = getattr(self, name)
+            if value.shape != shape or not np.isfinite(value).all():
+                raise ParameterError(name, f"finite numbers of shape {shape}", value.shape)
+
+    @classmethod
+    def of(cls, weights: npt.ArrayLike, features: int, answers: tuple[str, ...] = ()) -> ScoringNetwork:
+        """The network with these weights in one row: ``inner`` row by row, ``inner_bias``, ``outer``.
+
+        Parameters
+        ----------
+        weights
+            Shape ((features + 2) hidden,).
+        features
+            Numbers that it sees of each thing that it scores.
+        answers
+            As of the class.
+        """
+        row = np.asarray(weights, dtype=float)
+        parts = features + 2
+        if row.ndim != 1 or not row.size or row.size % parts:
+            raise ParameterError("weights", f"a row of a multiple of {parts} numbers", row.shape)
+        hidden = row.size // parts
+        inner, bias, outer = np.split(row, [features * hidden, (features + 1) * hidden])
+        return cls(inner.reshape(features, hidden), bias, outer, answers)
+
+    def scores(self, features: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        """Scores, shape (n,), from features, shape (n, features)."""
+        found: npt.NDArray[np.float64] = np.tanh(np.asarray(features) @ self.inner + self.inner_bias) @ self.outer
+        return found
+
+    def save(self, path: str | Path) -> None:
+        """Write the network as an npz file, which ``learned model=FILE`` reads."""
+        arrays = {name: getattr(self, name) for name in _ARRAYS}
+        if self.answers:
+            arrays["answers"] = np.array(self.answers)
+        with atomic_open(Path(path), "wb") as file:
+            np.savez(file, **arrays)
+
+    @classmethod
+    def load(cls, path: str | Path) -> ScoringNetwork:
+        """Read a network that was saved.
+
+        Raises
+        ------
+        InputError
+            If the file holds none.
+        """
+        place = Path(path)
+        try:
+            if place.stat().st_size > _LARGEST:
+                raise InputError(f"{path}: a network has at most {_LARGEST:,} bytes, not {place.stat().st_size:,}")
+            # Opened here, because numpy leaves a file open that is none of its own.
+            with place.open("rb") as file, np.load(file, allow_pickle=False) as found:
+                inner, bias, outer = (np.array(found[name], dtype=float) for name in _ARRAYS)
+                answers = found["answers"].tolist() if "answers" in found else ()
+                return cls(inner, bias, outer, tuple(map(str, answers)))
+        except FileNotFoundError:
+            raise InputError(f"{path}: no such file") from None
+        except (OSError, ValueError, TypeError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            told = str(error) if isinstance(error, InputError) else "is no network that was saved as npz"
+            raise InputError(f"{path}: {told}" if not told.startswith(str(path)) else told) from None
+
+    def check(self, path: str, *, features: int, scores: str) -> None:
+        """Refuse a network that was trained for something else.
+
+        Parameters
+        ----------
+        path
+            Its file, for the message.
+        features
+            Numbers that it must see of each thing.
+        scores
+            What it must score.
+
+        Raises
+        ------
+        InputError
+            If it sees other features, or scores something else.
+        """
+        told = "answers to arrivals" if self.answers else "waiting jobs"
+        if told != scores or len(self.inner) != features:
+            raise InputError(
+                f"{path}: the network scores {told} by {len(self.inner)} numbers, not {scores} by {features}"
+            )

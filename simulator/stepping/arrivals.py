@@ -1,0 +1,184 @@
+"""Answering arrivals: a simulation that stops wherever an on-demand job arrives and lacks nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from policies.arrival import ARRIVALS, ArrivalStrategy
+from policies.mechanism import Mechanism
+from policies.notice import NOTICES
+from policies.port import Preempt, Request, Shrink, SystemView
+from simulator.clock.asking import AskingSubmissions
+from simulator.clock.question import Asking
+from simulator.clock.setup import Setup
+from simulator.machine.decisions import Decisions
+from simulator.machine.eventlog import EventLog
+from simulator.machine.jobstate import FixedJob, JobState
+from simulator.options import Options
+from simulator.results.recording import origin_of
+from simulator.simulation import checked_table
+from simulator.stepping.base import Stepped
+from workloads.ground.errors import InputError, InvariantError, ParameterError
+from workloads.ground.numbers import is_whole
+from workloads.table.job import Job, JobType
+
+__all__ = ["SteppedArrivals"]
+
+
+class _Answers:
+    """An arrival strategy that was chosen for each job."""
+
+    def __init__(self, strategy: ArrivalStrategy) -> None:
+        # Where a job lacks nothing, and later its nodes fail, the answer is that of the job before.
+        self.last = strategy
+        self._of: dict[int, ArrivalStrategy] = {}
+
+    def choose(self, job_id: int, strategy: ArrivalStrategy) -> None:
+        self.last = self._of[job_id] = strategy
+
+    def room(self, view: SystemView, request: Request) -> int:
+        return self._of.get(request.job_id, self.last).room(view, request)
+
+    def make_room(self, view: SystemView, request: Request, missing: int) -> list[Preempt | Shrink]:
+        return self._of.get(request.job_id, self.last).make_room(view, request, missing)
+
+
+@dataclass(frozen=True)
+class _Answered(Mechanism):
+    """A mechanism whose arrivals are answered one by one."""
+
+    answers: _Answers
+
+    @property
+    def on_arrival(self) -> ArrivalStrategy:
+        return self.answers
+
+
+class SteppedArrivals(Stepped):
+    """A replay in which the caller chooses how each arrival of an on-demand job is answered.
+
+    It is the engine of :func:`simulator.simulation.simulate`, and stops before an on-demand job arrives that lacks
+    nodes, beyond free nodes and its own reservation, where at least one answer would find enough of them.
+
+    Parameters
+    ----------
+    jobs
+        Job table; no stochastic jobs.
+    nodes
+        Size of the machine.
+    notice
+        Notice strategy.
+    answers
+        Names of arrival strategies, two or more.
+    events
+        Whether the event log is kept.
+    checked
+        Whether the jobs are known to be legal.
+    **options
+        Fields of :class:`simulator.options.Options`.
+
+    Attributes
+    ----------
+    strategies
+        The answers.
+
+    Raises
+    ------
+    InputError
+        If the table, the machine, a strategy or an option is not legal.
+
+    Examples
+    --------
+    >>> from workloads.table.job import Job, JobType
+    >>> rigid = Job(1, JobType.RIGID, submit=0, nodes=4, runtime=3600, walltime=7200)
+    >>> urgent = Job(2, JobType.ON_DEMAND, submit=600, nodes=2, runtime=600, walltime=600)
+    >>> simulation = SteppedArrivals([rigid, urgent], nodes=4, answers=("PAA", "WAIT"))
+    >>> while simulation.asks:
+    ...     print("job", simulation.request.job_id, "lacks", simulation.lacking, "nodes")
+    ...     simulation.answer(1)
+    job 2 lacks 2 nodes
+    >>> simulation.result().jobs["start"].tolist()
+    [0.0, 3600.0]
+    """
+
+    def __init__(
+        self,
+        jobs: Iterable[Job],
+        nodes: int,
+        *,
+        notice: str = "CUA",
+        answers: Sequence[str] = ("PAA", "SPAA"),
+        events: bool = True,
+        checked: bool = False,
+        **options: object,
+    ) -> None:
+        settings, table = Options.of(**options), list(jobs) if checked else checked_table(jobs, nodes)
+        if isinstance(answers, str) or len(answers) < 2:
+            raise ParameterError("answers", "the names of two or more arrival strategies", answers)
+        _ = NOTICES[notice]
+        if any(job.type is JobType.STOCHASTIC for job in table):
+            raise InputError("no job may be stochastic where arrivals are answered one by one")
+        self.strategies = [ARRIVALS[name] for name in answers]
+        self._answers = _Answers(self.strategies[0])
+        asking = Asking(about=self._is_due)
+        log, origin = EventLog(events), origin_of(table)
+        mechanism = _Answered(notice, "ANSWERED", self._answers)
+        super().__init__(Setup(table, nodes, mechanism, settings, log, Decisions(False), origin, asking=asking), asking)
+        self._launch()
+
+    @property
+    def request(self) -> Request:
+        """The on-demand job that arrives.
+
+        Raises
+        ------
+        InvariantError
+            If none does.
+        """
+        job = self._asking.job
+        if not isinstance(job, FixedJob):
+            raise InvariantError("the simulation is over: no job arrives")
+        return job
+
+    @property
+    def lacking(self) -> int:
+        """How many nodes it lacks."""
+        return self._lacked(self._asking.job)
+
+    @property
+    def enough(self) -> list[bool]:
+        """Which answers find enough nodes; with another one the job waits at the front of the queue."""
+        view, request, lacking = self.view, self.request, self.lacking
+        return [strategy.room(view, request) >= lacking for strategy in self.strategies]
+
+    def answer(self, place: int) -> None:
+        """Answer the arrival, and go on to the next one.
+
+        Raises
+        ------
+        ParameterError
+            If there is no such answer.
+        InvariantError
+            If no job arrives.
+        """
+        if not is_whole(place, 0) or place >= len(self.strategies):
+            raise ParameterError("answer", f"from 0 to {len(self.strategies) - 1}", place)
+        self._answers.choose(self.request.job_id, self.strategies[place])
+        submissions = self._engine.submissions
+        assert isinstance(submissions, AskingSubmissions)  # the engine was set up to ask
+        submissions.answer()
+        self.asks = self._engine.advance()
+
+    def _is_due(self, job: JobState) -> bool:
+        lacking = self._lacked(job)
+        if lacking <= 0:
+            return False
+        view, request = self.view, job
+        return any(strategy.room(view, request) >= lacking for strategy in self.strategies)
+
+    def _lacked(self, job: JobState | None) -> int:
+        service = self._engine.service
+        if service is None or not isinstance(job, FixedJob) or job.type is not JobType.ON_DEMAND:
+            return 0
+        return service.lacking(job)
