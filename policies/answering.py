@@ -16,7 +16,6 @@ import numpy.typing as npt
 from policies.arrival import ARRIVALS, ArrivalStrategy, WaitAtArrival
 from policies.network import ScoringNetwork
 from policies.port import Preempt, Request, RunningJob, Shrink, SystemView
-from workloads.ground.errors import InputError
 from workloads.ground.units import SECOND
 from workloads.table.job import JobType
 
@@ -140,11 +139,8 @@ class LearnedAtArrival:
         """
         if self.network is not None:
             return self
-        if not self.model:
-            raise InputError("names no network: give its file, as in 'learned model=FILE.npz'")
-        network = ScoringNetwork.load(self.model)
-        network.check(self.model, features=len(CONSEQUENCES), scores="answers to arrivals")
-        return LearnedAtArrival(self.model, network)
+        scores = "answers to arrivals"
+        return LearnedAtArrival(self.model, ScoringNetwork.named(self.model, features=len(CONSEQUENCES), scores=scores))
 
     def begin(self) -> ArrivalStrategy:
         """The strategy of one simulation."""

@@ -105,25 +105,28 @@ class ScoringNetwork:
             told = str(error) if isinstance(error, InputError) else "is no network that was saved as npz"
             raise InputError(f"{path}: {told}" if not told.startswith(str(path)) else told) from None
 
-    def check(self, path: str, *, features: int, scores: str) -> None:
-        """Refuse a network that was trained for something else.
+    @classmethod
+    def named(cls, model: str, *, features: int, scores: str) -> ScoringNetwork:
+        """The network of a policy, which has the file as its parameter ``model``.
 
         Parameters
         ----------
-        path
-            Its file, for the message.
+        model
+            The file.
         features
-            Numbers that it must see of each thing.
+            Numbers that the network must see of each thing.
         scores
-            What it must score.
+            What it must score: ``waiting jobs`` or ``answers to arrivals``.
 
         Raises
         ------
         InputError
-            If it sees other features, or scores something else.
+            If the file holds none, or one that was trained for something else.
         """
-        told = "answers to arrivals" if self.answers else "waiting jobs"
-        if told != scores or len(self.inner) != features:
-            raise InputError(
-                f"{path}: the network scores {told} by {len(self.inner)} numbers, not {scores} by {features}"
-            )
+        if not model:
+            raise InputError("names no network: give its file, as in 'learned model=FILE.npz'")
+        network = cls.load(model)
+        told, own = "answers to arrivals" if network.answers else "waiting jobs", len(network.inner)
+        if told != scores or own != features:
+            raise InputError(f"{model}: the network scores {told} by {own} numbers, not {scores} by {features}")
+        return network

@@ -12,7 +12,7 @@ from math import log10
 import numpy as np
 
 from experiments.learning.environment import Environment, Jobs, Mask, Observation
-from policies.orders.network import FEATURES
+from policies.orders.scored import FEATURES
 from simulator import Result, simulate
 from simulator.stepping.jobs import SteppedSimulation
 from workloads.ground.errors import ParameterError

@@ -10,7 +10,7 @@ import numpy as np
 
 from experiments.learning.environment import Environment, Jobs, Mask, Observation
 from simulator import Result, simulate
-from simulator.stepping.plans import SteppedPlans
+from simulator.stepping.offers import SteppedPlans
 from workloads.ground.errors import InputError
 from workloads.table.job import Job, JobType
 

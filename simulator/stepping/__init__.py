@@ -1,4 +1,4 @@
 """Stepping: simulations that stop at each decision of their driver.
 
-Other folders use ``arrivals``, ``base``, ``jobs`` and ``plans``.
+Other folders use ``arrivals``, ``base``, ``jobs`` and ``offers``.
 """

@@ -9,7 +9,6 @@ from policies.arrival import ARRIVALS, ArrivalStrategy
 from policies.mechanism import Mechanism
 from policies.notice import NOTICES
 from policies.port import Preempt, Request, Shrink, SystemView
-from simulator.clock.asking import AskingSubmissions
 from simulator.clock.question import Asking
 from simulator.clock.setup import Setup
 from simulator.machine.decisions import Decisions
@@ -165,10 +164,7 @@ class SteppedArrivals(Stepped):
         if not is_whole(place, 0) or place >= len(self.strategies):
             raise ParameterError("answer", f"from 0 to {len(self.strategies) - 1}", place)
         self._answers.choose(self.request.job_id, self.strategies[place])
-        submissions = self._engine.submissions
-        assert isinstance(submissions, AskingSubmissions)  # the engine was set up to ask
-        submissions.answer()
-        self.asks = self._engine.advance()
+        self._submit()
 
     def _is_due(self, job: JobState) -> bool:
         lacking = self._lacked(job)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from time import perf_counter
 
 from policies.port import SystemView
+from simulator.clock.asking import AskingSubmissions
 from simulator.clock.engine import Engine
 from simulator.clock.question import Asking
 from simulator.clock.setup import Setup
@@ -43,6 +44,13 @@ class Stepped:
     def _launch(self) -> None:
         """Go on to the first decision."""
         self._engine.launch()
+        self.asks = self._engine.advance()
+
+    def _submit(self) -> None:
+        """Submit the job that the driver was asked about, and go on to the next decision."""
+        submissions = self._engine.submissions
+        assert isinstance(submissions, AskingSubmissions)  # the engine was set up to ask
+        submissions.answer()
         self.asks = self._engine.advance()
 
     @property

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from policies.planning.planbook import Planner
 from simulator import Result, simulate
 from simulator.stepping.arrivals import SteppedArrivals
-from simulator.stepping.plans import SteppedPlans
+from simulator.stepping.offers import SteppedPlans
 from tests.strategies import Mix, Table, job_tables, lively_mixes
 from tests.support.jobs import malleable, on_demand, rigid
 from workloads.ground.errors import InputError, InvariantError

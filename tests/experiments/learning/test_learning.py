@@ -10,7 +10,7 @@ import pytest
 
 from policies.network import ScoringNetwork
 from policies.order import ORDERS
-from policies.orders.network import FEATURES, features_of
+from policies.orders.scored import FEATURES, features_of
 from simulator import simulate
 from simulator.results.metrics import summarize
 from simulator.stepping.jobs import SteppedSimulation

@@ -51,11 +51,7 @@ class Learned:
         """
         if self.network is not None:
             return self
-        if not self.model:
-            raise InputError("names no network: give its file, as in 'learned model=FILE.npz'")
-        network = ScoringNetwork.load(self.model)
-        network.check(self.model, features=len(FEATURES), scores="waiting jobs")
-        return Learned(self.model, network)
+        return Learned(self.model, ScoringNetwork.named(self.model, features=len(FEATURES), scores="waiting jobs"))
 
     def at(self, view: SystemView) -> Callable[[WaitingJob], float]:
         """Less the score of a job at this instant."""

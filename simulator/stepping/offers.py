@@ -9,7 +9,6 @@ import numpy as np
 
 from policies.mechanism import BASELINE, parse_mechanism
 from policies.planning.offers import OWN, OfferingBook, PlanAsked
-from simulator.clock.asking import AskingSubmissions
 from simulator.clock.question import Asking
 from simulator.clock.setup import Setup
 from simulator.machine.decisions import Decisions
@@ -127,10 +126,7 @@ class SteppedPlans(Stepped):
             legal = [number for number, item in enumerate(self.offered) if item is not None]
             raise ParameterError("place", f"one of {', '.join(map(str, legal))} for job {job.job_id}", place)
         self._book.chosen = self.offered[place]
-        submissions = self._engine.submissions
-        assert isinstance(submissions, AskingSubmissions)  # the engine was set up to ask
-        submissions.answer()
-        self.asks = self._engine.advance()
+        self._submit()
 
     def _is_due(self, job: JobState) -> bool:
         if not isinstance(job, StochasticJob):
