@@ -240,7 +240,7 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-def generate(*, jobs: int | None = None, seed: int = 0, **parameters: Any) -> Trace:
+def generate(*, jobs: int | None = None, seed: int = 0, preset: str = "default", **parameters: Any) -> Trace:
     """Generate a trace like a year of Theta.
 
     Parameters
@@ -249,6 +249,8 @@ def generate(*, jobs: int | None = None, seed: int = 0, **parameters: Any) -> Tr
         Number of jobs; by default 37,298, a year.
     seed
         Seed of all random choices, >= 0.
+    preset
+        Calibrated parameters, by a name of :data:`workloads.theta.presets.PRESETS`, or several joined by ``+``.
     **parameters
         Other fields of :class:`workloads.theta.year.ThetaYear`, such as ``nodes``.
 
@@ -262,15 +264,18 @@ def generate(*, jobs: int | None = None, seed: int = 0, **parameters: Any) -> Tr
     InputError
         If a value is not legal.
     """
+    from dataclasses import replace
+
     from workloads.ground.errors import UnknownNameError
     from workloads.theta.generator import generate as generated
+    from workloads.theta.presets import preset_year
     from workloads.theta.year import ThetaYear
 
     given = parameters if jobs is None else {"jobs": jobs, **parameters}
     strange = sorted(set(given) - set(ThetaYear.__dataclass_fields__))
     if strange:
         raise UnknownNameError("parameter", strange[0], list(ThetaYear.__dataclass_fields__))
-    return generated(ThetaYear(**given), seed)
+    return generated(replace(preset_year(preset), **given), seed)
 
 
 def simulate(

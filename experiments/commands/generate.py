@@ -16,6 +16,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--jobs", metavar="N", help="number of jobs (default 37298, a year)")
     parser.add_argument("--seed", metavar="SEED", default="0", help="seed of every random choice (default 0)")
     parser.add_argument(
+        "--preset",
+        metavar="NAME",
+        default="default",
+        help="parameters of the year: default, runtime-backfilling, even-projects, or several joined by + "
+        "(default default)",
+    )
+    parser.add_argument(
         "--maintenance",
         metavar="TIME",
         help="length of a break without submits on every second Monday [s] (default: none)",
@@ -26,9 +33,10 @@ def main(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from workloads.logs.swf import write_swf
     from workloads.theta.generator import generate
-    from workloads.theta.year import LARGEST, ThetaYear
+    from workloads.theta.presets import preset_year
+    from workloads.theta.year import LARGEST
 
-    year = ThetaYear()
+    year = preset_year(arguments.preset)
     if arguments.jobs is not None:
         year = replace(year, jobs=whole(arguments.jobs, "--jobs", 1, LARGEST))
     if arguments.maintenance is not None:

@@ -7,7 +7,7 @@ Equal simulations have equal configurations, so that the store of the sweeps kno
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from experiments.figures.study.mechanisms import METRICS
@@ -43,10 +43,13 @@ class Traces:
         Number of jobs of each generated year.
     traces
         How many, 2 or more.
+    preset
+        Parameters of the years, a name of :data:`workloads.theta.presets.PRESETS`.
     """
 
     jobs: int = ThetaYear().jobs
     traces: int = 10
+    preset: str = field(default="default", kw_only=True)
 
     def __post_init__(self) -> None:
         if self.traces < 2:
@@ -62,6 +65,7 @@ def simulated(
     assignment: Mapping[str, Any] | None = None,
     options: Mapping[str, Any] | None = None,
     vary: str = "product",
+    preset: str = "",
 ) -> SweepResult:
     """A grid of simulations, of which only what is missing in the store is carried out.
 
@@ -77,6 +81,8 @@ def simulated(
         What is crossed, as in the file of a sweep.
     vary
         How: every value with every other, or ``one-at-a-time``.
+    preset
+        Of the years, in place of the parameters' own.
 
     Raises
     ------
@@ -86,7 +92,11 @@ def simulated(
         If a simulation failed.
     """
     sweep = make_sweep(
-        workload={"seeds": f"{seed}:{seed + parameters.traces}", "jobs": parameters.jobs},
+        workload={
+            "seeds": f"{seed}:{seed + parameters.traces}",
+            "jobs": parameters.jobs,
+            "presets": preset or parameters.preset,
+        },
         mechanisms=list(mechanisms),
         assignment=dict(assignment or {}),
         options=dict(options or {}),

@@ -8,6 +8,7 @@ from typing import Any
 
 from experiments.recordings.replay import Measurement, parse_mechanisms
 from workloads.ground.errors import InputError
+from workloads.theta.presets import preset_year
 from workloads.theta.year import ThetaYear
 
 __all__ = ["VARY", "AssignmentAxes", "OptionAxes", "Sweep", "TraceFile", "Workload"]
@@ -58,6 +59,8 @@ class Workload:
         Seeds of generated years; None: the workloads are traces.
     jobs
         Lengths of the generated years [jobs].
+    presets
+        Their parameters, names of :data:`workloads.theta.presets.PRESETS`; by default those of :class:`ThetaYear`.
     traces
         Logs; empty: the workloads are generated.
     nodes, format, procs_per_node, where, unit, lenient
@@ -71,6 +74,7 @@ class Workload:
 
     seeds: tuple[int, ...] | None = None
     jobs: tuple[int, ...] | None = None
+    presets: tuple[str, ...] | None = None
     traces: tuple[TraceFile, ...] = ()
     nodes: int | None = None
     format: str | None = None
@@ -82,10 +86,14 @@ class Workload:
     def __post_init__(self) -> None:
         if (self.seeds is None) == (not self.traces):
             raise InputError("give either seeds (of generated years) or traces")
-        others = ("jobs",) if self.traces else ("nodes", "format", "procs_per_node", "where", "unit", "lenient")
+        others = (
+            ("jobs", "presets") if self.traces else ("nodes", "format", "procs_per_node", "where", "unit", "lenient")
+        )
         for name in others:
             if getattr(self, name) is not None:
                 raise InputError(f"{name} is only for {'seeds' if self.traces else 'traces'}")
+        for preset in self.presets or ():
+            preset_year(preset)
 
     @property
     def lengths(self) -> tuple[int, ...]:

@@ -20,6 +20,8 @@ from simulator.options import Options
 from workloads.ground.errors import InputError, TraceError
 from workloads.ground.files import sha256_of
 from workloads.hybrid.assignment import Assignment
+from workloads.theta.presets import preset_year
+from workloads.theta.year import ThetaYear
 
 __all__ = ["GeneratedYear", "Log", "RunConfiguration", "expand"]
 
@@ -33,13 +35,19 @@ class GeneratedYear:
 
     seed: int
     jobs: int
+    preset: str = "default"
 
     @property
     def label(self) -> str:
-        return f"seed {self.seed}"
+        return f"seed {self.seed}" if self.preset == "default" else f"seed {self.seed} {self.preset}"
+
+    @property
+    def year(self) -> ThetaYear:
+        return preset_year(self.preset, ThetaYear(jobs=self.jobs))
 
     def identity(self) -> dict[str, Any]:
-        return {"generator": "theta-year", "jobs": self.jobs, "seed": self.seed}
+        own = {} if self.preset == "default" else {"preset": self.preset}
+        return {"generator": "theta-year", "jobs": self.jobs, "seed": self.seed, **own}
 
 
 @dataclass(frozen=True)
@@ -172,7 +180,7 @@ def _check_count(sweep: Sweep) -> None:
     lengths = [len(values) for values in (*sweep.assignment.values.values(), *sweep.options.values.values())]
     points = math.prod(lengths) if sweep.vary == "product" else 1 + sum(length - 1 for length in lengths)
     asked = sweep.workload
-    loads = len(asked.traces) + len(asked.seeds or ()) * len(asked.lengths)
+    loads = len(asked.traces) + len(asked.seeds or ()) * len(asked.lengths) * len(asked.presets or ("",))
     runs = loads * len(sweep.assignment.seeds or (0,)) * points * len(sweep.mechanisms)
     if runs > _MOST_RUNS:
         raise InputError(f"this sweep has {runs:,} runs, but at most {_MOST_RUNS:,} are allowed; vary fewer values")
@@ -180,8 +188,8 @@ def _check_count(sweep: Sweep) -> None:
 
 def _workloads(sweep: Sweep) -> Iterator[GeneratedYear | Log]:
     asked = sweep.workload
-    for seed, jobs in product(asked.seeds or (), asked.lengths):
-        yield GeneratedYear(seed, jobs)
+    for seed, jobs, preset in product(asked.seeds or (), asked.lengths, asked.presets or ("default",)):
+        yield GeneratedYear(seed, jobs, preset)
     for trace in asked.traces:
         try:
             path = Path(trace.directory, trace.path).resolve()

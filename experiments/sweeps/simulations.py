@@ -29,7 +29,6 @@ from workloads.logs.readers import read_trace
 from workloads.logs.trace import Trace
 from workloads.table.job import Job, JobType
 from workloads.theta.generator import generate
-from workloads.theta.year import ThetaYear
 
 __all__ = ["WALL_CLOCK", "RunOutcome", "job_table", "simulate_run"]
 
@@ -173,7 +172,7 @@ def _lopsided(workload: GeneratedYear | Log, assignment: Assignment, seed: int) 
 @lru_cache(maxsize=2)
 def _trace(workload: GeneratedYear | Log) -> Trace:
     if isinstance(workload, GeneratedYear):
-        return generate(ThetaYear(jobs=workload.jobs), workload.seed)
+        return generate(workload.year, workload.seed)
     if sha256_of(workload.path) != workload.sha256:
         raise TraceError(workload.label, None, "has changed since the sweep began")
     trace = read_trace(

@@ -19,6 +19,7 @@ from experiments.sweeps.values import (
     lengths,
     mechanisms,
     positive,
+    presets,
     seeds,
     several,
     text,
@@ -76,7 +77,7 @@ def make_sweep(**tables: Any) -> Sweep:
     ((0, 1, 2), {'node_mtbf': (31536000.0, 157680000.0)})
     >>> make_sweep(workload={"seed": 0})
     Traceback (most recent call last):
-    workloads.ground.errors.InputError: workload: unknown key 'seed': did you mean seeds? known are seeds, jobs, \
+    workloads.ground.errors.InputError: workload: unknown key 'seed': did you mean seeds? known are seeds, jobs, presets, \
 traces, nodes, format, procs_per_node, where, unit, lenient
     """
     return _structured(tables, "", ".")
@@ -191,7 +192,7 @@ def _converter() -> Converter:
         return converter.structure(listed, tuple[TraceFile, ...])
 
     table(TraceFile, of_file)
-    table(Workload, hooked(Workload, seeds=seeds, jobs=lengths, traces=traces, **log))
+    table(Workload, hooked(Workload, seeds=seeds, jobs=lengths, presets=presets, traces=traces, **log))
     table(Measurement, hooked(Measurement, **{item.name: _seconds for item in fields(Measurement)}))
     for axes, kind in ((AssignmentAxes, Assignment), (OptionAxes, Options)):
         table(axes, _axes(axes, kind, hooked))

@@ -30,6 +30,7 @@ __all__ = [
     "lengths",
     "mechanisms",
     "positive",
+    "presets",
     "seeds",
     "several",
     "text",
@@ -94,6 +95,10 @@ def _is_seed(text: str) -> bool:
 
 def lengths(raw: Any, _: Any) -> tuple[int, ...]:
     return tuple(whole(length, 1, LARGEST) for length in several(raw))
+
+
+def presets(raw: Any, _: Any) -> tuple[str, ...]:
+    return tuple(text(item) for item in several(raw))
 
 
 def mechanisms(raw: Any, _: Any) -> tuple[str, ...]:

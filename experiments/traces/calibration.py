@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from simulator import simulate
@@ -23,6 +23,7 @@ from workloads.ground.errors import ParameterError
 from workloads.hybrid.assignment import assign
 from workloads.table.job import JobType
 from workloads.theta.generator import generate
+from workloads.theta.presets import preset_year
 from workloads.theta.year import ThetaYear
 
 __all__ = ["TABLE_II", "BaselineYear", "average", "measure"]
@@ -57,7 +58,7 @@ class BaselineYear:
 TABLE_II = (0.8393, 15.6, 0.2269)
 
 
-def measure(seed: int, parameters: ThetaYear | None = None) -> BaselineYear:
+def measure(seed: int, parameters: ThetaYear | None = None, **options: Any) -> BaselineYear:
     """Baseline of one generated year with the job types of the same seed (mix W5).
 
     Parameters
@@ -66,6 +67,8 @@ def measure(seed: int, parameters: ThetaYear | None = None) -> BaselineYear:
         Seed of the trace and of the types.
     parameters
         Parameters of the year.
+    **options
+        Of the simulation (:class:`simulator.options.Options`).
 
     Returns
     -------
@@ -74,7 +77,7 @@ def measure(seed: int, parameters: ThetaYear | None = None) -> BaselineYear:
     """
     trace = generate(parameters, seed)
     jobs = assign(trace, seed=seed, notice_mix="W5")
-    result = simulate(jobs, trace.nodes or 0, events=False)
+    result = simulate(jobs, trace.nodes or 0, events=False, **options)
     figures = summarize(result)
     return BaselineYear(
         utilisation=float(figures["utilization"]),
@@ -100,8 +103,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="FCFS/EASY baseline of generated years beside Table II.")
     parser.add_argument("--seeds", default="0:10", help="first:end, e.g. 100:110 (default 0:10)")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of ThetaYear")
+    parser.add_argument("--preset", default="default", help="parameters of the year (default default)")
+    parser.add_argument("--backfill-length", default="walltime", help="walltime or runtime (default walltime)")
     options = parser.parse_args(arguments)
-    defaults = ThetaYear()
+    defaults = preset_year(options.preset)
     changes: dict[str, Any] = {}
     for text in options.set:
         name, _, value = text.partition("=")
@@ -113,7 +118,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(f"{'seed':>8} {'util %':>7} {'turn h':>7} {'instant %':>9} {'all %':>6} {'on-demand %':>11}")
     results = []
     for seed in range(int(first), int(end)):
-        results.append(measure(seed, ThetaYear(**changes)))
+        results.append(measure(seed, replace(defaults, **changes), backfill_length=options.backfill_length))
         _show(str(seed), results[-1])
     _show("average", average(results))
     print(f"{'paper':>8} {100 * TABLE_II[0]:7.2f} {TABLE_II[1]:7.2f} {100 * TABLE_II[2]:9.2f}")

@@ -1,4 +1,4 @@
 """A generator of years like Theta's.
 
-Other folders use ``generator`` and ``year``.
+Other folders use ``generator``, ``presets`` and ``year``.
 """

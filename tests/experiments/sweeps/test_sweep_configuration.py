@@ -53,7 +53,7 @@ WORKLOAD = "[workload]\nseeds = 0\n"
         ("[workload]\nseeds = 0\njobs = 0", "workload.jobs must be a whole number of at least 1, not 0"),
         (
             "[workload]\nseeds = 0\nseed = 0",
-            "workload: unknown key 'seed': did you mean seeds? known are seeds, jobs, traces, nodes, "
+            "workload: unknown key 'seed': did you mean seeds? known are seeds, jobs, presets, traces, nodes, "
             "format, procs_per_node, where, unit, lenient",
         ),
         ("[workload]\ntraces = [3]", "workload.traces[0] must be a table, not 3"),
