@@ -32,9 +32,9 @@ PLANNER = Planner(fit="discrete", least=3)
 
 
 @cache
-def hybrid(count: int = 60) -> tuple[Job, ...]:
+def hybrid(seed: int = 5, count: int = 60) -> tuple[Job, ...]:
     """Jobs of all types on a crowded machine."""
-    rng = np.random.default_rng(5)
+    rng = np.random.default_rng(seed)
     jobs = []
     for number in range(1, count + 1):
         kind = (JobType.RIGID, JobType.MALLEABLE, JobType.ON_DEMAND)[int(rng.choice(3, p=(0.45, 0.35, 0.2)))]
@@ -54,9 +54,9 @@ def hybrid(count: int = 60) -> tuple[Job, ...]:
 
 
 @cache
-def stochastic(count: int = 40) -> tuple[Job, ...]:
+def stochastic(seed: int = 6, count: int = 40) -> tuple[Job, ...]:
     """Rigid jobs among those of one stochastic application."""
-    rng = np.random.default_rng(6)
+    rng = np.random.default_rng(seed)
     jobs = []
     for number in range(1, count + 1):
         runtime = 60.0 * int(rng.integers(1, 20))
