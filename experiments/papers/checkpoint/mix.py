@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from experiments.papers.checkpoint.batch import (
     EXECUTION,
     OMNISCIENT,
     RESPONSE,
+    SMALL_MACHINE,
     STRATEGY_NAMES,
     UTILIZATION,
     check_batch,
@@ -205,15 +206,22 @@ def _draw(tables: Tables) -> Figure:
 
 _PAPER = MixParameters()
 
-EXPERIMENTS: Sequence[Experiment] = (
-    Experiment(
-        id="checkpoint-table4",
-        title="500 jobs of three applications, 10 runs",
-        question="What does planning gain when applications share the machine?",
-        parameters=_PAPER,
-        quick=_PAPER,
+
+def _on(processors: int, name: str, where: str = "") -> Experiment:
+    parameters = replace(_PAPER, processors=processors)
+    return Experiment(
+        id=name,
+        title=f"500 jobs of three applications, 10 runs{where}",
+        question=f"What does planning gain when applications share the machine{where}?",
+        parameters=parameters,
+        quick=parameters,
         measure=_measure,
         judge=_judge,
         draw=_draw,
-    ),
+    )
+
+
+EXPERIMENTS: Sequence[Experiment] = (
+    _on(256, "checkpoint-table4"),
+    _on(SMALL_MACHINE, "checkpoint-64-table4", f" on {SMALL_MACHINE} processors"),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from experiments.papers.checkpoint.batch import (
     METRICS,
     RESERVED,
     RESPONSE,
+    SMALL_MACHINE,
     STRATEGY_COLORS,
     STRATEGY_NAMES,
     UTILIZATION,
@@ -162,15 +163,21 @@ def _draw(tables: Tables) -> Figure:
 
 _PAPER = BatchParameters()
 
-EXPERIMENTS: Sequence[Experiment] = (
-    Experiment(
-        id="checkpoint-fig8",
-        title="500 jobs of one application through the batch scheduler",
-        question="Does the plan with the least reserved time give the highest utilisation?",
-        parameters=_PAPER,
-        quick=BatchParameters(repetitions=5),
+
+def _on(processors: int, name: str, where: str = "") -> Experiment:
+    return Experiment(
+        id=name,
+        title=f"500 jobs of one application through the batch scheduler{where}",
+        question=f"Does the plan with the least reserved time give the highest utilisation{where}?",
+        parameters=replace(_PAPER, processors=processors),
+        quick=replace(_PAPER, processors=processors, repetitions=5),
         measure=_measure,
         judge=_judge,
         draw=_draw,
-    ),
+    )
+
+
+EXPERIMENTS: Sequence[Experiment] = (
+    _on(256, "checkpoint-fig8"),
+    _on(SMALL_MACHINE, "checkpoint-64-fig8", f" on {SMALL_MACHINE} processors"),
 )

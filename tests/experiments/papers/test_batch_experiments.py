@@ -28,6 +28,8 @@ TINY: dict[str, dict[str, Any]] = {
     "checkpoint-fig8": {"jobs": 30, "processors": 16, "repetitions": 2},
     "checkpoint-fig9": {"jobs": 30, "processors": 16, "repetitions": 2, "variations": (0.1, 0.2), "overheads": (0.25,)},
     "checkpoint-table4": {"jobs": (6, 12, 12), "processors": 16, "runs": 3},
+    "checkpoint-64-fig8": {"jobs": 30, "processors": 4, "repetitions": 2},
+    "checkpoint-64-table4": {"jobs": (6, 12, 12), "processors": 4, "runs": 3},
 }
 
 
