@@ -246,7 +246,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except (InputError, OSError) as error:
         # OSError: a name that is too long, a directory that is gone, a full disk.
-        _refuse(f"holdfast {parsed.command}: {sentence_of(error)}")
+        _refuse(f"holdfast {_called(parsed)}: {sentence_of(error)}")
         return 2
     except Exception:
         if parsed.command not in _READING or sys.flags.dev_mode:
@@ -260,9 +260,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return status or 0
 
 
+def _called(parsed: argparse.Namespace) -> str:
+    """The command as it was called, with its second word if it has one."""
+    return " ".join(word for word in (parsed.command, getattr(parsed, "subcommand", None)) if word)
+
+
 def _ended(stop: Interrupted, module: Any, parsed: argparse.Namespace) -> int:
     """Report what an interrupted command has written; return its exit status."""
     kept = stop.kept or getattr(module, "KEPT", "nothing was written; run it again").format(**vars(parsed))
     with suppress(OSError, ValueError):  # the terminal may be gone
-        print(f"holdfast {parsed.command}: ended by {stop.name}: {kept}", file=sys.stderr, flush=True)
+        print(f"holdfast {_called(parsed)}: ended by {stop.name}: {kept}", file=sys.stderr, flush=True)
     return 128 + stop.number

@@ -14,6 +14,7 @@ SUBCOMMANDS = {
     "workload": "make a small workload for a replay",
     "replay": "submit a workload to a lab, or to the Slurm of this machine, and compare it with the simulator",
     "options": "read the options of a simulation from a slurm.conf",
+    "serve-on-demand": "serve on-demand jobs on a lab by a mechanism, and compare with the simulator",
     "compare": "compare what a Slurm did with the rules of the simulator, start by start and decision by decision",
 }
 
@@ -41,4 +42,4 @@ def main(arguments: argparse.Namespace) -> int | None:
 
 
 def _module(name: str) -> Any:
-    return import_module(f"experiments.commands.onslurm.{name}")
+    return import_module(f"experiments.commands.onslurm.{name.replace('-', '_')}")

@@ -15,7 +15,7 @@ from experiments.slurm.links import MINUTE
 from experiments.slurm.submits import Submit
 from workloads.ground.errors import InputError
 
-__all__ = ["LabSlurm", "SiteSlurm", "replay_on"]
+__all__ = ["LabSlurm", "SiteSlurm", "SomeSlurm", "patiently", "replay_on", "time_of_slurm"]
 
 #: What slurmctld logs, to the millisecond: the kind, and the pattern of the line.
 _EVENTS = (
@@ -72,9 +72,9 @@ class LabSlurm:
         for number, submit in jobs.items():
             fields, log = shown.get(number, {}), logged.get(number, {})
             names = (("submit", "SubmitTime"), ("start", "StartTime"), ("end", "EndTime"))
-            times = {kind: log.get(kind) or _time(fields.get(name, "")) for kind, name in names}
+            times = {kind: log.get(kind) or time_of_slurm(fields.get(name, "")) for kind, name in names}
             # A job that was stopped has an end in the log only when that began.
-            times["end"] = max(times["end"], _time(fields.get("EndTime", ""))) if fields else times["end"]
+            times["end"] = max(times["end"], time_of_slurm(fields.get("EndTime", ""))) if fields else times["end"]
             rows.append(
                 _row(
                     submit,
@@ -160,7 +160,7 @@ def replay_on(
                 f"j{submit.number}",
             ]
             words += ["-o", "/dev/null", *options, "--wrap", f"exec sleep {submit.runtime:g}"]
-            jobs[int(_patiently(slurm, words).split(";")[0])] = submit
+            jobs[int(patiently(slurm, words).split(";")[0])] = submit
         tell(f"submitted {len(jobs):,} jobs, at most {late:.1f} s late")
         while _waiting(slurm, jobs):
             time.sleep(max(1.0, 30.0 / slurm.speed))
@@ -186,7 +186,7 @@ def log_times(text: str) -> dict[int, dict[str, Any]]:
             if stamp and match:
                 told = match.groupdict()
                 job = found.setdefault(int(told["job"] or told.get("other") or 0), {})
-                job.setdefault(kind, _time(stamp[1]))
+                job.setdefault(kind, time_of_slurm(stamp[1]))
                 if kind == "start":
                     job.setdefault("by", "backfill" if told["by"] == "backfill" else "main")
                 break
@@ -203,7 +203,7 @@ def shown_jobs(text: str) -> dict[int, dict[str, str]]:
     return jobs
 
 
-def _time(text: str) -> float:
+def time_of_slurm(text: str) -> float:
     """Seconds since 1970; 0 of what is no time."""
     try:
         return datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()
@@ -224,7 +224,8 @@ def _row(submit: Submit, number: int, times: Mapping[str, float], state: str, by
     }
 
 
-def _patiently(slurm: SomeSlurm, words: Sequence[str]) -> str:
+def patiently(slurm: SomeSlurm, words: Sequence[str]) -> str:
+    """What a command prints; it is called again where it fails, as a busy Slurm lets it."""
     for _ in range(_TRIES - 1):
         try:
             return slurm.call(words)
@@ -235,4 +236,4 @@ def _patiently(slurm: SomeSlurm, words: Sequence[str]) -> str:
 
 def _waiting(slurm: SomeSlurm, jobs: Mapping[int, Submit]) -> bool:
     """Whether one of the jobs is still in the queue."""
-    return bool(set(map(int, _patiently(slurm, ["squeue", "-h", "-o", "%A"]).split())) & set(jobs))
+    return bool(set(map(int, patiently(slurm, ["squeue", "-h", "-o", "%A"]).split())) & set(jobs))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from experiments.slurm.nodelists import node_numbers
 from experiments.tables import read_csv, write_csv
 from workloads.ground.errors import InputError, TraceError
 from workloads.ground.units import LARGEST_SIZE, LARGEST_TIME
@@ -17,9 +17,6 @@ __all__ = ["ACTUAL", "Replay", "ReplayedJob", "read_replay", "write_actual"]
 
 #: The table of a replay, in its directory.
 ACTUAL = "actual.csv"
-#: Nodes of one name with numbers, and the largest number that is looked at.
-_NODES = re.compile(r"[A-Za-z-]+(?:\[(\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*)\]|(\d+))")
-_LARGEST_NUMBER = 100_000
 _NUMBERS = ("id", "submit", "start", "end", "nodes", "walltime")
 
 
@@ -157,13 +154,7 @@ def _job(path: Path, line: int, row: dict[str, Any]) -> ReplayedJob:
 
 def _place(text: str, nodes: int) -> int:
     """The nodes of a list such as ``n[1-4,7]``, by their numbers; 0 where they are not so many, or not so named."""
-    match = _NODES.fullmatch(text)
-    place = 0
-    for part in (match[1] or match[2]).split(",") if match else ():
-        first, _, last = part.partition("-")
-        if not 1 <= int(first) <= int(last or first) <= _LARGEST_NUMBER:
-            return 0
-        place |= (1 << int(last or first)) - (1 << (int(first) - 1))
+    place = sum(1 << (number - 1) for number in node_numbers(text))
     return place if place.bit_count() == nodes else 0
 
 

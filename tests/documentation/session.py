@@ -53,6 +53,7 @@ class NotRun(NamedTuple):
 
 NOT_RUN = (
     NotRun("*", "sbatch *", "needs a Slurm cluster"),
+    NotRun("docs/guides/slurm-mechanisms.md", "holdfast slurm *", "needs a lab"),
     NotRun("docs/guides/slurm-lab.md", "apt-get *", "installs"),
     NotRun("docs/guides/slurm-lab.md", "holdfast slurm lab *", "needs the packages of Slurm; make slurm starts a lab"),
     NotRun("docs/guides/slurm-lab.md", ". slurm-lab/env", "needs a lab"),

@@ -101,7 +101,9 @@ def test_command_reads_logs_and_writes_tables(
     with Path("out.csv").open() as file:
         assert [row["same_start"] for row in csv.DictReader(file)] == ["3", "4"]
     assert cli.main([*words[:3], "--backfilling", "eazy"]) == 2
-    assert "did you mean easy?" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert told.startswith("holdfast slurm compare: ")
+    assert "did you mean easy?" in told
     with pytest.raises(SystemExit):
         cli.main(["slurm", "compere"])
     assert capsys.readouterr().err.count("\n") == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import shutil
@@ -112,3 +113,16 @@ def test_sequences_complete_and_survive(lab: Lab, tmp_path: Path, monkeypatch: p
             assert told["ran"] == told["planned_number"] == {"short": 1, "middle": 2, "long": 3}[name]
             assert told["planned"] <= told["paid"] <= told["planned"] + 60 * told["ran"] + 60
     assert len(Path("past.txt").read_text().split()) == len(runtimes)
+
+
+def test_a_mechanism_is_carried_out(lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = Path(__file__).parents[3] / "docs" / "examples" / "slurm" / "urgent.csv"
+    monkeypatch.chdir(tmp_path)
+    words = ["--lab", lab.directory, "-o", "served", "--no-save", "--grace", "0", "--mechanism", "CUA-SPAA"]
+    assert cli.main(["slurm", "serve-on-demand", str(table), *words]) == 0
+    with Path("served/events.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    near = [row for row in rows if row["difference_s"] and abs(float(row["difference_s"])) <= 300]
+    assert len(near) >= 0.8 * len(rows)
+    assert not lab.call(["squeue", "-h", "-o", "%i"]).split()
+    assert "No reservations" in lab.call(["scontrol", "show", "reservation"])

@@ -1,0 +1,71 @@
+"""A cluster whose nodes have numbers: which ones each account holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from simulator.machine.cluster import Account, Cluster, Kind
+from workloads.ground.errors import InvariantError
+
+__all__ = ["NamedCluster"]
+
+
+class NamedCluster(Cluster):
+    """Nodes 1 to N, each in one account.
+
+    Parameters
+    ----------
+    nodes
+        How many.
+
+    Attributes
+    ----------
+    choice
+        Nodes to move next, where the source has them; without a choice a running job gives up its last nodes, so that
+        it keeps the one on which its script runs, and all others the first.
+    """
+
+    def __init__(self, nodes: int) -> None:
+        super().__init__(nodes)
+        self._owners: dict[int, Account] = dict.fromkeys(range(1, nodes + 1), self.pool)
+        self.choice: set[int] = set()
+
+    def move(self, source: Account, target: Account, count: int, now: int) -> None:
+        """Hand nodes from one account to another; see :meth:`Cluster.move`."""
+        super().move(source, target, count, now)
+        held = sorted(self.numbers(source), key=lambda number: (number not in self.choice, number))
+        if source.kind == Kind.BUSY and not self.choice:
+            held.reverse()
+        if len(held) < count:
+            raise InvariantError(f"an account of {len(held)} nodes gave up {count}")
+        for number in held[:count]:
+            self._owners[number] = target
+
+    def owner(self, number: int) -> Account:
+        """Where a node is."""
+        return self._owners[number]
+
+    def numbers(self, account: Account) -> set[int]:
+        """The nodes of an account."""
+        return {number for number, owner in self._owners.items() if owner is account}
+
+    def swap(self, account: Account, wanted: set[int]) -> None:
+        """Give an account these nodes for others of its own, as many as it can give."""
+        has = self.numbers(account)
+        for number, other in zip(sorted(wanted - has), sorted(has - wanted), strict=False):
+            self._owners[number], self._owners[other] = account, self._owners[number]
+
+    def owned(self, numbers: Iterable[int]) -> dict[Account, int]:
+        """How many of the nodes each account holds."""
+        counts: dict[Account, int] = {}
+        for number in numbers:
+            counts[self._owners[number]] = counts.get(self._owners[number], 0) + 1
+        return counts
+
+    def accounts(self) -> set[Account]:
+        """All that hold a node."""
+        return set(self._owners.values())
+
+    def held(self) -> set[int]:
+        """Nodes of reservations, and of arrived jobs that wait for more."""
+        return {number for number, owner in self._owners.items() if owner.kind == Kind.HELD}
