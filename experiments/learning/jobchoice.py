@@ -109,6 +109,7 @@ class JobChoice(Environment[SteppedSimulation]):
             largest=_LARGEST,
         )
         self._first = first
+        self._shape = (first, len(COLUMNS))
         self._backfilling = backfilling
         self._events = events
         self._lasting = np.empty((len(COLUMNS), 0))
@@ -117,7 +118,7 @@ class JobChoice(Environment[SteppedSimulation]):
 
     def action_masks(self) -> Mask:
         """Which places have a job, shape (first,)."""
-        shown = min(self._first, len(self._running().queue))
+        shown = min(self._first, self._running().waiting)
         return self._line[self._first - shown : 2 * self._first - shown].copy()
 
     def _started(self, jobs: Sequence[Job]) -> SteppedSimulation:
@@ -129,33 +130,30 @@ class JobChoice(Environment[SteppedSimulation]):
         return simulation
 
     def _answer(self, simulation: SteppedSimulation, action: int) -> None:
-        simulation.choose(min(action, self._first - 1, len(simulation.queue) - 1))
+        simulation.choose(min(action, simulation.waiting - 1))
 
     def _observed(self) -> Observation:
         # Few calls of numpy: each costs as much as a hundred numbers.
         simulation = self._running()
-        view, queue = simulation.view, simulation.queue
-        free = view.free
+        free, waiting = simulation.view.free, simulation.waiting
         found = self._lasting.take(simulation.rows(self._first), axis=1)
-        wait, fits = found[0], found[4]
-        np.subtract(view.now + SECOND, wait, out=wait)
+        wait = found[0]
+        np.subtract(simulation.view.now / SECOND + 1.0, wait, out=wait)
         np.log10(wait, out=wait)
-        wait *= _SIXTH
-        # log10(1 + seconds) / 6, where a second has 10^6 ticks.
-        wait -= 1.0
-        np.less_equal(fits, free, out=fits)
+        np.multiply(wait, _SIXTH, out=wait)
+        found[4] = found[4] <= free
         found[5] = free / self.nodes
-        found[6] = log10(1.0 + len(queue)) / 6.0
-        seen = self._blank()
+        found[6] = log10(1.0 + waiting) * _SIXTH
+        seen = np.zeros(self._shape, np.float32)
         seen[: found.shape[1]] = found.T
         return seen
 
     def _describe(self, jobs: Sequence[Job], origin: int) -> None:
-        """Note what does not change of the jobs of the episode: a row for each column, with submit for wait, and size
-        for whether it fits."""
+        """Note what does not change of the jobs of the episode: a row for each column, with submit [s] for wait, and
+        size for whether it fits."""
         sizes = np.array([job.nodes for job in jobs], dtype=float)
         lasting = self._lasting = np.zeros((len(COLUMNS), len(jobs)))
-        lasting[0] = [to_ticks(job.submit or 0.0) - origin for job in jobs]
+        lasting[0] = [(to_ticks(job.submit or 0.0) - origin) / SECOND for job in jobs]
         lasting[1] = np.log10(1.0 + np.array([job.walltime for job in jobs])) / 6.0
         lasting[2] = sizes / self.nodes
         lasting[3] = np.log10(sizes) / (log10(self.nodes) or 1.0)

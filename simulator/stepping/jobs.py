@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from operator import attrgetter
+
+import numpy as np
+import numpy.typing as npt
 
 from policies.port import WaitingJob
 from simulator.clock.asking import AskingScheduler
@@ -11,6 +13,7 @@ from simulator.clock.question import Asking
 from simulator.clock.setup import Setup
 from simulator.machine.decisions import Decisions
 from simulator.machine.eventlog import EventLog
+from simulator.machine.jobstate import JobState
 from simulator.options import Options
 from simulator.results.recording import origin_of
 from simulator.simulation import checked_table
@@ -20,8 +23,6 @@ from workloads.ground.numbers import is_whole
 from workloads.table.job import Job, JobType
 
 __all__ = ["SteppedSimulation"]
-
-_ROW = attrgetter("row")
 
 
 class SteppedSimulation(Stepped):
@@ -74,6 +75,9 @@ class SteppedSimulation(Stepped):
             Setup(table, nodes, None, settings, EventLog(events), Decisions(False), origin, asking=asking), asking
         )
         self._system = self._engine.system
+        # The jobs that rows() has told, less the chosen ones, and their rows.
+        self._known: list[JobState] = []
+        self._rows = np.empty(0, np.intp)
         self._launch()
 
     @property
@@ -81,9 +85,24 @@ class SteppedSimulation(Stepped):
         """The waiting jobs, in the order of the options."""
         return self._system.queue
 
-    def rows(self, most: int) -> list[int]:
-        """Rows in the table of the first waiting jobs, at most so many."""
-        return list(map(_ROW, self._system.queue[:most]))
+    @property
+    def waiting(self) -> int:
+        """How many jobs wait."""
+        return self._system.waiting.jobs
+
+    def rows(self, most: int) -> npt.NDArray[np.intp]:
+        """Rows in the table of the first waiting jobs, at most so many; valid until the next choice."""
+        jobs, known, count = list(self._system.queue[:most]), self._known, len(self._known)
+        if len(self._rows) < most:
+            self._rows = np.empty(most, np.intp)
+            count = 0
+        # Mostly the chosen job has left and others have joined at the end: the others stand where they stood.
+        elif jobs[:count] != known:
+            count = 0
+        for place in range(count, len(jobs)):
+            self._rows[place] = jobs[place].row
+        self._known = jobs
+        return self._rows[: len(jobs)]
 
     def choose(self, place: int) -> None:
         """Let the job at this place of the queue go first, and go on to the next choice.
@@ -100,5 +119,9 @@ class SteppedSimulation(Stepped):
             raise InvariantError("the simulation is over: no job is to be chosen")
         if not is_whole(place, 0) or place >= waiting:
             raise ParameterError("place", f"from 0 to {waiting - 1}", place)
+        known, rows = self._known, self._rows
+        if place < len(known):
+            del known[place]
+            rows[place : len(known)] = rows[place + 1 : len(known) + 1]
         scheduler.answer(int(place))
         self.asks = self._asking.pending or self._engine.advance()
