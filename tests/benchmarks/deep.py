@@ -1,6 +1,6 @@
 """How long a simulation takes while thousands of jobs wait: each queue order under EASY, and conservative backfilling.
 
-Run ``python -m tests.benchmarks.deep [--jobs 2000 5000 20000] [--cases ORDER/RULE ...] [--load 1.3] [--small]``. The
+Run ``python -m tests.benchmarks.deep [--jobs 5000 20000] [--cases ORDER/RULE ...] [--load 1.3] [--small]``. The
 jobs are those of a generated year, with the times between their submits scaled so that their work is ``load`` times
 what the machine can do. ``--small`` divides their sizes, so that hundreds of jobs run at a time. Each figure is the
 processor time of the simulation alone (``time.process_time``), in a process of its own.
@@ -15,8 +15,10 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from time import process_time
+from typing import NamedTuple
 
 from simulator import simulate
+from tests.benchmarks.figures import tell
 from workloads.hybrid.assignment import as_rigid
 from workloads.logs.trace import Trace
 from workloads.theta.generator import generate
@@ -57,22 +59,45 @@ def overloaded(jobs: int, load: float, *, small: bool = False, seed: int = 0) ->
     return replace(trace, jobs=[replace(job, submit=float(round((job.submit - first) * factor))) for job in rows])
 
 
-def measure(jobs: int, load: float, order: str, rule: str, *, small: bool) -> str:
-    """Seconds of processor time, the longest queue, and a digest of all starts."""
+class Measured(NamedTuple):
+    """One simulation: seconds of processor time, the longest queue, and a digest of all starts."""
+
+    seconds: float
+    longest: int
+    digest: str
+
+
+def measure(jobs: int, load: float, order: str, rule: str, *, small: bool = False) -> Measured:
+    """Simulate so many jobs of an overloaded machine."""
     trace = overloaded(jobs, load, small=small)
     table = as_rigid(trace)
     began = process_time()
     result = simulate(table, trace.nodes or 1, order=order, backfilling=rule, events=False)
     took = process_time() - began
     longest = max(sample[3] for sample in result.samples)
-    digest = hashlib.sha256(repr([record.start for record in result.records]).encode()).hexdigest()[:12]
-    return f"{took:8.2f} s  longest queue {longest:6,}  starts {digest}"
+    starts = repr([record.start for record in result.records])
+    return Measured(took, longest, hashlib.sha256(starts.encode()).hexdigest()[:12])
+
+
+def measured(case: str, jobs: int, load: float, *, small: bool = False, limit: float = 600.0) -> Measured | None:
+    """The same in a process of its own, with a printed line; None: it was given up after so many seconds."""
+    command = [sys.executable, "-m", "tests.benchmarks.deep", "--here", "--jobs", str(jobs), "--cases", case]
+    command += ["--load", str(load), *(["--small"] if small else [])]
+    found = None
+    try:
+        told = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, timeout=limit).stdout.split()
+        found = Measured(float(told[0]), int(told[1]), told[2])
+        line = f"{found.seconds:8.2f} s  longest queue {found.longest:6,}  starts {found.digest}"
+    except subprocess.TimeoutExpired:
+        line = f"not done after {limit:g} s"
+    print(f"{case:<32}{jobs:>8,} jobs  {line}", flush=True)
+    return found
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print a line for each case and size."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--jobs", type=int, nargs="+", default=[2000, 5000, 20000])
+    parser.add_argument("--jobs", type=int, nargs="+", default=[5000, 20000])
     parser.add_argument(
         "--cases", nargs="+", default=[f"{order}/{rule}" for order, rule in CASES], metavar="ORDER/RULE"
     )
@@ -81,20 +106,23 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--limit", type=float, default=600, help="give up a case after so many seconds")
     parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
+    first: dict[int, float] = {}
     for case in options.cases:
         order, _, rule = case.partition("/")
         for jobs in options.jobs:
             if options.here:
-                print(measure(jobs, options.load, order, rule, small=options.small))
+                print(*measure(jobs, options.load, order, rule, small=options.small))
                 continue
-            command = [sys.executable, "-m", "tests.benchmarks.deep", "--here", "--jobs", str(jobs), "--cases", case]
-            command += ["--load", str(options.load), *(["--small"] if options.small else [])]
-            try:
-                told = subprocess.run(command, capture_output=True, text=True, check=True, timeout=options.limit)
-                line = told.stdout.strip()
-            except subprocess.TimeoutExpired:
-                line = f"not done after {options.limit:g} s"
-            print(f"{case:<32}{jobs:>8,} jobs  {line}", flush=True)
+            found = measured(case, jobs, options.load, small=options.small, limit=options.limit)
+            if found is None:
+                continue
+            first.setdefault(jobs, found.seconds)
+            if jobs == max(options.jobs) and case != options.cases[0]:
+                tell(
+                    f"{jobs:,} jobs at load {options.load:g}, {case} over {options.cases[0]}",
+                    found.seconds / first[jobs],
+                    "x",
+                )
 
 
 if __name__ == "__main__":

@@ -1,8 +1,7 @@
 """How fast replays are: against the plain reference of the EASY rule, for each mechanism, and as traces grow.
 
-Run ``make bench``, or ``python -m tests.benchmarks.replay [--repeat 3] [--mechanisms all] [--traces]``. Each figure is
-the median of several runs of ``engine_seconds`` (the simulation alone). ``--record`` adds a line to the table of former
-runs in docs/reference/speed.md; machines differ, so compare its ratios.
+Run ``python -m tests.benchmarks.replay [--repeat 3] [--mechanisms all] [--traces]``. Each figure is the median of
+several runs of ``engine_seconds`` (the simulation alone); machines differ, so compare the ratios.
 """
 
 from __future__ import annotations
@@ -12,8 +11,6 @@ import resource
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from time import perf_counter
 
@@ -21,8 +18,8 @@ from experiments.recordings.replay import parse_mechanisms
 from policies.mechanism import BASELINE
 from simulator import Result, simulate
 from simulator.results.metrics import summarize
+from tests.benchmarks.figures import tell
 from tests.reference.easy import replay_easy
-from workloads.ground.files import atomic_open
 from workloads.hybrid.assignment import as_rigid, assign
 from workloads.logs.readers import read_trace
 from workloads.logs.trace import Trace
@@ -86,42 +83,27 @@ def as_it_grows(year: ThetaYear, repeat: int) -> tuple[float, float]:
     return took[1]
 
 
-def record(path: Path, engine: float, plain: float, mechanisms: dict[str, float]) -> None:
-    """Add a line to the table at the end of a page: of a year, in seconds and as ratios."""
-    slowest = max(mechanisms, key=lambda name: mechanisms[name])
-    ratio = mechanisms[slowest] / mechanisms[BASELINE]
-    cells = (
-        datetime.now(UTC).date().isoformat(),
-        version("holdfast"),
-        f"{engine:.2f}",
-        f"{engine / plain:.2f}",
-        f"{ratio:.2f} ({slowest})",
-    )
-    text = path.read_text(encoding="utf-8").rstrip("\n")
-    with atomic_open(path) as file:
-        file.write(f"{text}\n| {' | '.join(cells)} |\n")
-
-
 def main() -> None:
     """Print all of it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--mechanisms", default="all")
     parser.add_argument("--traces", action="store_true", help="also the real traces, where they are")
-    parser.add_argument(
-        "--record", type=Path, metavar="PAGE", help="page with the table of former runs (default: none)"
-    )
     arguments = parser.parse_args()
     year = ThetaYear()
     engine, plain = as_it_grows(year, arguments.repeat)
     mechanisms = by_mechanism(generate(year, seed=0), parse_mechanisms(arguments.mechanisms), arguments.repeat)
-    if arguments.record:
-        record(arguments.record, engine, plain, mechanisms)
+    tell("engine of a generated year", engine, "s")
+    tell("engine over the plain loop, a generated year", engine / plain, "x")
+    for name, took in mechanisms.items():
+        if name != BASELINE and BASELINE in mechanisms:
+            tell(f"{name} over the baseline, a generated year", took / mechanisms[BASELINE], "x", "<= 1.5")
     if arguments.traces:
         for name, nodes in (("theta_2022", 4392), ("KTH-SP2-1996-2.1-cln", 100), ("SDSC-BLUE-2000-4.2-cln", 1152)):
             path = _TRACES / f"{name}.swf.gz"
             if path.exists():
-                against_reference(name, read_trace(path).on_machine(nodes), arguments.repeat)
+                took, loop = against_reference(name, read_trace(path).on_machine(nodes), arguments.repeat)
+                tell(f"engine over the plain loop, {name}", took / loop, "x", "<= 1.7" if name == "theta_2022" else "")
             else:
                 print(f"{name:<24}is not here ({path})")
 

@@ -1,0 +1,65 @@
+"""What the benchmarks tell is read, judged and kept."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from tests.benchmarks.__main__ import BENCHMARKS, Benchmark, cells, record, run, show
+from tests.benchmarks.figures import Figure, tell
+
+FIGURES = [
+    Figure("engine of a generated year", 1.5, "s"),
+    Figure("engine over the plain loop, a generated year", 2.25, "x", "<= 1.7"),
+    Figure("CUA-PAA over the baseline, a generated year", 1.25, "x", "<= 1.5"),
+    Figure("CUP-SPAA over the baseline, a generated year", 1.875, "x", "<= 1.5"),
+    Figure("choosing the next of 128 jobs", 20_500.0, "steps/s", ">= 20,000"),
+]
+
+
+def test_a_figure_is_read_as_it_was_told(capsys: pytest.CaptureFixture[str]) -> None:
+    for figure in FIGURES:
+        tell(*figure)
+    assert [Figure.of(line) for line in capsys.readouterr().out.splitlines()] == FIGURES
+    assert [figure.met for figure in FIGURES] == [None, False, True, False, True]
+    assert Figure.of("a line | with | bars | in | it") is None
+
+
+def test_the_table_says_what_is_missed(capsys: pytest.CaptureFixture[str]) -> None:
+    show(FIGURES)
+    shown = capsys.readouterr().out
+    assert shown.count("missed") == 2 and shown.count("met") == 2
+    assert "20,500  steps/s   >= 20,000: met" in shown
+
+
+def test_figures_are_kept(tmp_path: Path) -> None:
+    page, history = tmp_path / "speed.md", tmp_path / "speed.csv"
+    page.write_text("# Speed\n\n| date |\n|---|\n")
+    record(FIGURES, page, history)
+    record(FIGURES[:1], page, history)
+    first, second = page.read_text().splitlines()[-2:]
+    assert first.split(" | ")[2:5] == ["1.50", "2.25", "1.88 (CUP-SPAA)"]
+    assert second.split(" | ")[2:4] == ["1.50", "-"]
+    rows = [line.split(",") for line in history.read_text().splitlines()]
+    assert rows[0] == ["date", "version", "figure", "value", "unit"]
+    assert len(rows) == 1 + len(FIGURES) + 1
+
+
+def test_the_page_has_a_column_for_each_cell() -> None:
+    page = Path(__file__).parents[1] / "docs" / "reference" / "speed.md"
+    last = page.read_text().rstrip().splitlines()[-1]
+    assert last.count(" | ") + 1 == 2 + len(cells([]))
+
+
+@pytest.mark.parametrize("benchmark", BENCHMARKS, ids=[item.name for item in BENCHMARKS])
+def test_each_benchmark_is_there(benchmark: Benchmark) -> None:
+    assert find_spec(f"tests.benchmarks.{benchmark.name}") is not None
+
+
+@pytest.mark.system
+def test_a_benchmark_is_run_and_its_figures_are_taken() -> None:
+    figures = run(Benchmark("growth", ("--jobs", "10", "20", "200")), large=False)
+    assert [figure.unit for figure in figures] == ["x"] * 3
+    assert all(figure.value > 0 for figure in figures)
