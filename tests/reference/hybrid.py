@@ -711,7 +711,9 @@ class Model:
             # step 1 counts them)"
             # reading: a tenant that is under warning already gives up those that are promised to nobody.
             total += sum(run.unpromised for run in self.live if own.id in run.borrowed)
-        total += sum(run.ordinary for run in self.preemptible() if task.id not in run.borrowed)
+        # docs/model.md: "WAIT preempts nothing: a job whose reservation and the free nodes do not suffice waits"
+        if self.arrival_strategy != "WAIT":
+            total += sum(run.ordinary for run in self.preemptible() if task.id not in run.borrowed)
         if total < task.nodes:
             # "nothing is preempted, its reservation closes (idle nodes become free, tenants ordinary jobs, loans void),
             # and it waits at the front of the queue like any head of EASY."
@@ -1045,7 +1047,8 @@ def replay(
     nodes
         Nodes of the machine; no job is larger.
     mechanism
-        ``"baseline"``, one of :data:`MECHANISMS`, or a notice strategy of these with one of :data:`LEAST_LOSS`.
+        ``"baseline"``, one of :data:`MECHANISMS`, or a notice strategy of these with one of :data:`LEAST_LOSS` or
+        ``WAIT``.
     tenants
         ``"any"``, ``"fits"`` or ``"none"``.
     backfill_length, passes

@@ -52,7 +52,7 @@ def assert_equals_reference(table: Table, mechanism: str, **chosen: Any) -> None
         )
 
 
-@pytest.mark.parametrize("mechanism", ["baseline", *MECHANISMS, "CUP-KNAPSACK", "CUA-SKNAPSACK"])
+@pytest.mark.parametrize("mechanism", ["baseline", *MECHANISMS, "CUP-KNAPSACK", "CUA-SKNAPSACK", "CUA-WAIT"])
 @settings(max_examples=30)
 @given(table=job_tables(), chosen=options)
 def test_equals_an_independent_reading_of_the_spec(mechanism: str, table: Table, chosen: dict[str, Any]) -> None:
