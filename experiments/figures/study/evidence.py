@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-__all__ = ["plot_findings", "plot_readings"]
+__all__ = ["draw_matrix", "plot_findings", "plot_readings"]
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -158,7 +158,7 @@ def plot_readings(findings: Rows, differences: Rows, mean: str) -> Figure:
     figure = new_figure(PAGE, sum(heights))
     parts = figure.subfigures(2, 1, squeeze=False, height_ratios=heights)
     _draw_differences(parts[0, 0], differences, others, mean)
-    _draw_matrix(parts[1, 0], findings, claims, readings)
+    draw_matrix(parts[1, 0], findings, claims, readings)
     told = ", ".join(f"{number} {name}" for name, number in sorted(alike.items()))
     if told:
         words = f"The verdicts of {sum(alike.values())} further claims are the same under every reading: {told}."
@@ -204,7 +204,24 @@ def _draw_differences(figure: SubFigure, rows: Rows, others: Sequence[str], mean
     )  # fmt: skip
 
 
-def _draw_matrix(figure: SubFigure, findings: Rows, claims: Rows, readings: Sequence[str]) -> None:
+def draw_matrix(
+    figure: SubFigure, findings: Rows, claims: Rows, readings: Sequence[str], *, upright: bool = False
+) -> None:
+    """A line for each claim and a column for each reading, coloured by the outcome.
+
+    Parameters
+    ----------
+    figure
+        Where to draw.
+    findings
+        Rows of claims with a ``reading``.
+    claims
+        The claims, a row of each.
+    readings
+        The columns.
+    upright
+        Whether the names of the readings are short enough to stand upright.
+    """
     left, axes = figure.subplots(1, 2, sharey=True, width_ratios=(2.6, 1))
     _claims(left, claims)
     evidence = {(_name(row), row["reading"]): str(row["outcome"]) for row in findings}
@@ -216,9 +233,8 @@ def _draw_matrix(figure: SubFigure, findings: Rows, claims: Rows, readings: Sequ
             )
             axes.text(column, line, sign, ha="center", va="center", fontsize=FONT["note"], color=ink)
     axes.set_xlim(-0.5, len(readings) - 0.5)
-    axes.set_xticks(
-        range(len(readings)), readings, rotation=50, ha="left", rotation_mode="anchor", fontsize=FONT["note"]
-    )
+    slant = {} if upright else {"rotation": 50, "ha": "left", "rotation_mode": "anchor"}
+    axes.set_xticks(range(len(readings)), readings, fontsize=FONT["note"], **slant)
     axes.xaxis.tick_top()
     axes.tick_params(length=0, labelsize=FONT["note"], labelcolor=INK, pad=1, labelleft=False)
     for spine in axes.spines.values():
