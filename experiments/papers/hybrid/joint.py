@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -85,7 +85,6 @@ class Joint(Traces):
     screened_traces: int = 3
     screened_mixes: tuple[str, ...] = ("W2", "W4", "W5")
     chosen: int = 10
-    traces: int = field(default=3)
 
     def __post_init__(self) -> None:
         super().__post_init__()
