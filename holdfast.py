@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from experiments.gantt.page import write_gantt as write_gantt
     from experiments.recordings.archive import read_recording as read_result
     from experiments.recordings.gains import Gains
+    from experiments.recordings.longruns import stream_log as stream
     from experiments.recordings.windows import Window as Window
     from experiments.stories.story import Stories as Stories
     from experiments.stories.story import explain as explain
@@ -98,6 +99,7 @@ _LAZY = {
     # simulation
     "Options": "simulator:Options",
     "Result": "simulator:Result",
+    "stream": "experiments.recordings.longruns:stream_log",
     "read_result": "experiments.recordings.archive:read_recording",
     "explain": "experiments.stories.story:explain",
     "Stories": "experiments.stories.story:Stories",
@@ -190,6 +192,7 @@ __all__ = [
     "simulate",
     "simulate_each",
     "state_at",
+    "stream",
     "sweep",
     "use_of_time",
     "write_gantt",
@@ -240,7 +243,9 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-def generate(*, jobs: int | None = None, seed: int = 0, preset: str = "default", **parameters: Any) -> Trace:
+def generate(
+    *, jobs: int | None = None, seed: int = 0, preset: str = "default", long: bool = False, **parameters: Any
+) -> Trace:
     """Generate a trace like a year of Theta.
 
     Parameters
@@ -251,6 +256,8 @@ def generate(*, jobs: int | None = None, seed: int = 0, preset: str = "default",
         Seed of all random choices, >= 0.
     preset
         Calibrated parameters, by a name of :data:`workloads.theta.presets.PRESETS`, or several joined by ``+``.
+    long
+        Whether the jobs are columns of numbers, of which each is made when somebody looks at it: for :func:`stream`.
     **parameters
         Other fields of :class:`workloads.theta.year.ThetaYear`, such as ``nodes``.
 
@@ -268,6 +275,7 @@ def generate(*, jobs: int | None = None, seed: int = 0, preset: str = "default",
 
     from workloads.ground.errors import UnknownNameError
     from workloads.theta.generator import generate as generated
+    from workloads.theta.generator import generate_long
     from workloads.theta.presets import preset_year
     from workloads.theta.year import ThetaYear
 
@@ -275,7 +283,7 @@ def generate(*, jobs: int | None = None, seed: int = 0, preset: str = "default",
     strange = sorted(set(given) - set(ThetaYear.__dataclass_fields__))
     if strange:
         raise UnknownNameError("parameter", strange[0], list(ThetaYear.__dataclass_fields__))
-    return generated(replace(preset_year(preset), **given), seed)
+    return (generate_long if long else generated)(replace(preset_year(preset), **given), seed)
 
 
 def simulate(

@@ -69,6 +69,7 @@ _BRIEF = {
         *("details of reading", "preparing a trace", "life of jobs", "details of scheduling"),
         "planning stochastic jobs",
         "comparing values, as in --order fcfs,sjf --nodes 100,120 --seed 0:10",
+        "details of streaming",
     ),
     "prepare": ("details of reading", "life of jobs"),
     "advise": ("details of reading", "runtime of the job (default: from past runs like it in LOG)"),

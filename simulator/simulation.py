@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from policies.planning.plan import ReservationPlan
     from policies.planning.planbook import PlanBook, Planner
 
-__all__ = ["check_plans", "checked_table", "collector_paused", "result_of", "simulate"]
+__all__ = ["booked", "check_plans", "checked_table", "collector_paused", "needed_before", "result_of", "simulate"]
 
 #: The last tick that tables hold.
 _LAST = 2**63 - 1
@@ -159,12 +159,9 @@ def result_of(setup: Setup, engine: Engine, seconds: float) -> Result:
         If it took longer than tables can hold.
     """
     origin, states, closures = setup.origin, setup.states, setup.closures
-    if engine.system.now + abs(origin) > _LAST:
-        raise InputError(
-            f"the jobs take until {to_seconds(engine.system.now + origin):.3g} s, and a simulation must end by "
-            f"{to_seconds(_LAST):,.0f} s"
-        )
-    accounting = _account(engine, states)
+    needed_before(engine.system.now, origin)
+    last = max((state.end or 0 for state in states if state.first_submit >= 0), default=None)
+    accounting = booked(engine, last)
     return Result(
         mechanism=setup.mechanism.name if setup.mechanism is not None else BASELINE,
         nodes=setup.nodes,
@@ -187,6 +184,21 @@ def result_of(setup: Setup, engine: Engine, seconds: float) -> Result:
         withdrawn=engine.withdrawn,
         malleable_setup=engine.system.usage.malleable_setup,
     )
+
+
+def needed_before(now: int, origin: int) -> None:
+    """Refuse a simulation that ends later than tables can hold.
+
+    Raises
+    ------
+    InputError
+        Says when it ends.
+    """
+    if now + abs(origin) > _LAST:
+        raise InputError(
+            f"the jobs take until {to_seconds(now + origin):.3g} s, and a simulation must end by "
+            f"{to_seconds(_LAST):,.0f} s"
+        )
 
 
 def _closures(table: list[Job], nodes: int, outages: list[Outage], failures: FailureRate | None) -> Closures | None:
@@ -273,12 +285,19 @@ def _status(state: JobState, came: bool) -> str:
     return "killed" if state.job.killed else "completed"
 
 
-def _account(engine: Engine, states: list[JobState]) -> Accounting:
-    """Where all node-ticks went; a sum that does not close is a defect."""
-    came = [state for state in states if state.first_submit >= 0]
-    if not came:
+def booked(engine: Engine, last: int | None) -> Accounting:
+    """Where all node-ticks went until the last end of a job; a sum that does not close is a defect.
+
+    Parameters
+    ----------
+    engine
+        A simulation that has come to its end.
+    last
+        When [ticks of the simulated clock]; None: no job came.
+    """
+    if last is None:
         return Accounting(0, 0, 0, 0, 0, 0, 0, 0)
-    elapsed = max(state.end or 0 for state in came) - engine.opened
+    elapsed = last - engine.opened
     system, usage = engine.system, engine.system.usage
     idle, held, busy, down = system.cluster.node_ticks(system.now)
     if usage.total() != busy or idle + held + busy + down != system.nodes * elapsed:

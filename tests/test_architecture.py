@@ -31,6 +31,7 @@ ROOMS = {
         "simulation",
         "sketch",
         "prospects",
+        "streaming",
         "stepping",
         "conformance",
     ),

@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from workloads.logs.swf import write_swf
-    from workloads.theta.generator import generate
+    from workloads.theta.generator import generate_long
     from workloads.theta.presets import preset_year
     from workloads.theta.year import LARGEST
 
@@ -41,6 +41,6 @@ def main(arguments: argparse.Namespace) -> None:
         year = replace(year, jobs=whole(arguments.jobs, "--jobs", 1, LARGEST))
     if arguments.maintenance is not None:
         year = replace(year, maintenance=duration(arguments.maintenance, "--maintenance") / 3600)
-    trace = generate(year, seed=whole(arguments.seed, "--seed"))
+    trace = generate_long(year, seed=whole(arguments.seed, "--seed"))
     write_swf(trace, arguments.output)
     print(f"{len(trace.jobs):,} jobs written to {arguments.output}")

@@ -31,6 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("-o", "--output", metavar="DIR", required=True, help="directory of the results")
     parser.add_argument("--force", action="store_true", help="replace the results of an earlier run in DIR")
+    parser.add_argument("--stream", action="store_true", help="replay a long SWF log, and write its jobs as they end")
     parser.add_argument(
         "--mechanism",
         metavar="NAME",
@@ -40,6 +41,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_simulation(parser)
     add_outages(parser)
     add_summing(parser.add_argument_group("comparing values, as in --order fcfs,sjf --nodes 100,120 --seed 0:10"))
+    streaming = parser.add_argument_group("details of streaming")
+    streaming.add_argument(
+        "--stream-format",
+        metavar="{csv,parquet}",
+        default="csv",
+        help="format of the jobs of a streamed replay: csv or parquet (default csv)",
+    )
     measuring = parser.add_argument_group("measuring")
     measuring.add_argument(
         "--instant-tolerance",
@@ -47,18 +55,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="longest delay that counts as an instant start [s] (default: the warning, 120)",
     )
     measuring.add_argument(
-        "--warmup", metavar="TIME", default="0", help="time after the first submit to leave out [s] (default 0)"
+        "--warmup", metavar="TIME", default="0", help="time left out after the first submit [s] (default 0)"
     )
     measuring.add_argument(
-        "--cooldown", metavar="TIME", default="0", help="time before the last submit to leave out [s] (default 0)"
+        "--cooldown", metavar="TIME", default="0", help="time left out before the last submit [s] (default 0)"
     )
     measuring.add_argument(
         "--events", action="store_true", help="write the event logs, which explain, export, gantt and picture need"
     )
     measuring.add_argument("--plot", action="store_true", help="draw the figures")
-    measuring.add_argument(
-        "--verbose", action="store_true", help="print wall-clock times of decisions, planning and the simulation, too"
-    )
+    measuring.add_argument("--verbose", action="store_true", help="print wall-clock times, too")
 
 
 def main(arguments: argparse.Namespace) -> None:
@@ -70,7 +76,14 @@ def main(arguments: argparse.Namespace) -> None:
     from experiments.sweeps.aggregates import reference_of
 
     metrics_of(arguments)
-    planned = planned_runs(arguments)
+    if arguments.stream:
+        from experiments.commands.asking.streaming import long_run, streamed
+
+        parser = argparse.ArgumentParser()
+        add_arguments(parser)
+        planned = [long_run(arguments, parser)]
+    else:
+        planned = planned_runs(arguments)
     parameters = [{**run.variation.values, "mechanism": run.variation.mechanism} for run in planned]
     against = reference_of(parameters, arguments.against) if arguments.against else {}
     directory = make_directory(arguments.output)
@@ -85,6 +98,12 @@ def main(arguments: argparse.Namespace) -> None:
             print(f"types of {len(tables) - _TABLES:,} further job tables are not shown")
         for text in dict.fromkeys(run.simulation.lopsided for run in planned if run.simulation.lopsided):
             print(f"holdfast run: {text}", file=sys.stderr)
+        if arguments.stream:
+            result, ended = streamed(arguments, planned[0], directory)
+            _write(arguments, directory, [result], planned, against)
+            ended.remove()
+            print(f"results are in {directory}")
+            return
         results, stop = _simulated(arguments, planned, directory)
         _write(arguments, directory, results, planned[: len(results)], against)
     if stop is not None:
@@ -168,7 +187,8 @@ def _write(
         if arguments.instant_tolerance is None:
             measurement = replace(measurement, instant_tolerance=None)
         values = {run.variation.label: run.variation.values for run in planned}
-        summaries = write_replay(new, results, measurement, events=arguments.events, values=values)
+        how = {"events": arguments.events, "values": values, "jobs_as": arguments.stream_format}
+        summaries = write_replay(new, results, measurement, **how)
         aggregates = aggregate_rows(summaries) if planned[0].variation.values or against else []
         differences = difference_rows(summaries, against) if against else []
         for name, rows in (("aggregates", aggregates), ("differences", differences)):

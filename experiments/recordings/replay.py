@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from experiments.output.filenames import check_distinct, table_name
+from experiments.recordings.longjobs import Format, write_long_jobs
 from experiments.tables import write_csv
 from policies.mechanism import BASELINE, MECHANISMS, parse_mechanism
 from simulator import Result, simulate
 from simulator.options import Options
+from simulator.results.longrecords import LongRecords
 from simulator.results.metrics import MeasuredWindow, summarize, summarize_types
 from simulator.results.records import STATES
 from simulator.results.reservations import JOB_COLUMNS, stochastic_rows
@@ -146,6 +148,7 @@ def write_replay(
     *,
     events: bool = False,
     values: Mapping[str, Mapping[str, Any]] | None = None,
+    jobs_as: Format = "csv",
 ) -> list[dict[str, str | int | float]]:
     """Write ``summary.csv``, ``types.csv``, ``accounting.csv`` and ``jobs-*.csv``.
 
@@ -162,6 +165,8 @@ def write_replay(
         Whether the event logs are written.
     values
         Further columns of the summary by label: the options that set a result apart.
+    jobs_as
+        Format of the rows of jobs of a streamed replay.
 
     Returns
     -------
@@ -187,6 +192,10 @@ def write_replay(
         if result.stochastic:
             write_csv(path("stochastic"), stochastic_rows(result), JOB_COLUMNS)
             tables["reservations"] = RESERVATIONS
+        if isinstance(result.records, LongRecords):
+            table = path("jobs").with_suffix(f".{jobs_as}")
+            write_long_jobs(result.records, table, jobs_as)
+            del tables["jobs"]
         for name, schema in tables.items():
             write_csv(path(name), schema.rows(result), schema.names)
     write_csv(directory / "summary.csv", summaries, tuple(summaries[0]))

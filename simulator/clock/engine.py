@@ -71,7 +71,7 @@ class Engine:
         self.system = System(setup.nodes, options, setup.log, self, setup.decisions)
         self._service = OnDemandService(self.system, setup.mechanism, self) if setup.mechanism is not None else None
         self.outages = OutageService(self.system, self._service, closures) if closures is not None else None
-        told = (self.system, options, jobs, self.outages, setup.trial)
+        told = (self.system, options, jobs, self.outages, setup.trial, setup.stream)
         self._asking = asking = setup.asking or Asking()
         self.scheduler = AskingScheduler(*told, asking=asking) if asking.order else Scheduler(*told)
         # Ranks are below that number, so that a turn and a rank make one priority. At least 2: SimPy's own priorities.
@@ -79,7 +79,7 @@ class Engine:
             self.system,
             self.scheduler,
             begin=0 if state is None else state.begin,
-            ranks=max(2, len(jobs)),
+            ranks=max(2, len(jobs if setup.stream is None else setup.stream)),
             pass_per_event=options.passes == "event",
         )
         self._env = self._instants.env
@@ -109,6 +109,9 @@ class Engine:
         self._awaited = None if setup.awaited is None else set(setup.awaited)
         self._done = self._env.event()
         self._progress = setup.progress
+        self._stream = setup.stream
+        if setup.stream is not None:
+            setup.stream.watch(self._instants.samples, self._instants.latencies)
 
     @property
     def service(self) -> OnDemandService | None:
@@ -250,6 +253,8 @@ class Engine:
     def _terminated(self, job: JobState) -> None:
         """Submit the jobs that depend on a job that has ended or was cancelled."""
         self._left -= 1
+        if self._stream is not None:
+            self._stream.ended(job)
         if self._progress is not None and self._left % _REPORT_EVERY == 0:
             self._progress(self._submissions.coming - self._left)
         if self._submissions.depends:

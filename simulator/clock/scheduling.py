@@ -8,6 +8,7 @@ from math import inf
 from policies.backfilling import Backfilling, backfilling
 from policies.port import Start
 from policies.tenancy import TENANCIES
+from simulator.clock.stream import Stream
 from simulator.clock.trial import Trial
 from simulator.machine.cluster import Kind
 from simulator.machine.holders import Lender
@@ -36,6 +37,8 @@ class Scheduler:
         Service of outages, which starts jobs in advance reservations; None: there are no outages.
     trial
         A job that is tried with several walltimes; None: there is none.
+    stream
+        Where the jobs come from one by one; None: they are those above.
     """
 
     def __init__(
@@ -45,6 +48,7 @@ class Scheduler:
         jobs: Sequence[JobState],
         outages: OutageService | None = None,
         trial: Trial | None = None,
+        stream: Stream | None = None,
     ) -> None:
         self._system = system
         self._outages = outages
@@ -54,7 +58,7 @@ class Scheduler:
         system.waiting.keep_columns(getattr(self._backfill, "long_from", inf))
         self._tenants = TENANCIES[options.tenants]
         self._growth = Growth(options.expansion, self._backfill) if options.expansion != "none" else None
-        self._by_id = {job.job_id: job for job in jobs}
+        self._by_id = {job.job_id: job for job in jobs} if stream is None else stream.known
         # What they are called where they fail.
         self._rule, self._tenancy = f"backfilling rule {options.backfilling}", f"tenants rule {options.tenants}"
         system.decisions.ask(self._backfill)

@@ -21,6 +21,7 @@ from workloads.table.joblife import has_life
 if TYPE_CHECKING:
     from policies.planning.planbook import PlanBook
     from simulator.clock.question import Asking
+    from simulator.clock.stream import Stream
     from simulator.services.closures import Closures
 
 __all__ = ["Setup"]
@@ -60,6 +61,8 @@ class Setup:
         A job that is tried with several walltimes; None: there is none.
     asking
         What the driver is asked; None: nothing.
+    stream
+        Where the states of rigid jobs come from one by one; None: all are made before the simulation begins.
     """
 
     table: Sequence[Job]
@@ -76,10 +79,13 @@ class Setup:
     awaited: frozenset[int] | None = None
     trial: Trial | None = None
     asking: Asking | None = None
+    stream: Stream | None = None
 
     @cached_property
     def states(self) -> list[JobState]:
-        """The states of the jobs, in the order of the input."""
+        """The states of the jobs, in the order of the input; none of a stream, which makes them one by one."""
+        if self.stream is not None:
+            return []
         ranks = {job_id: rank for rank, job_id in enumerate(sorted(job.job_id for job in self.table))}
         origin, options, baseline = self.origin, self.options, self.mechanism is None
         return [
@@ -91,7 +97,7 @@ class Setup:
     def lively(self) -> bool:
         """Whether any job may be withdrawn, depends on another, or runs already."""
         # Most tables say nothing of it, and then no job has to be looked at again.
-        return any(map(has_life, self.table))
+        return self.stream is None and any(map(has_life, self.table))
 
     @cached_property
     def running(self) -> StartingState | None:

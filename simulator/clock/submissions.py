@@ -8,7 +8,7 @@ Source for dependencies: Standard Workload Format 2.2, fields 17 and 18; docs/mo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from time import perf_counter
 from typing import Any
 
@@ -73,14 +73,14 @@ class Submissions:
         # Jobs that wait for another one, or run already, do not arrive by the clock.
         running = state.jobs if state is not None else frozenset()
         others = {job.job_id for after in self._successors.values() for job in after} | running
-        self._arrivals = sorted(
+        arrivals = sorted(
             (job for job in jobs if job.submit >= 0 and job.job_id not in others),
             key=lambda job: (job.submit, job.rank),
         )
-        self._coming: Iterator[JobState] = iter(())
+        self._coming = iter(arrivals) if setup.stream is None else setup.stream.arrivals()
         self._first = 0
         self.depends = bool(self._successors)
-        self.coming = len(self._arrivals) + len(others)
+        self.coming = len(arrivals) + len(others) if setup.stream is None else len(setup.stream)
         self.opened = -1
         self.planning_seconds = 0.0
 
@@ -93,7 +93,6 @@ class Submissions:
 
     def feed(self) -> None:
         """The jobs that arrive by the clock do so, each when the one before it has."""
-        self._coming = iter(self._arrivals)
         self._first = int(self._instants.env.now)
         self._next()
 

@@ -1,5 +1,5 @@
 """What came out: records, metrics and tables.
 
-Other folders use ``catalogue``, ``integrals``, ``loggedruns``, ``metrics``, ``recording``, ``records``,
-``reservations``, ``result`` and ``schema``.
+Other folders use ``catalogue``, ``integrals``, ``loggedruns``, ``longrecords``, ``metrics``, ``recording``,
+``records``, ``reservations``, ``result`` and ``schema``.
 """

@@ -15,6 +15,7 @@ import numpy as np
 
 from simulator.results.catalogue import Group, columns
 from simulator.results.integrals import integral
+from simulator.results.longrecords import LongRecords, LongSamples
 from simulator.results.recording import NO_METRICS, Recording
 from simulator.results.records import SLOWDOWN_BOUND, JobRecord
 from simulator.results.reservations import summarize_stochastic
@@ -55,7 +56,7 @@ class MeasuredWindow(NamedTuple):
     warmup: float = 0.0
     cooldown: float = 0.0
 
-    def bounds(self, submits: Sequence[int], begin: int | None = None) -> tuple[int, int]:
+    def bounds(self, submits: Sequence[int] | np.ndarray, begin: int | None = None) -> tuple[int, int]:
         """Earliest and latest submit that are measured, in the ticks of ``submits``.
 
         A replay with a starting state begins at ``begin``, one without at the first submit.
@@ -68,9 +69,10 @@ class MeasuredWindow(NamedTuple):
         for name, value in self._asdict().items():
             if not 0 <= value <= LARGEST_TIME:
                 raise ParameterError(name, f"a duration {COSTS}", value)
-        first = min(submits) if begin is None else begin
-        earliest, latest = first + to_ticks(self.warmup), max(submits) - to_ticks(self.cooldown)
-        if not any(earliest <= submit <= latest for submit in submits):
+        many = np.asarray(submits, dtype=np.int64)
+        first = int(many.min()) if begin is None else begin
+        earliest, latest = first + to_ticks(self.warmup), int(many.max()) - to_ticks(self.cooldown)
+        if not ((earliest <= many) & (many <= latest)).any():
             raise InputError(
                 f"no job is left between a warmup of {self.warmup:g} s and a cooldown of {self.cooldown:g} s"
             )
@@ -82,15 +84,22 @@ class _Measured:
 
     def __init__(self, records: Sequence[JobRecord]) -> None:
         self.count = len(records)
+        if isinstance(records, LongRecords):
+            self._set(records.submit, records.start, records.end, records.runtime)
+            self.preempted = self.shrunk = np.zeros(self.count, dtype=bool)
+            return
         submit = np.array([record.submit for record in records], dtype=np.int64)
         start = np.array([record.start for record in records], dtype=np.int64)
         end = np.array([record.end for record in records], dtype=np.int64)
         runtime = np.array([record.runtime for record in records], dtype=np.int64)
+        self._set(submit, start, end, runtime)
+        self.preempted = np.array([record.preemptions > 0 for record in records], dtype=bool)
+        self.shrunk = np.array([record.shrinks > 0 for record in records], dtype=bool)
+
+    def _set(self, submit: np.ndarray, start: np.ndarray, end: np.ndarray, runtime: np.ndarray) -> None:
         self.turnaround = end - submit
         self.wait = start - submit
         self.slowdown = np.maximum(1.0, self.turnaround / np.maximum(runtime, SLOWDOWN_BOUND))
-        self.preempted = np.array([record.preemptions > 0 for record in records], dtype=bool)
-        self.shrunk = np.array([record.shrinks > 0 for record in records], dtype=bool)
 
 
 def _of(statistic: Callable[[np.ndarray], float], values: np.ndarray) -> float:
@@ -106,9 +115,14 @@ def _p95(values: np.ndarray) -> float:
     return float(np.percentile(values, 95))
 
 
-def _chosen(result: Recording, window: MeasuredWindow) -> list[JobRecord]:
+def _chosen(result: Recording, window: MeasuredWindow) -> Sequence[JobRecord]:
     """The records of the jobs that came, within the window."""
     begin = result.begin
+    if isinstance(result.records, LongRecords):
+        # The window needs no more than the ends and what lies between.
+        submit = result.records.submit
+        earliest, latest = window.bounds(submit)
+        return result.records.of((earliest <= submit) & (submit <= latest)) if window != (0.0, 0.0) else result.records
     submits = [record.submit for record in result.records if record.submit is not None]
     if not submits or (begin is not None and max(submits) < begin):
         return []
@@ -123,12 +137,16 @@ def _cancelled(records: Sequence[JobRecord], withdrawn: int) -> dict[str, str | 
     return dict(zip(CANCELLATION_COLUMNS, (len(gone), started, withdrawn / _HOUR), strict=True))
 
 
-def _ended(records: Sequence[JobRecord]) -> list[JobRecord]:
+def _ended(records: Sequence[JobRecord]) -> Sequence[JobRecord]:
     """Records of jobs that were not cancelled."""
+    if isinstance(records, LongRecords):
+        return records
     return [record for record in records if record.status != "cancelled"]
 
 
 def _by_type(records: Sequence[JobRecord]) -> dict[JobType, _Measured]:
+    if isinstance(records, LongRecords):
+        return {kind: _Measured(records if kind is JobType.RIGID else []) for kind in JobType}
     return {kind: _Measured([record for record in records if record.type is kind]) for kind in JobType}
 
 
@@ -257,8 +275,11 @@ def _machine(result: Recording, window: MeasuredWindow) -> tuple[float, int, int
     if closes <= opens:
         return math.nan, 0, elapsed
     # The last sample is taken at the last completion.
-    times = np.array([sample[0] for sample in result.samples], dtype=np.int64)
-    busy = np.array([sample[1] for sample in result.samples[:-1]], dtype=np.int64)
+    if isinstance(result.samples, LongSamples):
+        times, busy = result.samples.table[:, 0], result.samples.table[:-1, 1]
+    else:
+        times = np.array([sample[0] for sample in result.samples], dtype=np.int64)
+        busy = np.array([sample[1] for sample in result.samples[:-1]], dtype=np.int64)
     spans = np.diff(np.clip(times, opens, closes))
     occupied = integral(busy, spans)
     lost = sum(node_ticks for time, node_ticks in result.losses if opens <= time <= closes)

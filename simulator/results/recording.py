@@ -18,6 +18,7 @@ from simulator.machine.decisions import Decision
 from simulator.machine.eventlog import Entry, Sample
 from simulator.machine.stochastic import ReservationRecord
 from simulator.options import Options
+from simulator.results.longrecords import LongRecords
 from simulator.results.records import Accounting, JobRecord, StochasticRecord
 from workloads.ground.errors import InputError
 from workloads.ground.importing import importing
@@ -169,11 +170,15 @@ class Recording:
         """From when on time and nodes are accounted for, in ticks of the table's clock; None: no job came."""
         if self.begin is not None:
             return self.begin
+        if isinstance(self.records, LongRecords):
+            return int(self.records.submit.min())
         return min((record.submit for record in self.records if record.submit is not None), default=None)
 
     @property
     def closed(self) -> int | None:
         """Until when they are: the last end of a job, in ticks of the table's clock; None: no job came."""
+        if isinstance(self.records, LongRecords):
+            return int(self.records.end.max())
         return max((record.end for record in self.records if record.end is not None), default=None)
 
     @property

@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+import numpy as np
+
 from workloads.ground.errors import ParameterError
 from workloads.ground.streams import stream
 from workloads.ground.units import to_ticks
@@ -20,10 +22,12 @@ from workloads.hybrid.groups import GROUPINGS, group_jobs, group_names
 from workloads.hybrid.notices import NoticeDraws, notice_shares, notice_times
 from workloads.hybrid.typedjobs import malleable, on_demand, plain, rigid, stochastic
 from workloads.logs.trace import Trace
+from workloads.logs.tracecolumns import TraceColumns
 from workloads.table.job import Job, JobType
 from workloads.table.jobs import Jobs
+from workloads.table.rigidcolumns import RigidColumns, ticks_of
 
-__all__ = ["EXTRA_DUMPS", "OVERHEADS", "Assignment", "as_rigid", "assign"]
+__all__ = ["EXTRA_DUMPS", "OVERHEADS", "Assignment", "as_rigid", "as_rigid_columns", "assign"]
 
 #: Whether setup and checkpoints are part of the trace's runtime or come on top of it.
 OVERHEADS = ("inside", "added")
@@ -194,6 +198,38 @@ def as_rigid(trace: Trace) -> list[Job]:
         In the order of the trace; job ids as in :func:`assign`.
     """
     return Jobs(plain(job, job_id, JobType.RIGID) for job, job_id in zip(trace.jobs, _job_ids(trace), strict=True))
+
+
+def as_rigid_columns(trace: Trace) -> RigidColumns:
+    """The same of a long trace, in columns.
+
+    Parameters
+    ----------
+    trace
+        A trace whose jobs are :class:`~workloads.logs.tracecolumns.TraceColumns`.
+
+    Raises
+    ------
+    TypeError
+        If they are not.
+    """
+    jobs = trace.jobs
+    if not isinstance(jobs, TraceColumns):
+        raise TypeError("the jobs of this trace do not stand in columns")
+    walltime = np.maximum(1, ticks_of(jobs.walltime))
+    ids = jobs.job_id
+    return RigidColumns(
+        jobs.names.texts,
+        job_id=ids if len(np.unique(ids)) == len(ids) else np.arange(1, len(ids) + 1),
+        submit=ticks_of(jobs.submit),
+        nodes=jobs.nodes,
+        runtime=np.minimum(np.maximum(1, ticks_of(jobs.runtime)), walltime),
+        walltime=walltime,
+        killed=jobs.killed,
+        user=jobs.user,
+        project=jobs.project,
+        partition=jobs.partition,
+    )
 
 
 def _changed(parameters: Assignment, changes: dict[str, Any]) -> Assignment:

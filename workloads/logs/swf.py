@@ -9,20 +9,21 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from workloads.ground.errors import ParameterError, TraceError, shown
 from workloads.ground.fields import number, whole
 from workloads.ground.files import read_text
 from workloads.ground.lines import blocks_of_lines, numbered_lines
+from workloads.ground.longfiles import blocks_of_file, comments_of_file
 from workloads.logs.choice import Choice, Condition
 from workloads.logs.intake import BROKEN_LINE, NO_RUNTIME, Intake, check_procs_per_node
 from workloads.logs.swfheader import machine_of, read_header, sizes_of
 from workloads.logs.swflines import CANCELLED, CONVERSION, write_swf
 from workloads.logs.trace import Trace
 
-__all__ = ["looks_like_swf", "parse_swf", "read_swf", "write_swf"]
+__all__ = ["looks_like_swf", "parse_swf", "read_long_swf", "read_swf", "write_swf"]
 
 #: The last field, think time, is missing in some logs; what comes after it is not read.
 _LEAST_FIELDS, _FIELDS = 17, 18
@@ -108,7 +109,40 @@ def parse_swf(
 ) -> Trace:
     """Read a log from its text; see :func:`read_swf`. ``path`` is for messages."""
     check_procs_per_node(procs_per_node)
-    header, places = read_header(text)
+    blocks = blocks_of_lines(text)
+    return _parsed(read_header(text), blocks, path, Intake(), lenient, procs_per_node, choice)
+
+
+def read_long_swf(
+    path: str | Path, *, lenient: bool = False, procs_per_node: int | None = None, choice: Choice = _ALL
+) -> Trace:
+    """Read a log of any length, whose text is never in memory as a whole; see :func:`read_swf`.
+
+    Returns
+    -------
+    Trace
+        Its jobs are :class:`~workloads.logs.tracecolumns.TraceColumns`: they have no recorded waits and no
+        dependencies. ``withdrawn`` is empty.
+    """
+    # Other logs are read without numpy.
+    from workloads.logs.longintake import LongIntake
+
+    check_procs_per_node(procs_per_node)
+    header = read_header(comments_of_file(path))
+    return _parsed(header, blocks_of_file(path), path, LongIntake(), lenient, procs_per_node, choice)
+
+
+def _parsed(
+    told: tuple[dict[str, str], dict[str, int]],
+    blocks: Iterable[tuple[int, list[str]]],
+    path: str | Path,
+    intake: Intake,
+    lenient: bool,
+    procs_per_node: int | None,
+    choice: Choice,
+) -> Trace:
+    """A log from its header and its lines."""
+    header, places = told
     if choice.unit == "processors" and procs_per_node is not None:
         raise ParameterError("procs_per_node", "left out where processors are the unit", procs_per_node)
     if choice.unit == "nodes" and procs_per_node is None:
@@ -116,14 +150,13 @@ def parse_swf(
     chosen = [(_FIELD_OF[one.kind], _by_number(one, header)) for one in _known(choice, path)]
     ours = header.get("Conversion", "").startswith(CONVERSION)
     per_node = procs_per_node or 1
-    intake = Intake()
     machine = machine_of(header, places, procs_per_node, path, intake if lenient else None)
     add, excluded, remarks = intake.add, intake.excluded, intake.remarks
     # Sizes, limits and states repeat; a look-up costs a fifth of a conversion.
     sizes, limits, names = _Sizes(), _Limits(), _Names()
     statuses: Counter[float] = Counter()
     summary = -1
-    for first, lines in blocks_of_lines(text):
+    for first, lines in blocks:
         plain = _only_plain_numbers(lines)
         for index, line in enumerate(lines, first):
             fields = line.split(None, _FIELDS)

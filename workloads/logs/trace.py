@@ -5,7 +5,7 @@ Readers (swf, alcf, sacct) and the generator all produce a :class:`Trace`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import NamedTuple
@@ -110,7 +110,7 @@ class Trace:
     Attributes
     ----------
     jobs
-        The jobs kept, in file order.
+        The jobs kept, in file order: a tuple, or of long traces :class:`~workloads.logs.tracecolumns.TraceColumns`.
     nodes
         Size of the machine by the header, in the unit of the trace; None if it does not say.
     source
@@ -130,7 +130,7 @@ class Trace:
         What sizes count, ``nodes`` or ``processors``: a log may count processors of nodes that have several.
     """
 
-    jobs: tuple[TraceJob, ...]
+    jobs: Sequence[TraceJob]
     nodes: int | None = None
     source: str = ""
     format: str = ""
@@ -156,13 +156,15 @@ class Trace:
         """
         if not 1 <= nodes <= LARGEST_SIZE:
             raise ParameterError("nodes", f"a number of nodes from 1 to {LARGEST_SIZE:,}", nodes)
-        kept = tuple(job for job in self.jobs if job.nodes <= nodes)
+        small = getattr(self.jobs, "up_to", None)
+        kept = tuple(job for job in self.jobs if job.nodes <= nodes) if small is None else small(nodes)
         excluded, withdrawn = dict(self.excluded), self.withdrawn
         if len(kept) < len(self.jobs):
             reason = "larger than the machine"
             excluded[reason] = excluded.get(reason, 0) + len(self.jobs) - len(kept)
-            places = [0, *accumulate(job.nodes <= nodes for job in self.jobs)]
-            withdrawn = tuple(item._replace(place=places[item.place]) for item in withdrawn)
+            if withdrawn:
+                places = [0, *accumulate(job.nodes <= nodes for job in self.jobs)]
+                withdrawn = tuple(item._replace(place=places[item.place]) for item in withdrawn)
         withdrawn = tuple(item for item in withdrawn if item.job.nodes <= nodes)
         return replace(self, jobs=kept, nodes=nodes, excluded=excluded, withdrawn=withdrawn)
 

@@ -1,4 +1,5 @@
 """The job table, in which every random choice is already made.
 
-Other folders use ``frames``, ``job``, ``joblife``, ``jobs``, ``jobtable``, ``profile`` and ``validation``.
+Other folders use ``frames``, ``job``, ``joblife``, ``jobs``, ``jobtable``, ``profile``, ``rigidcolumns``
+and ``validation``.
 """

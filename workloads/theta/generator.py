@@ -7,18 +7,21 @@ whose FCFS/EASY baseline is that of Table II.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
 from workloads.ground.errors import ParameterError
 from workloads.ground.streams import stream
-from workloads.logs.trace import Trace, TraceJob
+from workloads.logs.trace import Trace
+from workloads.logs.tracecolumns import Names, TraceColumns
 from workloads.theta.projects import draw_projects, draw_users
 from workloads.theta.rhythm import Rhythm
 from workloads.theta.shapes import draw_requests, draw_runtimes, draw_sizes
 from workloads.theta.year import ThetaYear
 
-__all__ = ["generate"]
+__all__ = ["generate", "generate_long"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -56,6 +59,12 @@ def generate(parameters: ThetaYear | None = None, seed: int = 0) -> Trace:
     >>> len(trace.jobs), trace.nodes, trace.jobs == generate(ThetaYear(jobs=500), seed=3).jobs
     (500, 4392, True)
     """
+    trace = generate_long(parameters, seed)
+    return replace(trace, jobs=tuple(trace.jobs))
+
+
+def generate_long(parameters: ThetaYear | None = None, seed: int = 0) -> Trace:
+    """As :func:`generate`; the jobs are :class:`~workloads.logs.tracecolumns.TraceColumns`."""
     year = parameters or ThetaYear()
     if not isinstance(seed, int) or seed < 0:
         raise ParameterError("seed", "an integer >= 0", seed)
@@ -80,18 +89,23 @@ def generate(parameters: ThetaYear | None = None, seed: int = 0) -> Trace:
     shape = nodes[first] * 100_000 + requests[first]
     owner = draw_projects(year, shape, submit[first].astype(float), jobs_of_campaign, stream(seed, "theta", "projects"))
     user = draw_users(year, owner, stream(seed, "theta", "users"))
-    rows = zip(
-        submit.tolist(),
-        nodes.tolist(),
-        runtimes.tolist(),
-        requests.tolist(),
-        (user[campaign] + 1).tolist(),
-        (owner[campaign] + 1).tolist(),
-        strict=True,
-    )
-    jobs = tuple(
-        TraceJob(number, float(when), size, float(run), float(request), user=str(who), project=str(whose))
-        for number, (when, size, run, request, who, whose) in enumerate(sorted(rows, key=lambda row: row[0]), start=1)
+    names = Names()
+    # Their numbers begin at 1.
+    users = np.array([names.code(str(number)) for number in range(1, int(user.max()) + 2)])
+    projects = np.array([names.code(str(number)) for number in range(1, int(owner.max()) + 2)])
+    order = np.argsort(submit, kind="stable")
+    count = len(order)
+    jobs = TraceColumns(
+        names,
+        job_id=np.arange(1, count + 1),
+        submit=submit[order].astype(np.float64),
+        nodes=nodes[order],
+        runtime=runtimes[order].astype(np.float64),
+        walltime=requests[order].astype(np.float64),
+        killed=np.zeros(count, np.bool_),
+        user=users[user[campaign][order]].astype(np.int32),
+        project=projects[owner[campaign][order]].astype(np.int32),
+        partition=np.full(count, names.code(""), np.int32),
     )
     return Trace(
         jobs,

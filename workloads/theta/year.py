@@ -15,7 +15,7 @@ from workloads.ground.errors import ParameterError
 __all__ = ["FAVOURITE_SIZES", "LARGEST", "OTHER_SIZES", "REQUESTS", "ThetaYear"]
 
 #: Jobs, nodes and projects at most: 27 years of Theta, which take about a gigabyte.
-LARGEST = 1_000_000
+LARGEST = 10_000_000
 
 #: Sizes that users like: (nodes, weight).
 FAVOURITE_SIZES: tuple[tuple[int, float], ...] = (

@@ -1,0 +1,108 @@
+"""The stream of jobs: each state is made when its job arrives, and forgotten when it has ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.machine.eventlog import Sample
+from simulator.machine.jobstate import JobState
+from simulator.machine.streamedjob import StreamedJob
+from workloads.table.rigidcolumns import RigidColumns
+
+__all__ = ["Stream"]
+
+#: Jobs whose states are made from columns at a time.
+_BLOCK = 4096
+
+Ticks = NDArray[np.int64]
+Seconds = NDArray[np.float64]
+
+
+class Stream:
+    """Makes the states of a table in columns, and collects what becomes of the jobs.
+
+    Parameters
+    ----------
+    table
+        The jobs.
+    origin
+        Ticks of the table's clock at which the simulated clock stands at 0.
+    size
+        How many ended jobs are told at a time.
+    tell
+        Called with rows of the table, and the starts and ends of their jobs [ticks of the table's clock], in the order
+        in which they have ended.
+
+    Attributes
+    ----------
+    known
+        The states of the jobs that have arrived, or come next, and have not ended, by id.
+    start, end
+        Of each job, by row [ticks of the table's clock].
+    samples, latencies
+        What :class:`~simulator.clock.instants.Instants` has noted, in pieces: shapes (n, 5) and (n,).
+    """
+
+    def __init__(
+        self, table: RigidColumns, origin: int, size: int, tell: Callable[[Ticks, Ticks, Ticks], None]
+    ) -> None:
+        self._table, self._origin, self._size, self._tell = table, origin, size, tell
+        self.known: dict[int, JobState] = {}
+        self.start = np.zeros(len(table), np.int64)
+        self.end = np.zeros(len(table), np.int64)
+        self.samples: list[Ticks] = []
+        self.latencies: list[Seconds] = []
+        self._ended: list[JobState] = []
+        self._lists: tuple[list[Sample], list[float]] = [], []
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def arrivals(self) -> Iterator[JobState]:
+        """The jobs, by submit and id."""
+        table, origin, known = self._table, self._origin, self.known
+        count = len(table)
+        rank = np.empty(count, np.int64)
+        rank[np.argsort(table.job_id)] = np.arange(count)
+        order = np.lexsort((rank, table.submit))
+        for begin in range(0, count, _BLOCK):
+            rows = order[begin : begin + _BLOCK]
+            columns = (
+                rows, rank[rows], table.job_id[rows], table.submit[rows] - origin, table.nodes[rows],
+                table.runtime[rows], table.walltime[rows],
+            )  # fmt: skip
+            for numbers in zip(*(column.tolist() for column in columns), strict=True):
+                known[numbers[2]] = job = StreamedJob(table, *numbers)
+                yield job
+
+    def ended(self, job: JobState) -> None:
+        """A job has ended."""
+        del self.known[job.job_id]
+        self._ended.append(job)
+        if len(self._ended) >= self._size:
+            self.flush()
+
+    def flush(self) -> None:
+        """Tell of those that have ended since the last time."""
+        ended, origin = self._ended, self._origin
+        if ended:
+            rows = np.array([job.row for job in ended], np.int64)
+            start = np.array([job.start for job in ended], np.int64) + origin
+            end = np.array([job.end for job in ended], np.int64) + origin
+            ended.clear()
+            self.start[rows], self.end[rows] = start, end
+            self._tell(rows, start, end)
+        samples, latencies = self._lists
+        if samples:
+            self.samples.append(np.array(samples, np.int64))
+            samples.clear()
+        if latencies:
+            self.latencies.append(np.array(latencies))
+            latencies.clear()
+
+    def watch(self, samples: list[Sample], latencies: list[float]) -> None:
+        """Empty these lists whenever ended jobs are told: they would grow with the trace."""
+        self._lists = samples, latencies

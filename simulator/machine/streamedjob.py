@@ -1,0 +1,64 @@
+"""Streamed jobs: rigid jobs of a table in columns, whose states exist from their submits to their ends."""
+
+from __future__ import annotations
+
+from simulator.machine.jobstate import FixedJob
+from workloads.table.job import Job, JobType
+from workloads.table.rigidcolumns import RigidColumns
+
+__all__ = ["StreamedJob"]
+
+
+class StreamedJob(FixedJob):
+    """A rigid job without overheads, at its trace's runtime and walltime.
+
+    Parameters
+    ----------
+    table
+        The columns that it is of.
+    row, rank
+        As of :class:`~simulator.machine.jobstate.JobState`.
+    job_id, submit, nodes, runtime, walltime
+        What stands in that row; ticks of the simulated clock.
+    """
+
+    __slots__ = ("_table",)
+
+    def __init__(
+        self,
+        table: RigidColumns,
+        row: int,
+        rank: int,
+        job_id: int,
+        submit: int,
+        nodes: int,
+        runtime: int,
+        walltime: int,
+    ) -> None:
+        # All fields by themselves: this is done once for each of millions of jobs.
+        self._table = table
+        self.row = row
+        self.rank = rank
+        self.job_id = job_id
+        self.type = JobType.RIGID
+        self.submit = self.first_submit = self.estimated_arrival = submit
+        self.nodes = self.min_nodes = nodes
+        self.undisturbed = self.compute = runtime
+        self.walltime = walltime
+        self.notice = -1
+        self.setup = self.interval = self.cost = self.period = self.dumps = 0
+        self.runs = self.preemptions = self.shrinks = self.lost = 0
+        self.waiting = self.withdrawn = False
+        self.start = self.end = None
+
+    @property
+    def job(self) -> Job:  # type: ignore[override]  # made when it is asked for
+        return self._table[self.row]
+
+    @property
+    def user(self) -> str:
+        return str(self._table.names[self._table.user[self.row]])
+
+    @property
+    def project(self) -> str:
+        return str(self._table.names[self._table.project[self.row]])

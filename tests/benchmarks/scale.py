@@ -1,0 +1,123 @@
+"""How time and memory per job go as traces grow: streamed replays of generated years, each in a process of its own.
+
+Run ``python -m tests.benchmarks.scale [--jobs 10000 100000 1000000 10000000] [--record docs/reference/speed.md]``. Each
+line has processor time and peak memory of a whole process: making the trace, simulating it under the baseline, writing
+jobs as they end and all results. The ratio is that of the simulation to the plain EASY loop of the tests, on the same
+jobs and in the same process (for up to ``--plain`` jobs).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+from experiments.recordings.longruns import stream_log
+from simulator.streaming import stream
+from tests.reference.easy import replay_easy
+from workloads.ground.files import atomic_open
+from workloads.hybrid.assignment import as_rigid_columns
+from workloads.theta.generator import generate_long
+from workloads.theta.year import ThetaYear
+
+#: Where the table stands in the page.
+_BEGIN, _END = "<!-- growth: begin -->\n", "<!-- growth: end -->\n"
+_JOBS = (10_000, 100_000, 1_000_000, 10_000_000)
+
+
+def measured(jobs: int, plain: int) -> dict[str, Any]:
+    """What a streamed replay of so many jobs takes; [s] of processor time, and MiB."""
+    began = process_time()
+    trace = generate_long(ThetaYear(jobs=jobs), seed=0)
+    made = process_time() - began
+    loaded = _peak()
+    with tempfile.TemporaryDirectory() as place:
+        stream_log(trace, place)
+    whole = process_time() - began
+    told = {"jobs": jobs, "made": made, "whole": whole, "loaded": loaded, "peak": _peak()}
+    if jobs <= plain:
+        table = as_rigid_columns(trace)
+        columns = [column.tolist() for column in (table.submit, table.nodes, table.walltime, table.runtime)]
+        began = process_time()
+        stream(table, trace.nodes or 0)
+        told["engine"] = process_time() - began
+        began = process_time()
+        replay_easy(columns[0], columns[1], columns[2], columns[3], trace.nodes or 0)
+        told["plain"] = process_time() - began
+    return told
+
+
+def _peak() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def row_of(told: dict[str, Any]) -> list[str]:
+    """The cells of a line of the table."""
+    jobs = told["jobs"]
+    ratio = f"{told['engine'] / told['plain']:.2f}" if "plain" in told else "-"
+    return [
+        f"{jobs:,}",
+        f"{told['whole']:.1f}",
+        f"{told['whole'] / jobs * 1e6:.0f}",
+        f"{told['made'] / jobs * 1e6:.0f}",
+        f"{told['engine'] / jobs * 1e6:.0f}" if "engine" in told else "-",
+        ratio,
+        f"{told['peak']:,.0f}",
+    ]
+
+
+_HEAD = (
+    "jobs",
+    "whole process [s]",
+    "a job [us]",
+    "making it [us]",
+    "simulating it [us]",
+    "to the plain loop",
+    "peak memory [MiB]",
+)
+
+
+def record(path: Path, rows: Sequence[Sequence[str]]) -> None:
+    """Put the table into its place in a page."""
+    text = path.read_text(encoding="utf-8")
+    before, _, rest = text.partition(_BEGIN)
+    _, _, after = rest.partition(_END)
+    lines = [_HEAD, tuple("---" for _ in _HEAD), *rows]
+    table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    said = f"Measured on {datetime.now(UTC).date().isoformat()} by `python -m tests.benchmarks.scale`:"
+    with atomic_open(path) as file:
+        file.write(f"{before}{_BEGIN}{said}\n\n{table}\n{_END}{after}")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print a line for each size."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--jobs", type=int, nargs="+", default=list(_JOBS))
+    parser.add_argument("--plain", type=int, default=100_000, help="most jobs for the plain loop")
+    parser.add_argument("--record", type=Path, metavar="PAGE", help="page with the table (default: none)")
+    parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args(arguments)
+    if options.here:
+        print(json.dumps(measured(options.jobs[0], options.plain)))
+        return
+    rows = []
+    for jobs in options.jobs:
+        words = ["-m", "tests.benchmarks.scale", "--here", "--jobs", str(jobs), "--plain", str(options.plain)]
+        output = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=True).stdout
+        row = row_of(json.loads(output.splitlines()[-1]))
+        print("  ".join(f"{name} {cell}" for name, cell in zip(_HEAD, row, strict=True)), flush=True)
+        rows.append(row)
+    if options.record:
+        record(options.record, rows)
+
+
+if __name__ == "__main__":
+    main()
