@@ -183,10 +183,18 @@ def named_starts(
     Returns
     -------
     list of NamedStart
-        In the order of the queue.
+        Pass by pass, each in the order of the queue. Slurm plans anew a second later: what has just started is then in
+        use, plans prefer its nodes, and others may have become free for a job that had to wait.
     """
-    starts, _ = named_plan(rule, now, nodes, queue, running, all_jobs=False)
-    return starts
+    ends, left, starts = list(running), list(queue), list[NamedStart]()
+    while True:
+        found, _ = named_plan(rule, now, nodes, left, ends, all_jobs=False, again=bool(starts))
+        if not found:
+            return starts
+        starts += found
+        chosen = {start.job_id: start.nodes for start in found}
+        ends += [(now + wish.walltime, chosen[wish.job_id]) for wish in left if wish.job_id in chosen]
+        left = [wish for wish in left if wish.job_id not in chosen]
 
 
 def named_plan(
@@ -197,6 +205,7 @@ def named_plan(
     running: Iterable[tuple[int, int]],
     *,
     all_jobs: bool = True,
+    again: bool = False,
 ) -> tuple[list[NamedStart], dict[int, Taken]]:
     """The jobs to start now, and what is kept for the others.
 
@@ -206,6 +215,8 @@ def named_plan(
         As of :func:`named_starts`.
     all_jobs
         Whether every job is planned; otherwise planning ends when no further job can start now.
+    again
+        Whether jobs have just started in a pass before.
 
     Returns
     -------
@@ -226,7 +237,7 @@ def named_plan(
     for number, wish in enumerate(queue):
         if not able or able[-1] < number:
             break
-        found = _place_of(wish, now, everything, in_use, ends, table, lag if starts else 0, rule)
+        found = _place_of(wish, now, everything, in_use, ends, table, lag if starts or again else 0, rule)
         if found is None:
             continue
         if found.start <= now:
