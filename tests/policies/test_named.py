@@ -105,7 +105,7 @@ def test_ends_far_from_the_first_one_are_seen_coarsely() -> None:
 
 
 def test_what_has_started_is_preferred_by_the_next_plan() -> None:
-    # As slurmctld 22.05 did: on an idle machine jobs 20 and 25 start, and 24 is planned on nodes 1 to 12. A second later
+    # As slurmctld 22.05 did: on an idle machine jobs 20 and 25 start, and 24 is planned on nodes 1 to 12. Then
     # its plan is on the nodes in use, 1 to 8 and 13 to 16, and one more; so 28 and 36 start on nodes 10 to 12.
     sizes = {20: (8, 3600), 24: (12, 7200), 25: (4, 3600), 27: (12, 1200), 28: (2, 3600), 36: (1, 7200)}
     queue = [Wish(job, nodes, walltime) for job, (nodes, walltime) in sizes.items()]
