@@ -86,3 +86,8 @@ ORDERS.add("f4", Order(f4, static=True), "F4: walltime x sqrt(nodes) + 530,000 x
 ORDERS.add("fairshare", FairShare, "the project that has used least; usage halves with time")
 ORDERS.add("alcf", Alcf, "the ALCF's score: wait^2 / walltime^3 x nodes / machine")
 ORDERS.alias("learned", "policies.orders.scored:Learned", "highest score of a network first: learned model=FILE.npz")
+ORDERS.alias(
+    "multifactor",
+    "policies.orders.multifactor:Multifactor",
+    "Slurm's multifactor priority: weights of age, fairshare, size and qos",
+)

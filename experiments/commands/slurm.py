@@ -15,6 +15,7 @@ SUBCOMMANDS = {
     "replay": "submit a workload to a lab, or to the Slurm of this machine, and compare it with the simulator",
     "options": "read the options of a simulation from a slurm.conf",
     "serve-on-demand": "serve on-demand jobs on a lab by a mechanism, and compare with the simulator",
+    "stochastic": "submit jobs of unknown runtime to a lab by their plans, and compare with the simulator",
     "compare": "compare what a Slurm did with the rules of the simulator, start by start and decision by decision",
 }
 

@@ -49,12 +49,19 @@ def call(words: Sequence[str], *, environment: Mapping[str, str] | None = None) 
     return done.stdout.decode("utf-8", "replace")
 
 
-def submit(directory: Path) -> None:
+def submit(directory: Path, *, environment: Mapping[str, str] | None = None) -> None:
     """Call the script that submits a sequence.
+
+    Parameters
+    ----------
+    directory
+        Of the sequence.
+    environment
+        Variables that the script gets besides those of this process.
 
     Raises
     ------
     InputError
         If a reservation cannot be submitted. What has been submitted is recorded and held; the next call goes on.
     """
-    call(["bash", str(directory / "submit.sh")])
+    call(["bash", str(directory / "submit.sh")], environment=environment)

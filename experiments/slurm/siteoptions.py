@@ -57,6 +57,8 @@ _WEIGHTS = {
     "priorityweightassoc": "association",
     "priorityweighttres": "TRES",
 }
+#: What the order ``multifactor`` knows, and by which names.
+_FACTORS = {"age": "age", "fair share": "fairshare", "job size": "size", "QOS": "qos"}
 #: Other parameters that decide when jobs start, their values that mean nothing, and why they are left out.
 _LEFT_OUT = {
     "preempttype": (("preempt/none",), "only on-demand jobs preempt others"),
@@ -194,36 +196,46 @@ def _order(path: str | Path, settings: Mapping[str, str], found: SiteOptions) ->
     for name, factor in _WEIGHTS.items():
         value = settings.get(name, "0")
         if name == "priorityweighttres":
-            weights[factor] = 0.0 if value.lower() in _NOTHING else 1.0
+            weights[factor] = 0.0 if value.lower() in (*_NOTHING, "0") else 1.0
         else:
             weights[factor] = _number(path, name, "0" if value.lower() in _NOTHING else value)
     used = [factor for factor, weight in weights.items() if weight]
-    age, share = weights["age"], weights["fair share"]
-    told = "PriorityType=priority/multifactor with "
-    if share:
-        half_life = _seconds(path, "PriorityDecayHalfLife", _value(settings, "prioritydecayhalflife"))
-        most = _seconds(path, "PriorityMaxAge", _value(settings, "prioritymaxage"))
-        words = [f"half_life={half_life:g}"] if half_life else []
-        if not half_life:
-            found.left_out.append(("PriorityDecayHalfLife 0", "usage decays, by default in seven days"))
-        if age:
-            words.append(f"patience={most * share / age:g}")
-        found.add(
-            "order",
-            " ".join(["fairshare", *words]),
-            f"{told}fair share {share:g} and age {age:g} in {most / _DAY:g} days; all shares are equal",
-        )
-        known = {"fair share", "age"}
-    elif weights["job size"] and not age:
-        small = _value(settings, "priorityfavorsmall").lower() in ("yes", "1", "true")
-        found.add("order", "smallest" if small else "largest", f"{told}job size alone")
-        known = {"job size"}
+    told = f"{kind} with " + (", ".join(f"{factor} {weights[factor]:g}" for factor in used) or "no weight")
+    small = _value(settings, "priorityfavorsmall").lower() in ("yes", "1", "true")
+    if used == ["job size"]:
+        found.add("order", "smallest" if small else "largest", told)
+    elif not weights["fair share"] and not weights["job size"] and not weights["QOS"]:
+        found.add("order", "fcfs", told)
     else:
-        found.add("order", "fcfs", f"{told}{'age' if age else 'no weight'}")
-        known = {"age"}
+        found.add("order", " ".join(["multifactor", *_factors(path, settings, weights, small, found)]), told)
     for factor in used:
-        if factor not in known:
-            found.left_out.append((f"the weight of the {factor}", "no order has it besides"))
+        if factor not in _FACTORS:
+            found.left_out.append((f"the weight of the {factor}", "no order has it"))
+
+
+def _factors(
+    path: str | Path, settings: Mapping[str, str], weights: Mapping[str, float], small: bool, found: SiteOptions
+) -> list[str]:
+    """Parameters of the order ``multifactor``."""
+    words = [f"{name}={weights[factor]:g}" for factor, name in _FACTORS.items() if weights[factor]]
+    if weights["age"]:
+        words.append(f"max_age={_seconds(path, 'PriorityMaxAge', _value(settings, 'prioritymaxage')):g}")
+    if weights["fair share"]:
+        half_life = _seconds(path, "PriorityDecayHalfLife", _value(settings, "prioritydecayhalflife"))
+        if half_life:
+            words.append(f"half_life={half_life:g}")
+        else:
+            found.left_out.append(("PriorityDecayHalfLife 0", "usage decays, by default in seven days"))
+        found.left_out.append(
+            ("shares of accounts", "are in Slurm's database; accounts=N adds that N of them share equally")
+        )
+    if weights["job size"] and small:
+        words.append("small=1")
+    if weights["QOS"]:
+        found.left_out.append(
+            ("priorities of QOS", "are in Slurm's database; factors=ACCOUNT:FACTOR+... gives those of accounts")
+        )
+    return words
 
 
 def _backfilling(path: str | Path, settings: Mapping[str, str], found: SiteOptions) -> None:

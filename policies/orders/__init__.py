@@ -2,5 +2,5 @@
 
 They know what a scheduler may know: sizes, walltimes and submits, never runtimes. :mod:`policies.order` registers them.
 
-Other folders use ``fairshare``, ``learned``, ``requests``, ``scored`` and ``utilities``.
+Other folders use ``fairshare``, ``learned``, ``multifactor``, ``requests``, ``scored`` and ``utilities``.
 """

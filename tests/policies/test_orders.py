@@ -11,9 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from policies.order import ORDERS, Order
 from policies.orders.fairshare import FairShare, group_of
+from policies.orders.multifactor import Multifactor
 from simulator import simulate
 from simulator.machine.fairshare import UsageLedger
 from simulator.machine.jobstate import FixedJob
@@ -71,10 +74,16 @@ class TestFormulas:
             ("alcf fifo_factor=1800", -1e5 / 777600 * 0.125 - 2),
             ("alcf backfill_factor=36", -1e5 / 777600 * 0.125 - 50),
             ("alcf backfill_factor=360", -1e5 / 777600 * 0.125 - 10),
+            # An hour of two, an eighth of the machine, and no usage at all.
+            ("multifactor age=100 max_age=7200", (-50.0, 1000 * SECOND)),
+            ("multifactor age=100 max_age=1800", (-100.0, 1000 * SECOND)),
+            ("multifactor size=1000", (-125.0, 1000 * SECOND)),
+            ("multifactor size=1000 small=1", (-875.0, 1000 * SECOND)),
+            ("multifactor age=100 max_age=7200 size=10 fairshare=40 qos=7", (-91.0, 1000 * SECOND)),
             ("alcf shortest=3600 wfp_factor=1", -(3600**2) / 7200**3 * 0.125),
         ],
     )
-    def test_values(self, name: str, value: float) -> None:
+    def test_values(self, name: str, value: Any) -> None:
         assert key(name, self.JOB, 4600, nodes=4096) == pytest.approx(value, rel=1e-12)
 
     def test_what_would_not_be_defined_is(self) -> None:
@@ -105,11 +114,32 @@ class TestFormulas:
     @pytest.mark.parametrize(
         "name",
         ["wfp3 exponent=0", "wfp3 exponent=nan", "alcf shortest=9e9", "alcf wfp_factor=-1", "alcf fifo_factor=-1",
+         "multifactor age=-1", "multifactor max_age=0", "multifactor accounts=0", "multifactor small=2",
+         "multifactor factors=a:2", "multifactor factors=a",
          "fairshare half_life=0", "fairshare patience=-1", "fairshare half_life=inf"],
     )  # fmt: skip
     def test_illegal_parameters(self, name: str) -> None:
         with pytest.raises(ParameterError, match=name.split()[1].partition("=")[0] if "9e9" not in name else "longest"):
             _ = ORDERS[name]
+
+
+class TestMultifactor:
+    def test_accounts(self) -> None:
+        # Slurm's classic fair share: half as much at a usage of the share, 2^(-0.75 x 2) with two accounts.
+        used = {"a": 30.0, "b": 10.0, None: 40.0}
+        name = "multifactor fairshare=1000 accounts=2 qos=100 factors=b:0.5+c:1"
+        keys = [key(name, waiting(project=project), 60, used=used)[0] for project in "abc"]
+        assert keys == [-math.floor(1000 * 2**-1.5), -math.floor(1000 * 2**-0.5 + 50), -1100.0]
+
+    @given(st.lists(st.tuples(st.integers(0, 9000), st.integers(1, 4096), st.sampled_from("abc")), min_size=1))
+    def test_many_jobs_have_the_same_keys(self, rows: list[tuple[int, int, str]]) -> None:
+        order = Multifactor(age=100, size=77, fairshare=500, qos=50, max_age=7200, accounts=3, factors="b:0.3")
+        jobs = [waiting(submit=submit, nodes=nodes, project=project) for submit, nodes, project in rows]
+        seen = view(9000, nodes=4096, used={"a": 30.0, "b": 10.0, None: 40.0})
+        ranking, key_of = order.ranking(), order.at(seen)
+        traits = np.array([ranking.traits(job) for job in jobs]).T
+        found = list(zip(*(column.tolist() for column in ranking.keys(seen, traits)), strict=True))
+        assert found == [key_of(job) for job in jobs]
 
 
 class TestFairShare:

@@ -50,12 +50,12 @@ Include other.conf
     )
     assert found.options == {
         "nodes": "109",
-        # A wait of 1.5 days x 10 makes up for all usage.
-        "order": "fairshare half_life=1.2096e+06 patience=1.296e+06",
+        "order": "multifactor age=1000 fairshare=10000 qos=500 max_age=129600 half_life=1.2096e+06",
         "backfilling": "slurm most=300",
     }
     left = dict(found.left_out)
-    assert "no order has it besides" in left["the weight of the QOS"]
+    assert "factors=ACCOUNT:FACTOR" in left["priorities of QOS"]
+    assert "accounts=N" in left["shares of accounts"]
     assert left["bf_fancy"] == "not known"
     assert "as far as they must" in left["bf_window=4320"]
     assert "only on-demand jobs preempt" in left["preempttype 'preempt/qos'"]
@@ -77,7 +77,11 @@ Include other.conf
             "smallest",
             "slurm busy=0",
         ),
-        ("PriorityType=priority/multifactor\nPriorityWeightFairshare=5", "fairshare half_life=604800", "slurm busy=0"),
+        (
+            "PriorityType=priority/multifactor\nPriorityWeightFairshare=5",
+            "multifactor fairshare=5 half_life=604800",
+            "slurm busy=0",
+        ),
     ],
 )
 def test_orders_and_rules(text: str, order: str, backfilling: str, tmp_path: Path) -> None:
@@ -91,7 +95,10 @@ def test_orders_and_rules(text: str, order: str, backfilling: str, tmp_path: Pat
         ("what is this", "slurm.conf:1: is no parameter"),
         ("# nothing\n", "holds no parameter"),
         ("SchedulerParameters=bf_max_job_test=many", "must be a whole number, not 'many'"),
-        ("PriorityType=priority/multifactor\nPriorityWeightFairshare=1\nPriorityMaxAge=soon", "PriorityMaxAge must be"),
+        (
+            "PriorityType=priority/multifactor\nPriorityWeightFairshare=1\nPriorityWeightAge=1\nPriorityMaxAge=soon",
+            "PriorityMaxAge must be",
+        ),
     ],
 )
 def test_what_is_no_configuration_is_refused(text: str, sentence: str, tmp_path: Path) -> None:

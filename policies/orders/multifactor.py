@@ -1,0 +1,156 @@
+"""Slurm's multifactor priority: a weighted sum of age, fair share, job size and QOS."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import floor, isfinite
+
+import numpy as np
+from numpy.typing import NDArray
+
+from policies.orders.fairshare import group_of
+from policies.port import Ranking, SystemView, WaitingJob
+from workloads.ground.errors import ParameterError
+from workloads.ground.units import SECOND
+
+__all__ = ["Multifactor"]
+
+Numbers = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Multifactor:
+    """Slurm's priority/multifactor: the largest weighted sum of its factors goes first, by submit among equals.
+
+    Attributes
+    ----------
+    age, fairshare, size, qos
+        Weights (``PriorityWeightAge``, ``...Fairshare``, ``...JobSize``, ``...QOS``).
+    max_age
+        Wait at which the age counts 1 [s] (``PriorityMaxAge``).
+    half_life
+        After so long a node-second of usage counts half [s] (``PriorityDecayHalfLife``).
+    accounts
+        How many accounts share the machine equally: an account whose part of all usage is u has the factor
+        2^(-u x accounts).
+    small
+        1: small jobs have the larger size factor (``PriorityFavorSmall``).
+    factors
+        QOS factors of accounts from 0 to 1, as ``physics:1+chem:0.5``; others have 0.
+
+    Notes
+    -----
+    Sources: slurm.schedmd.com, priority_multifactor and classic_fair_share. The age factor is min(wait / max_age, 1),
+    the size factor n / M, or 1 - n / M; the sum is cut to a whole number, as Slurm's priority is. Slurm computes
+    priorities every ``PriorityCalcPeriod``; here they are exact at each instant. Its Fair Tree, the default since
+    19.05, has ranks of accounts instead of 2^(-u x accounts); with equal shares both put accounts in the same order.
+    """
+
+    age: float = 0.0
+    fairshare: float = 0.0
+    size: float = 0.0
+    qos: float = 0.0
+    max_age: float = 7 * 24 * 3600.0
+    half_life: float = 7 * 24 * 3600.0
+    accounts: int = 1
+    small: int = 0
+    factors: str = ""
+    _qos: dict[str, float] = field(init=False, repr=False, compare=False, metadata={"parameter": False})
+
+    def __post_init__(self) -> None:
+        for name in ("age", "fairshare", "size", "qos"):
+            value = getattr(self, name)
+            if not (isinstance(value, int | float) and isfinite(value) and value >= 0):
+                raise ParameterError(name, "a weight of at least 0", value)
+        for name in ("max_age", "half_life"):
+            value = getattr(self, name)
+            if not (isinstance(value, int | float) and isfinite(value) and value > 0):
+                raise ParameterError(name, "a positive number of seconds", value)
+        if not (isinstance(self.accounts, int) and self.accounts >= 1):
+            raise ParameterError("accounts", "a whole number of at least 1", self.accounts)
+        if self.small not in (0, 1):
+            raise ParameterError("small", "0 or 1", self.small)
+        object.__setattr__(self, "_qos", _factors(str(self.factors)))
+
+    def at(self, view: SystemView) -> Callable[[WaitingJob], tuple[float, int]]:
+        """Minus the priority of a job now, and its submit."""
+        now, machine = view.now, view.nodes
+        oldest = self.max_age * SECOND
+        known: dict[str, float] = {}
+
+        def key(job: WaitingJob) -> tuple[float, int]:
+            group = group_of(job)
+            weight = known.get(group)
+            if weight is None:
+                weight = known[group] = self._of_account(view, group)
+            part = job.nodes / machine
+            aged = min((now - job.submit) / oldest, 1.0)
+            return -float(
+                floor(weight + self.age * aged + self.size * (1.0 - part if self.small else part))
+            ), job.submit
+
+        return key
+
+    def ranking(self) -> Ranking:
+        """The same for many jobs at a time."""
+        return _MultifactorRanking(self)
+
+    def _of_account(self, view: SystemView, group: str) -> float:
+        """What the account of a job adds to its priority: fair share and QOS."""
+        weight = self.qos * self._qos.get(group, 0.0)
+        if self.fairshare:
+            used = view.group_usage(group) / (view.group_usage(None) or 1.0)
+            # Rounded, so that accounts that have used the same by other ways are equal, as they should be.
+            weight += self.fairshare * 2.0 ** (-round(used, 12) * self.accounts)
+        return weight
+
+
+class _MultifactorRanking:
+    """:class:`Multifactor` for many jobs: the same sums and quotients, which an array rounds in the same way."""
+
+    width = 3
+    slack = 0.0
+
+    def __init__(self, order: Multifactor) -> None:
+        self._order = order
+        self._numbers: dict[str, int] = {}
+        self._groups: list[str] = []
+
+    def traits(self, job: WaitingJob) -> tuple[float, ...]:
+        """Submit, nodes, and the number of the account."""
+        group = group_of(job)
+        number = self._numbers.get(group)
+        if number is None:
+            number = self._numbers[group] = len(self._groups)
+            self._groups.append(group)
+        return job.submit, job.nodes, number
+
+    def keys(self, view: SystemView, traits: Numbers) -> tuple[Numbers, ...]:
+        """Minus the priorities, and submits."""
+        order = self._order
+        submit, nodes, group = traits
+        number = group.astype(np.intp)
+        weights = np.zeros(len(self._groups))
+        for here in np.flatnonzero(np.bincount(number)).tolist():
+            weights[here] = order._of_account(view, self._groups[here])
+        part = nodes / view.nodes
+        aged = np.minimum((view.now - submit) / (order.max_age * SECOND), 1.0)
+        return -np.floor(
+            weights[number] + order.age * aged + order.size * (1.0 - part if order.small else part)
+        ), submit
+
+
+def _factors(text: str) -> dict[str, float]:
+    """Factors by account."""
+    found = {}
+    for word in text.split("+") if text else ():
+        account, between, value = word.rpartition(":")
+        try:
+            factor = float(value)
+        except ValueError:
+            factor = -1.0
+        if not account or not between or not 0 <= factor <= 1:
+            raise ParameterError("factors", "accounts with numbers from 0 to 1, as physics:1+chem:0.5", text)
+        found[account] = factor
+    return found
