@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 from importlib.metadata import version
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from experiments.commands.asking.arguments import whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from experiments.study.experiment import Experiment
@@ -46,44 +46,104 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="directory of public data, such as DIR/slant/slant_makespan.csv (default: generated data)",
     )
     parser.add_argument("--fresh", action="store_true", help="measure everything again")
+    parser.add_argument(
+        "--archive",
+        metavar="FILE",
+        help="ZIP file to write: settings, seeds, versions and tables of the experiments (default: none)",
+    )
+    parser.add_argument(
+        "--check",
+        metavar="SOURCE",
+        help="archive or directory of experiments to measure again, with their own settings and seeds, and to compare "
+        "byte by byte (default: none)",
+    )
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Run the command; 1 if an experiment failed."""
-    from experiments.output.locks import writing
-    from experiments.output.occupancy import check_kind
-    from experiments.recordings.replay import make_directory
+    """Run the command; 1 if an experiment failed, or differs from what is checked."""
+    if arguments.check is not None:
+        return _checked(arguments)
+    from experiments.study.artefact import write_artefact
     from experiments.study.experiment import all_experiments
-    from experiments.study.report.content import Tally, write_report
-    from experiments.study.reproduction import Reproduction, reproduce
-    from experiments.study.times import read_times, write_times
 
     seed = whole(arguments.seed, "--seed")
-    workers = _cores() if arguments.workers is None else whole(arguments.workers, "--workers", 1)
     known = all_experiments()
     chosen = _chosen(known, arguments.only)
     data = None if arguments.data is None else _data(arguments.data, known.values())
+    how = _reproduction(arguments, data, seed=seed, quick=arguments.quick)
+    ordered = _carried_out(chosen, how, _words(how, arguments.only))
+    if arguments.archive is not None:
+        write_artefact(how.directory, [item.id for item in ordered if not item.error], arguments.archive)
+        print(f"settings, seeds, versions and tables are in {arguments.archive}")
+    return int(any(item.error for item in ordered))
+
+
+def _checked(arguments: argparse.Namespace) -> int:
+    """Measure the experiments of an artefact again and compare."""
+    from pathlib import Path
+
+    from experiments.study.artefact import differences, opened, recorded_experiments
+    from workloads.ground.errors import InputError, ParameterError
+
+    for name in ("quick", "archive"):
+        if getattr(arguments, name):
+            raise InputError(f"--check takes the settings of what it checks: leave out --{name}")
+    with opened(Path(arguments.check)) as source:
+        if Path(arguments.output).resolve() == source.resolve():
+            raise ParameterError("--output", "another directory than the one that is checked", arguments.output)
+        found = recorded_experiments(source)
+        chosen = _chosen(found, arguments.only)
+        data = None if arguments.data is None else _data(arguments.data, [item.experiment for item in found.values()])
+        recorded = {name: (found[name].parameters, found[name].seed) for name in chosen}
+        how = _reproduction(arguments, data, recorded=recorded)
+        done = _carried_out(chosen, how, f"holdfast reproduce --check {arguments.check}")
+        other = 0
+        for item in done:
+            lines = [item.error] if item.error else differences(found[item.id], how.directory)
+            other += bool(lines)
+            for line in lines:
+                print(f"{item.id}: {line}")
+    count = len(done)
+    same = f"{count - other} of {count} experiment{'s' if count != 1 else ''} came out with the same bytes"
+    timed = [item.id for item in done if found[item.id].experiment.clocked]
+    print(same + (f"; times measured by the clock were not compared ({', '.join(timed)})" if timed else ""))
+    return int(other > 0)
+
+
+def _reproduction(arguments: argparse.Namespace, data: Path | None, **how: Any) -> Reproduction:
+    from experiments.recordings.replay import make_directory
+    from experiments.study.reproduction import Reproduction
+
+    workers = _cores() if arguments.workers is None else whole(arguments.workers, "--workers", 1)
     directory = make_directory(arguments.output)
-    how = Reproduction(
-        directory, version("holdfast"), arguments.quick, seed, data, arguments.fresh, workers, all_experiments
-    )
+    return Reproduction(directory, version("holdfast"), data=data, fresh=arguments.fresh, workers=workers, **how)
+
+
+def _carried_out(chosen: Sequence[str], how: Reproduction, words: str) -> list[Done]:
+    """Reproduce the experiments, tell of each, and write the report."""
+    from experiments.output.locks import writing
+    from experiments.output.occupancy import check_kind
+    from experiments.study.report.content import Tally, write_report
+    from experiments.study.reproduction import reproduce
+    from experiments.study.times import read_times, write_times
+
     count = f"{len(chosen)} experiment{'s' if len(chosen) != 1 else ''}"
-    print(f"{count}, up to {workers} at a time, into {directory}", file=sys.stderr, flush=True)
-    with writing(directory):
-        check_kind(directory, "experiments")
-        times = read_times(directory)
+    print(f"{count}, up to {how.workers} at a time, into {how.directory}", file=sys.stderr, flush=True)
+    with writing(how.directory):
+        check_kind(how.directory, "experiments")
+        times = read_times(how.directory)
         done: dict[str, Done] = {}
         for item in reproduce(chosen, how):
             done[item.id] = item
             if item.seconds is not None:
                 times[item.id] = item.seconds
-                write_times(directory, times)
+                write_times(how.directory, times)
             print(f"[{len(done)}/{len(chosen)}] {_line(item)}", file=sys.stderr, flush=True)
-        report = directory / "report.html"
+        report = how.directory / "report.html"
         ordered = [done[name] for name in chosen]
-        write_report(report, ordered, how, times, _words(how, arguments.only))
+        write_report(report, ordered, how, times, words)
     print(f"{count}: {Tally.of(ordered).words}; the report is {report}")
-    return int(any(item.error for item in ordered))
+    return ordered
 
 
 def _line(item: Done) -> str:

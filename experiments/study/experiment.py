@@ -101,6 +101,8 @@ class Experiment:
     single_runs
         Whether the figure shows single runs of its data, not aggregates of them alone: of data that may not be shipped
         it may not be published.
+    clocked
+        Names of the tables that hold times measured by the clock: no two measurements of them are equal.
     """
 
     id: str
@@ -114,6 +116,7 @@ class Experiment:
     choices: tuple[str, ...] = ()
     simulates: bool = False
     single_runs: bool = False
+    clocked: tuple[str, ...] = ()
 
 
 def all_experiments() -> dict[str, Experiment]:

@@ -15,7 +15,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -70,6 +70,8 @@ class Reproduction:
         Processes; no result depends on it.
     catalogue
         The experiments.
+    recorded
+        Parameters and seeds of experiments by id, where an artefact gives them.
     """
 
     directory: Path
@@ -80,9 +82,17 @@ class Reproduction:
     fresh: bool = False
     workers: int = 1
     catalogue: Catalogue = all_experiments
+    recorded: Mapping[str, tuple[Any, int]] = field(default_factory=dict)
+
+    def seed_of(self, experiment: Experiment) -> int:
+        """Seed of an experiment in this reproduction."""
+        return self.recorded[experiment.id][1] if experiment.id in self.recorded else self.seed
 
     def parameters(self, experiment: Experiment) -> Any:
         """Parameters of an experiment in this reproduction."""
+        if experiment.id in self.recorded:
+            found = self.recorded[experiment.id][0]
+            return found if self.data is None else with_data(found, self.data)
         chosen = experiment.quick if self.quick else experiment.parameters
         return chosen if self.data is None else with_data(chosen, self.data)
 
@@ -213,13 +223,13 @@ def _reproduced(name: str, how: Reproduction, processes: int) -> Done:
     try:
         experiment = how.catalogue()[name]
         parameters = how.parameters(experiment)
-        record = record_of(experiment, parameters, how.seed, how.version)
+        record = record_of(experiment, parameters, how.seed_of(experiment), how.version)
         if how.fresh or not _stands(record, how.directory, notes):
             if PROCESSES in asdict(parameters):
                 parameters = replace(parameters, **{PROCESSES: processes})
             began = time.perf_counter()
             resources = Resources(how.directory / "runs", processes)
-            measure_experiment(experiment, parameters, how.seed, how.directory, how.version, resources)
+            measure_experiment(experiment, parameters, how.seed_of(experiment), how.directory, how.version, resources)
             seconds = time.perf_counter() - began
         verdicts = present_experiment(
             experiment,

@@ -75,5 +75,6 @@ EXPERIMENTS: Sequence[Experiment] = (
         judge=_judge,
         draw=_draw,
         simulates=True,
+        clocked=("decisions",),
     ),
 )

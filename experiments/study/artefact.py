@@ -1,0 +1,209 @@
+"""Artefacts: the settings, seeds, versions and tables of a reproduction in one file, and whether they come out again.
+
+The file is a ZIP archive of the manifests and tables of the experiments, and of ``environment.json`` with the versions
+of the packages. Equal results make equal bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import tempfile
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, is_dataclass, replace
+from importlib.metadata import PackageNotFoundError, version
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+from experiments.output.seals import Sealed, open_sealed
+from experiments.study.experiment import Experiment, find_experiment
+from experiments.study.parameters import told
+from workloads.ground.errors import InputError, TraceError
+from workloads.ground.files import atomic_open, is_plain_file, is_plain_name, read_bytes
+
+__all__ = ["Recorded", "differences", "opened", "recorded_experiments", "write_artefact"]
+
+ENVIRONMENT = "environment.json"
+#: Packages whose versions may move a last digit.
+_PACKAGES = ("holdfast", "simpy", "numpy", "scipy", "pandas", "numba", "SALib")
+#: The first moment that a ZIP archive can name: that of the reader's clock would make other bytes.
+_NO_TIME = (1980, 1, 1, 0, 0, 0)
+#: What an archive may hold, unpacked [bytes].
+_MOST = 4 << 30
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """An experiment as it was measured.
+
+    Attributes
+    ----------
+    experiment
+        The experiment of that id.
+    parameters, seed
+        With which it was measured.
+    sealed
+        Its manifest and tables.
+    """
+
+    experiment: Experiment
+    parameters: Any
+    seed: int
+    sealed: Sealed
+
+
+def write_artefact(directory: Path, names: Sequence[str], path: str | Path) -> None:
+    """Write the manifests and tables of these experiments into one archive.
+
+    Parameters
+    ----------
+    directory
+        That holds them, as ``holdfast reproduce`` writes it.
+    names
+        Ids.
+    path
+        The archive.
+
+    Raises
+    ------
+    InputError
+        If an experiment is missing, or a file of it was changed.
+    """
+    files: dict[str, bytes] = {ENVIRONMENT: json.dumps(_environment(), indent=1).encode() + b"\n"}
+    for name in names:
+        sealed = open_sealed(directory, f"{name}.json")
+        files[sealed.manifest] = sealed.raw
+        for table in sealed.files or ():
+            files[table] = read_bytes(sealed.need(table, "which its manifest names"))
+    with atomic_open(path, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in sorted(files):
+            archive.writestr(zipfile.ZipInfo(name, _NO_TIME), files[name], zipfile.ZIP_DEFLATED)
+
+
+def _environment() -> dict[str, str]:
+    found = {"python": platform.python_version(), "machine": platform.machine()}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+@contextmanager
+def opened(source: Path) -> Iterator[Path]:
+    """The directory of an artefact, or an archive of one unpacked for a while.
+
+    Raises
+    ------
+    TraceError
+        If it is neither.
+    """
+    if source.is_dir():
+        yield source
+        return
+    if not source.exists():
+        raise TraceError(source, None, "no such file or directory")
+    with tempfile.TemporaryDirectory() as name:
+        try:
+            with zipfile.ZipFile(source) as archive:
+                members = archive.infolist()
+                if not all(is_plain_name(item.filename) for item in members):
+                    raise TraceError(source, None, "must hold files of one directory alone")
+                if sum(item.file_size for item in members) > _MOST:
+                    raise TraceError(source, None, f"must hold at most {_MOST:,} bytes unpacked")
+                archive.extractall(name)
+        except (zipfile.BadZipFile, OSError, EOFError, NotImplementedError, RuntimeError) as error:
+            raise TraceError(source, None, f"is no ZIP archive that can be read: {error}") from None
+        yield Path(name)
+
+
+def recorded_experiments(directory: Path) -> dict[str, Recorded]:
+    """The experiments that a directory holds, by id, in the order of their names.
+
+    Raises
+    ------
+    InputError
+        If a file was changed, or the parameters of an experiment are not those that this version has.
+    """
+    found = {}
+    for path in sorted(directory.glob("*.json")):
+        if path.name == ENVIRONMENT or not is_plain_file(path):
+            continue
+        sealed = open_sealed(directory, path.name)
+        if sealed.files is not None and "experiment" in sealed.told:
+            found[str(sealed.told["experiment"])] = _recorded(path, sealed)
+    if not found:
+        raise InputError(f"{directory}: holds no experiment as `holdfast reproduce` writes it")
+    return found
+
+
+def _recorded(path: Path, sealed: Sealed) -> Recorded:
+    experiment = find_experiment(str(sealed.told["experiment"]))
+    parameters, seed = sealed.told.get("parameters"), sealed.told.get("seed")
+    made = None
+    if isinstance(parameters, Mapping) and isinstance(seed, int) and not isinstance(seed, bool):
+        made = _like(experiment.parameters, parameters)
+    if made is None or json.loads(json.dumps(told(made), default=str)) != parameters:
+        raise TraceError(path, None, f"has other parameters than {experiment.id} of this version")
+    assert isinstance(seed, int)
+    return Recorded(experiment, made, seed, sealed)
+
+
+def _like(default: Any, value: Any) -> Any:
+    """A value as JSON has it, in the shape of the default: tuples are tuples again, data files stay paths."""
+    if is_dataclass(default) and not isinstance(default, type) and isinstance(value, Mapping):
+        known = {item.name for item in fields(default)}
+        changes = {name: _like(getattr(default, name), own) for name, own in value.items() if name in known}
+        try:
+            return replace(default, **changes)
+        except (InputError, TypeError, ValueError):
+            return default
+    if isinstance(value, list):
+        first = default[0] if isinstance(default, tuple) and default else None
+        return tuple(_like(first, item) for item in value)
+    return value
+
+
+def differences(item: Recorded, directory: Path) -> list[str]:
+    """Where the tables of an experiment, measured again, are others: a sentence for each table.
+
+    Parameters
+    ----------
+    item
+        As it was measured.
+    directory
+        That holds the new tables.
+    """
+    again = open_sealed(directory, item.sealed.manifest)
+    found = []
+    if item.sealed.told.get("data") != again.told.get("data"):
+        found.append("was measured with other data")
+    for name in item.sealed.files or ():
+        before, now = item.sealed.need(name, "which its manifest names"), again.find(name)
+        if now is None:
+            found.append(f"{name}: was not made again")
+        elif _table(item.experiment.id, name) not in item.experiment.clocked and read_bytes(before) != read_bytes(now):
+            found.append(f"{name}:{_first(before, now)}")
+    found += [f"{name}: is new" for name in again.files or () if name not in (item.sealed.files or ())]
+    return found
+
+
+def _table(name: str, file: str) -> str:
+    return file.removesuffix(".csv").removeprefix(name).removeprefix("-")
+
+
+def _first(before: Path, now: Path) -> str:
+    """The first line that differs, and how."""
+    lines = zip_longest(before.read_text().splitlines(), now.read_text().splitlines(), fillvalue="nothing")
+    for number, (old, new) in enumerate(lines, 1):
+        if old != new:
+            return f"{number}: {_short(old)} became {_short(new)}"
+    return " the ends of its lines differ"
+
+
+def _short(line: str) -> str:
+    return repr(line if len(line) <= 80 else f"{line[:77]}...")

@@ -1,0 +1,112 @@
+"""Artefacts: one file with settings, seeds and tables, and whether they come out again."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pytest
+
+from experiments.cli import main
+from experiments.study.artefact import _like, differences, opened, recorded_experiments, write_artefact
+from experiments.study.experiment import all_experiments, find_experiment, measure_experiment
+from workloads.ground.errors import InputError, TraceError
+
+
+def _measured(directory: Path, seed: int = 3) -> Path:
+    directory.mkdir(exist_ok=True)
+    for name in ("checkpoint-intro", "checkpoint-table1"):
+        experiment = find_experiment(name)
+        measure_experiment(experiment, experiment.quick, seed, directory, "0")
+    return directory
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return _measured(tmp_path_factory.mktemp("measured"))
+
+
+@pytest.mark.parametrize("name", all_experiments())
+def test_parameters_are_what_they_were(name: str) -> None:
+    experiment = all_experiments()[name]
+    for parameters in (experiment.parameters, experiment.quick):
+        text = json.loads(json.dumps(asdict(parameters), default=str))
+        assert _like(experiment.parameters, text) == parameters
+
+
+def test_equal_results_make_equal_archives(measured: Path, tmp_path: Path) -> None:
+    names = ["checkpoint-intro", "checkpoint-table1"]
+    write_artefact(measured, names, tmp_path / "one.zip")
+    write_artefact(_measured(tmp_path / "again"), names, tmp_path / "two.zip")
+    assert (tmp_path / "one.zip").read_bytes() == (tmp_path / "two.zip").read_bytes()
+    with opened(tmp_path / "one.zip") as directory:
+        found = recorded_experiments(directory)
+        assert list(found) == names
+        assert [item.seed for item in found.values()] == [3, 3]
+        assert all(differences(item, measured) == [] for item in found.values())
+        told = json.loads((directory / "environment.json").read_text())
+        assert {"python", "numpy"} <= set(told)
+
+
+def test_what_differs_is_named_with_its_line(measured: Path, tmp_path: Path) -> None:
+    found = recorded_experiments(measured)["checkpoint-intro"]
+    experiment = replace(found.experiment, measure=lambda *_: _altered(found.experiment.measure(*_)))
+    measure_experiment(experiment, found.parameters, found.seed, tmp_path, "0")
+    told = differences(found, tmp_path)
+    assert len(told) == 1
+    assert told[0].startswith("checkpoint-intro.csv:2: ")
+    assert " became " in told[0]
+
+
+def _altered(tables: dict[str, list[dict[str, object]]]) -> dict[str, list[dict[str, object]]]:
+    first, *rest = tables[""]
+    name = list(first)[-1]
+    return {**tables, "": [{**first, name: "altered"}, *rest]}
+
+
+def test_changed_files_are_refused(measured: Path, tmp_path: Path) -> None:
+    for path in measured.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    (tmp_path / "checkpoint-intro.csv").write_text("a\n1\n")
+    with pytest.raises(TraceError, match=r"checkpoint-intro\.csv"):
+        recorded_experiments(tmp_path)
+    with pytest.raises(InputError, match="holds no experiment"):
+        recorded_experiments(tmp_path / "nothing")
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--check", "nowhere.zip"], "no such file or directory"),
+        (["--check", "text.zip"], "is no ZIP archive"),
+        (["--check", "outside.zip"], "files of one directory alone"),
+        (["--check", "measured", "--quick"], "leave out --quick"),
+        (["--check", "measured", "-o", "measured"], "another directory"),
+        (["--check", "measured", "--only", "hybrid-*"], "experiment"),
+    ],
+)
+def test_wrong_words(
+    words: list[str], sentence: str, measured: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "measured").symlink_to(measured)
+    (tmp_path / "text.zip").write_text("no archive")
+    with zipfile.ZipFile(tmp_path / "outside.zip", "w") as archive:
+        archive.writestr("../outside.json", "{}")
+    before = sorted(path.name for path in tmp_path.iterdir())
+    assert main(["reproduce", *words]) == 2
+    assert sentence in capsys.readouterr().err
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+@pytest.mark.system
+def test_a_second_directory_has_the_same_bytes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["reproduce", "--quick", "--only", "checkpoint-intro", "-o", str(tmp_path / "one")]
+    assert main([*words, "--archive", str(tmp_path / "one.zip"), "--seed", "5"]) == 0
+    assert main(["reproduce", "--check", str(tmp_path / "one.zip"), "-o", str(tmp_path / "two")]) == 0
+    assert "1 of 1 experiment came out with the same bytes" in capsys.readouterr().out
+    for path in (tmp_path / "one").glob("checkpoint-intro*.csv"):
+        assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()
