@@ -24,7 +24,6 @@ from policies.planning.waits.model import WaitModel
 from simulator.options import Options
 from workloads.ground.errors import InputError, ParameterError
 from workloads.ground.numbers import is_whole
-from workloads.ground.streams import stream
 from workloads.ground.units import LARGEST_TIME
 from workloads.laws import DiscreteLaw, Law, discretise, from_samples
 from workloads.outages.failures import FailureRate
@@ -237,7 +236,7 @@ def advise(
         laws[size], past[size] = scaled(law, factor), (prices or history.waits).apply(costs, size)
         tried[size] = walltimes_of(laws[size], past[size], saving=saving, own=own, walltimes=given)
     longest = max(time for names in tried.values() for time in names)
-    asked, job_id = state.with_job(nodes, longest, user, project)
+    asked, _ = state.with_job(nodes, longest, user, project)
     drawing = Drawing(asked, history, Future(arrivals, horizon, failures), draws, seed)
     rules = {"order": settings.order, "backfilling": settings.backfilling, **options}
     lists = {size: list(names) for size, names in tried.items()}
@@ -255,8 +254,7 @@ def advise(
         for time in times:
             plan = going_on(laws[size], time, paid, saving=saving)
             requests.append(Request(size, time, names[time], plan, laws[size]))
-    levels = 1.0 - stream(seed, "forecast", "runtime", job_id).random(draws)
-    drawn = np.asarray(law.isf(levels), dtype=float)
+    drawn = np.asarray(law.isf(drawing.levels(asked.jobs[-1])), dtype=float)
     rests = np.column_stack([request.rest_of(drawn * factors[request.nodes]) for request in requests])
     return Advice(state, tuple(requests), delays, found[:, :, 1] > 0, delays + rests, later)
 

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from experiments.forecast.history import History
+from experiments.forecast.likeness import INDEPENDENT, parties_of
 from experiments.forecast.states import MachineState, SeenJob
 from simulator.options import Options
 from simulator.sketch.sketching import PresentJob, Sketch, can_sketch
@@ -28,9 +29,6 @@ __all__ = ["ARRIVALS", "Drawing", "Future"]
 ARRIVALS = ("none", "weeks")
 #: A week, after which submits resemble themselves [s].
 _WEEK = 7 * 86_400.0
-#: Correlation of the normal scores of all runtimes in a draw: when a machine is busy, its jobs tend to be long ones.
-#: With it the 90 % intervals hold on simulated schedules of two logs; docs/forecast.md, "How good".
-_TOGETHER = 0.1
 #: So many jobs to come are made at first.
 _PIECE = 64
 #: What a job over its walltime still has [s]: schedulers look every minute or so.
@@ -88,47 +86,44 @@ class Drawing:
         self._future = future
         self._seed = seed
         self._sketches: dict[tuple[Options, tuple[int, int] | None], Sketch] = {}
-        #: What the jobs of one user have in common, by what it is.
-        self._common: dict[tuple[str | int, ...], npt.NDArray[np.float64]] = {}
+        #: What some jobs have in common, by what it is.
+        self._common: dict[tuple[object, ...], npt.NDArray[np.float64]] = {}
         #: Runtime of each job of the state in each draw [s], shape (draws, jobs).
         self.runtimes = self._drawn()
 
     def _drawn(self) -> npt.NDArray[np.float64]:
         jobs, at, draws = self.state.jobs, self.state.at, self.draws
         runtimes = np.empty((draws, len(jobs)))
-        alike = 0.0 if self._history is None else self._history.likeness
         for place, job in enumerate(jobs):
             elapsed = 0.0 if job.start is None else at - job.start
             if self._history is None:
                 runtimes[:, place] = job.walltime if elapsed < job.walltime else elapsed + _GRACE
             else:
-                levels = 1.0 - self._alike("runtime", job, alike)
-                runtimes[:, place] = self._history.runtimes(job, levels, elapsed, self._alike("group", job, alike))
+                runtimes[:, place] = self._history.runtimes(job, self.levels(job), elapsed)
         return runtimes
 
-    def _alike(self, name: str, job: SeenJob, likeness: float) -> npt.NDArray[np.float64]:
-        """Numbers in (0, 1), uniform for a job, one a draw, and with normal scores that are correlated.
+    def levels(self, job: SeenJob) -> npt.NDArray[np.float64]:
+        """Probability of a longer runtime of a job in each draw, in (0, 1).
 
-        They are so within a user, and a little among all jobs. Where users are not named, jobs with the same walltime
-        and nodes are taken for those of one.
+        Their normal scores are correlated as those of jobs that were there at once in the past.
         """
+        alike = INDEPENDENT if self._history is None else self._history.likeness
+        user, request = parties_of(job.user, job.walltime, job.nodes)
         # A stream for each job: the others keep their numbers when one more is asked for.
-        from scipy.special import ndtr, ndtri
-
-        party = ("user", job.user) if job.user else ("request", f"{job.walltime:g}", job.nodes)
-        own = ndtri(stream(self._seed, "forecast", name, job.job_id).random(self.draws))
-        users = math.sqrt(likeness) * self._scores(name, *party) + math.sqrt(1.0 - likeness) * own
-        mixed: npt.NDArray[np.float64] = ndtr(
-            math.sqrt(_TOGETHER) * self._scores(name, "all") + math.sqrt(1.0 - _TOGETHER) * users
+        own = stream(self._seed, "forecast", "runtime", job.job_id).standard_normal(self.draws)
+        scores = alike.mean + alike.spread * (
+            math.sqrt(alike.anyone) * self._scores("anyone")
+            + math.sqrt(alike.user - alike.anyone) * self._scores(*user)
+            + math.sqrt(alike.request - alike.user) * self._scores("same", *request)
+            + math.sqrt(1.0 - alike.request) * own
         )
-        return mixed
+        return np.array([0.5 * math.erfc(score) for score in (math.sqrt(0.5) * scores).tolist()])
 
-    def _scores(self, *names: str | int) -> npt.NDArray[np.float64]:
+    def _scores(self, *names: object) -> npt.NDArray[np.float64]:
         """Normal scores that some jobs have in common, one a draw."""
         if names not in self._common:
-            from scipy.special import ndtri
-
-            self._common[names] = ndtri(stream(self._seed, "forecast", "alike", *names).random(self.draws))
+            rng = stream(self._seed, "forecast", "alike", *map(str, names))
+            self._common[names] = rng.standard_normal(self.draws)
         return self._common[names]
 
     @property

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from experiments.forecast.history import ALL, Group, History, PastRun, Runs, groups_of
+from experiments.forecast.history import History, run_of
+from experiments.forecast.runs import Runs
 from experiments.forecast.states import MachineState, SeenJob
 from workloads.logs.trace import Trace
 from workloads.logs.withdrawals import keep_cancelled
@@ -67,13 +67,10 @@ class Past:
             SeenJob(place + 1, job.submit, job.nodes, job.walltime, job.user, job.project)
             for place, job in zip(places, chosen, strict=True)
         ]
-        self._runs = _Index()
+        self._runs = Runs()
         for number in np.argsort(self.ends, kind="stable").tolist():
             if np.isfinite(self.ends[number]):
-                job = chosen[number]
-                share = min(1.0, job.runtime / job.walltime)
-                run = PastRun(job.nodes, job.walltime, share, job.user, job.project, job.wait)
-                self._runs.add(run, float(self.ends[number]))
+                self._runs.add(run_of(chosen[number], float(self.ends[number])))
 
     def __len__(self) -> int:
         return len(self.submits)
@@ -123,42 +120,3 @@ class Past:
         if not left.all():
             known = [self._submitted[place] for place in np.flatnonzero(left).tolist()]
         return History(self._runs.until(at), known, self._fit, self._least)
-
-
-class _Index(Runs):
-    """Runs by group, ordered by their ends."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._ends: dict[Group, list[float]] = {}
-
-    def add(self, run: PastRun, end: float) -> None:
-        """Add a run that did not end before those that are there."""
-        for group in groups_of(run.user, run.project, run.walltime, run.nodes):
-            self._ends.setdefault(group, []).append(end)
-            self._shares.setdefault(group, []).append(run.share)
-        # Every run of an index has a wait.
-        self._pairs.append((run.walltime, run.wait or 0.0, run.nodes))
-
-    def until(self, at: float) -> _RunsUntil:
-        """The runs that had ended by a time."""
-        return _RunsUntil(self, at)
-
-    def ended(self, group: Group, at: float) -> int:
-        """How many of a group had."""
-        return bisect_right(self._ends.get(group, ()), at)
-
-
-class _RunsUntil(Runs):
-    """The runs that had ended by a time; what is fitted to the same runs is shared by all times."""
-
-    def __init__(self, index: _Index, at: float) -> None:
-        super().__init__()
-        self._index, self._at = index, at
-        self._shares, self._laws, self._alike = index._shares, index._laws, index._alike
-
-    def count(self, group: Group) -> int:
-        return self._index.ended(group, self._at)
-
-    def pairs(self) -> Sequence[tuple[float, float, int]]:
-        return self._index.pairs()[: self.count(ALL)]

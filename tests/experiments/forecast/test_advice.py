@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from experiments import cli
 from experiments.figures.planning.advice import plot_advice
 from experiments.forecast.advice import Advice, advise
-from experiments.forecast.history import History, PastRun
+from experiments.forecast.history import History
 from experiments.forecast.requests import LaterWaits, coarse, going_on
+from experiments.forecast.runs import PastRun
 from experiments.forecast.states import MachineState, SeenJob
 from policies.planning.costs import CostModel
 from simulator.prospects import first_starts, starts_by_walltime

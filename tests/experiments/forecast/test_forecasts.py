@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,8 @@ from experiments import cli
 from experiments.forecast import forecasts, futures
 from experiments.forecast.forecasts import Forecast, forecast
 from experiments.forecast.futures import Drawing, Future
-from experiments.forecast.history import History, PastRun, history_of
+from experiments.forecast.history import History, history_of
+from experiments.forecast.runs import PastRun
 from experiments.forecast.sources import trace_of
 from experiments.forecast.states import MachineState, SeenJob, state_at
 from experiments.forecast.telling import document, sentence, table
@@ -163,21 +165,31 @@ def test_one_sentence_each() -> None:
 # Runtimes.
 
 
-def test_the_finest_group_with_enough_runs_counts() -> None:
+def test_groups_count_as_far_as_they_are_trusted_the_finest_first() -> None:
     runs = [PastRun(2, 100.0, 0.2, "ann", "p")] * 3 + [PastRun(2, 300.0, 0.4, "ann", "p")] * 3
     runs += [PastRun(2, 100.0, 0.6, "bob", "p")] * 3 + [PastRun(9, 100.0, 0.8)] * 3
-    history = History(runs, least=3)
+    levels = (np.arange(20_000) + 0.5) / 20_000
 
-    def share(**fields: object) -> float:
+    def share(least: int = 3, **fields: object) -> float:
         job = replace(SeenJob(1, 0.0, 2, 100.0), **fields)  # type: ignore[arg-type]
-        return float(history.runtimes(job, 0.001)) / job.walltime
+        return float(History(runs, least=least).runtimes(job, levels).mean()) / job.walltime
 
-    assert share(user="ann") == pytest.approx(0.2)
-    assert share(user="ann", walltime=200.0) == pytest.approx(0.4)
-    assert share(user="eve", project="p") == pytest.approx(0.6)
-    assert share() == pytest.approx(0.8)
-    # Two runs are not enough: those of the user count.
-    assert History(runs, least=4).runtimes(SeenJob(1, 0.0, 2, 100.0, "ann"), 0.001) == pytest.approx(40.0)
+    def mixed(*groups: tuple[int, float]) -> float:
+        """Means of groups of so many runs, each trusted in n of n + 5 draws, and then all 12 runs of mean 0.5."""
+        mean, rest = 0.0, 1.0
+        for count, group in groups:
+            mean += rest * count / (count + 5) * group
+            rest *= 5 / (count + 5)
+        return mean + rest * 0.5
+
+    close = partial(pytest.approx, abs=1e-3)
+    assert share(user="ann", project="p") == close(mixed((3, 0.2), (6, 0.3), (9, 0.4)))
+    assert share(user="ann", walltime=200.0) == close(mixed((6, 0.3)))
+    assert share(user="eve", project="p") == close(mixed((9, 0.4)))
+    assert share() == close(0.5)
+    # Three runs are not enough: those of the user count.
+    assert share(4, user="ann") == close(mixed((6, 0.3)))
+    assert share(13, user="ann") == close(0.5)
 
 
 def test_a_running_job_is_compared_with_longer_runs_only() -> None:

@@ -6,12 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.special import ndtr, ndtri
 from scipy.stats import binom
 
 from experiments.forecast.baselines import PastWaits, queues
 from experiments.forecast.futures import Drawing, Future
-from experiments.forecast.history import History, PastRun, Runs, history_of
+from experiments.forecast.history import History, history_of
+from experiments.forecast.likeness import INDEPENDENT, Likeness, likeness_of
 from experiments.forecast.pasts import Past
+from experiments.forecast.runs import PastRun, Runs
 from experiments.forecast.states import SeenJob, state_at
 from tests.experiments.forecast.test_forecasts import NODES, random_jobs, scheduled
 from workloads.logs.trace import Trace, TraceJob
@@ -44,8 +47,8 @@ def test_a_past_tells_what_a_state_and_a_history_tell(log: Trace) -> None:
         assert list(found.submitted) == list(known.submitted)
         assert list(found.runs.pairs()) == list(known.runs.pairs())
         for elapsed in (0.0, 700.0):
-            expected = known.runtimes(job, levels, elapsed, levels[::-1])
-            assert found.runtimes(job, levels, elapsed, levels[::-1]).tolist() == expected.tolist()
+            expected = known.runtimes(job, levels, elapsed)
+            assert found.runtimes(job, levels, elapsed).tolist() == expected.tolist()
 
 
 def test_the_job_of_a_moment_waits_although_it_starts_at_once(log: Trace) -> None:
@@ -65,47 +68,78 @@ def test_a_group_is_trusted_by_its_runs_and_only_the_last_count() -> None:
     others = [PastRun(2, 100.0, 0.5, "bob")] * 1000
     history = History([*early, *others, *late])
     job = SeenJob(1, 0.0, 2, 100.0, "ann")
-    picks = (np.arange(10_000) + 0.5) / 10_000
-    shares = history.runtimes(job, np.full(10_000, 0.5), 0.0, picks) / 100.0
+    levels = (np.arange(100_000) + 0.5) / 100_000
+    shares = history.runtimes(job, levels) / 100.0
     # The walltime group and the user's each have 50 runs: weights 50/55, 5/55 * 50/55, and the rest of all runs.
-    assert np.mean(shares == 0.2) == pytest.approx(1 - (5 / 55) ** 2, abs=1e-3)
-    assert np.mean(shares == 0.5) == pytest.approx((5 / 55) ** 2, abs=1e-3)
+    rest = (5 / 55) ** 2
+    assert np.mean(shares == 0.2) == pytest.approx(1 - rest * 1200 / 1250, abs=1e-4)
+    assert np.mean(shares == 0.5) == pytest.approx(rest * 1000 / 1250, abs=1e-4)
     # Of a job that has run for longer than any of the user's, only runs of all kinds know.
-    assert set(history.runtimes(job, np.full(50, 0.9), 30.0, picks[::200]) / 100.0) == {0.5}
+    beyond = history.runtimes(job, levels, 30.0) / 100.0
+    assert np.mean(beyond == 0.5) == pytest.approx(1000 / 1200, abs=1e-4)
+    assert np.mean(beyond == 0.9) == pytest.approx(200 / 1200, abs=1e-4)
 
 
-def test_the_likeness_of_a_history_is_that_of_successive_runs() -> None:
+def runs_alike(anyone: float, user: float, request: float, users: int = 5) -> Runs:
+    """Every hour five users submit two jobs of each of two requests, with scores that are correlated so."""
     rng = np.random.default_rng(0)
+    runs = []
+    for hour in range(250):
+        common = np.sqrt(anyone) * rng.standard_normal()
+        for name in range(users):
+            own = common + np.sqrt(user - anyone) * rng.standard_normal()
+            for walltime in (1000.0, 2000.0):
+                same = own + np.sqrt(request - user) * rng.standard_normal()
+                for _ in range(2):
+                    share = float(ndtr(same + np.sqrt(1 - request) * rng.standard_normal()))
+                    submit = 3600.0 * hour
+                    runs.append(PastRun(1, walltime, share, f"u{name}", "", 0.0, submit, submit + walltime * share))
+    return Runs(sorted(runs, key=lambda run: run.end or 0.0))
 
-    def likeness(memory: float) -> float:
-        runs = []
-        for user in range(30):
-            score = rng.standard_normal()
-            for _ in range(200):
-                score = memory * score + np.sqrt(1 - memory**2) * rng.standard_normal()
-                runs.append(PastRun(1, 100.0, float(1 / (1 + np.exp(-score))), f"u{user}"))
-        return Runs(runs).likeness()
 
-    assert likeness(0.0) == pytest.approx(0.0, abs=0.03)
-    assert likeness(0.5) == pytest.approx(0.5, abs=0.04)
-    assert Runs([PastRun(1, 100.0, 1.0, "ann")] * 50).likeness() == 0.0
+def test_the_likeness_of_runs_is_estimated_from_past_states() -> None:
+    found = likeness_of(runs_alike(0.2, 0.4, 0.7))
+    assert found[:3] == pytest.approx((0.2, 0.4, 0.7), abs=0.08)
+    assert found[3:] == pytest.approx((0.0, 1.0), abs=0.12)
+    alone = likeness_of(runs_alike(0.0, 0.0, 0.0))
+    assert alone[:3] == pytest.approx((0.0, 0.0, 0.0), abs=0.05)
+    # Runs without times, or that are all the same, tell nothing.
+    assert likeness_of(Runs([PastRun(1, 100.0, 0.5, "ann")] * 100)) == INDEPENDENT
+    # What ends later changes nothing.
+    runs = runs_alike(0.2, 0.4, 0.7)
+    early = Runs([run for run in map(runs.run, range(runs.timed())) if (run.end or 0.0) <= 500_000.0])
+    assert likeness_of(runs.until(500_000.0)) == likeness_of(early) != found
 
 
-def test_draws_of_one_user_are_correlated_and_those_of_two_hardly(log: Trace) -> None:
+def test_scores_in_past_states_are_ranks_among_longer_runs() -> None:
+    shares = [0.1, 0.2, 0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
+    runs = [PastRun(1, 100.0, share, "", "", 0.0, float(number), 200.0 + number) for number, share in enumerate(shares)]
+    later = PastRun(1, 100.0, 0.4, "", "", 50.0, 1000.0, 1090.0)
+    found = Runs([*runs, later])
+    # All runs are both groups. When it waits 3 of 10 are shorter; having run for 20 s, 0 of 7. One is equal.
+    for at, rank in ((1000.0, 3 + 0.5 * (1 + 1)), (1070.0, 0.5 * (1 + 1))):
+        count = 11 if at == 1000.0 else 8
+        assert found.score(10, at, 10) == pytest.approx(ndtri(rank / count))
+    assert np.isnan(found.score(10, 1000.0, 11))
+
+
+def test_draws_are_as_likely_as_the_history_says(log: Trace) -> None:
     at = log.jobs[200].submit
-    state = replace(
-        state_at(log, at, NODES),
-        jobs=tuple(SeenJob(number, at, 2, 3000.0, "u1" if number < 3 else "u2") for number in (1, 2, 3)),
-    )
+    users, walltimes = ("u1", "u1", "u1", "u2"), (3000.0, 3000.0, 6000.0, 3000.0)
+    jobs = [SeenJob(number, at, 2, walltimes[number], user) for number, user in enumerate(users)]
+    state = replace(state_at(log, at, NODES), jobs=tuple(jobs))
 
     class Alike(History):
-        likeness = 0.6
+        likeness = Likeness(0.2, 0.5, 0.8, 0.3, 1.2)
 
     history = Alike([PastRun(2, 3000.0, share, user) for share in np.linspace(0.01, 1, 50) for user in ("u1", "u2")])
-    first, second, other = Drawing(state, history, Future("none"), 4000, 0).runtimes.T
-    assert np.corrcoef(first, second)[0, 1] > 0.4
-    assert np.corrcoef(first, other)[0, 1] == pytest.approx(0.1, abs=0.06)
-    assert first.mean() == pytest.approx(second.mean(), rel=0.05)
+    drawing = Drawing(state, history, Future("none"), 20_000, 0)
+    scores = ndtri(1.0 - np.array([drawing.levels(job) for job in jobs]))
+    expected = [[1.0, 0.8, 0.5, 0.2], [0.8, 1.0, 0.5, 0.2], [0.5, 0.5, 1.0, 0.2], [0.2, 0.2, 0.2, 1.0]]
+    assert np.corrcoef(scores) == pytest.approx(np.array(expected), abs=0.03)
+    assert scores.mean(axis=1) == pytest.approx(np.full(4, 0.3), abs=0.03)
+    assert scores.std(axis=1) == pytest.approx(np.full(4, 1.2), abs=0.03)
+    assert np.corrcoef(drawing.runtimes.T)[0, 1] > 0.6
 
 
 # Simpler ways to tell a wait.

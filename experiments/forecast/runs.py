@@ -1,0 +1,233 @@
+"""Completed runs by group: those of the same user, walltime and size class; of the user; of the project; all.
+
+A job's runtime is a share of its walltime. A run that hit its walltime has the share 1. Source: docs/forecast.md.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from workloads.fits import fits_of
+
+if TYPE_CHECKING:
+    from workloads.laws import Law
+
+__all__ = ["ALL", "Group", "PastRun", "Runs", "groups_of", "request_of"]
+
+#: A group of runs: of a user with a walltime and a size class, of a user, of a project, all.
+Group = tuple[object, ...]
+#: The group of all runs.
+ALL: Group = ("all",)
+#: So many runs of a group count, the last ones: what users run changes.
+_RECENT = 50
+#: A group of n runs is trusted as far as n of n + so many: a next run need not be like the few before.
+_DOUBT = 5
+_NORMAL_SCORE = NormalDist().inv_cdf
+
+
+@dataclass(frozen=True, slots=True)
+class PastRun:
+    """A completed run.
+
+    Attributes
+    ----------
+    nodes
+        Requested nodes.
+    walltime
+        Requested walltime [s].
+    share
+        Runtime over walltime, above 0 and at most 1.
+    user, project
+        Names; empty if unknown.
+    wait
+        From submit to start [s]; None: unknown.
+    submit, end
+        When it was submitted and when it ended [s]; None: unknown, and then no past state has it.
+    """
+
+    nodes: int
+    walltime: float
+    share: float
+    user: str = ""
+    project: str = ""
+    wait: float | None = None
+    submit: float | None = None
+    end: float | None = None
+
+
+def request_of(user: str, walltime: float, nodes: int) -> Group:
+    """The finest group of a job."""
+    return ("request", user, walltime, math.frexp(nodes)[1])
+
+
+def groups_of(user: str, project: str, walltime: float, nodes: int) -> Iterator[Group]:
+    """The groups of a job, the finest first; where a log names no users, they are one."""
+    yield request_of(user, walltime, nodes)
+    if user:
+        yield ("user", user)
+    if project:
+        yield ("project", project)
+    yield ALL
+
+
+class Runs:
+    """Completed runs by group, and the distributions fitted to them.
+
+    Parameters
+    ----------
+    runs
+        The runs, in the order of their ends.
+    """
+
+    def __init__(self, runs: Iterable[PastRun] = ()) -> None:
+        self._shares: dict[Group, list[float]] = {}
+        #: Ends of the runs of each group [s], where they are known.
+        self._ends: dict[Group, list[float]] = {}
+        #: Of how many runs each distribution is, and the distribution, by group and kind of fit.
+        self._laws: dict[tuple[Group, str], tuple[int, Law]] = {}
+        self._pairs: list[tuple[float, float, int]] = []
+        #: Runs whose submit, wait and end are known, and their submits and ends.
+        self._timed: list[PastRun] = []
+        self._submits: list[float] = []
+        self._ended: list[float] = []
+        #: Past states: the runs of each, by its time.
+        self._there: dict[float, list[int]] = {}
+        #: Scores of runs in past states, by the number of each, the time of the state, and the fewest runs.
+        self._scores: dict[tuple[int, float, int], float] = {}
+        for run in runs:
+            self.add(run)
+
+    def add(self, run: PastRun) -> None:
+        """Add a run that did not end before those that are there."""
+        if run.wait is not None:
+            self._pairs.append((run.walltime, run.wait, run.nodes))
+            if run.submit is not None and run.end is not None:
+                self._timed.append(run)
+                self._submits.append(run.submit)
+                self._ended.append(run.end)
+        for group in groups_of(run.user, run.project, run.walltime, run.nodes):
+            self._shares.setdefault(group, []).append(run.share)
+            if run.end is not None:
+                self._ends.setdefault(group, []).append(run.end)
+
+    def until(self, at: float) -> Runs:
+        """The runs that had ended by a time, where all ends are known; what is fitted is shared by all times."""
+        return _RunsUntil(self, at)
+
+    def count(self, group: Group) -> int:
+        """How many runs a group has."""
+        return len(self._shares.get(group, ()))
+
+    def shares(self, group: Group, last: int | None = None) -> Sequence[float]:
+        """Runtimes over walltimes of a group's last runs; None: of all."""
+        count = self.count(group)
+        return self._shares.get(group, [])[0 if last is None else max(0, count - last) : count]
+
+    def pairs(self) -> Sequence[tuple[float, float, int]]:
+        """Walltime [s], wait [s] and nodes of each run whose wait is known."""
+        return self._pairs
+
+    def law(self, group: Group, fit: str) -> Law:
+        """The distribution of the shares of a group's last runs; fitted once for the same runs."""
+        count = self.count(group)
+        known = self._laws.get((group, fit))
+        if known is None or known[0] != count:
+            shares = self.shares(group, None if group == ALL else _RECENT)
+            known = count, fits_of(fit, shares, 1.0).chosen.good()
+            self._laws[group, fit] = known
+        return known[1]
+
+    def trust(self, group: Group) -> float:
+        """The part of the draws in which a group counts, from 0 to 1; else the next one does."""
+        return _trust(group, self.count(group))
+
+    # Past states.
+
+    def timed(self) -> int:
+        """How many runs are known with their times."""
+        return len(self._timed)
+
+    def there(self, at: float) -> Sequence[int]:
+        """Numbers of the runs that waited or ran at a time, of those with known times."""
+        known = self._there.get(at)
+        if known is None:
+            first = bisect_right(self._ended, at)
+            known = self._there[at] = (np.flatnonzero(np.asarray(self._submits[first:]) <= at) + first).tolist()
+        return known[: bisect_left(known, self.timed())]
+
+    def run(self, number: int) -> PastRun:
+        """A run that is known with its times, by number in the order of the ends."""
+        return self._timed[number]
+
+    def score(self, number: int, at: float, least: int) -> float:
+        """The normal score of a run in the distribution that was known of it at a time at which it was there.
+
+        Parameters
+        ----------
+        number
+            Of the run.
+        at
+            When it waited or ran [s].
+        least
+            Fewest runs of a group that counts.
+
+        Returns
+        -------
+        float
+            Its rank among the last runs of its groups that had ended by then, those being longer than it had run, as a
+            quantile of the normal distribution; NaN: there were none.
+        """
+        known = self._scores.get((number, at, least))
+        if known is None:
+            known = self._scores[number, at, least] = self._scored(self._timed[number], at, least)
+        return known
+
+    def _scored(self, run: PastRun, at: float, least: int) -> float:
+        done = max(0.0, at - (run.submit or 0.0) - (run.wait or 0.0)) / run.walltime
+        share, rest, level, weights = run.share, 1.0, 0.0, 0.0
+        for group in groups_of(run.user, run.project, run.walltime, run.nodes):
+            count = bisect_right(self._ends.get(group, ()), at)
+            if count < least:
+                continue
+            shares = self._shares[group][max(0, count - _RECENT) : count]
+            trust = _trust(group, count)
+            longer = [other for other in shares if other > done] if done else shares
+            weight = rest * trust * len(longer) / len(shares)
+            rest *= 1.0 - trust
+            # Its rank among these and itself, equal ones sharing the middle of theirs.
+            below = sum([other < share for other in longer]) + sum([other <= share for other in longer])
+            level += weight * (0.5 * below + 0.5) / (len(longer) + 1)
+            weights += weight
+        return _NORMAL_SCORE(level / weights) if weights else math.nan
+
+
+class _RunsUntil(Runs):
+    """The runs that had ended by a time; what is fitted to the same runs is shared by all times."""
+
+    def __init__(self, runs: Runs, at: float) -> None:
+        super().__init__()
+        self._all, self._at = runs, at
+        self._shares, self._ends, self._laws = runs._shares, runs._ends, runs._laws
+        self._timed, self._submits, self._ended = runs._timed, runs._submits, runs._ended
+        self._there, self._scores = runs._there, runs._scores
+
+    def count(self, group: Group) -> int:
+        return bisect_right(self._ends.get(group, ()), self._at)
+
+    def pairs(self) -> Sequence[tuple[float, float, int]]:
+        return self._all.pairs()[: self.count(ALL)]
+
+    def timed(self) -> int:
+        return bisect_right(self._ended, self._at)
+
+
+def _trust(group: Group, count: int) -> float:
+    recent = min(_RECENT, count)
+    return 1.0 if group == ALL else recent / (recent + _DOUBT)
