@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.beyond.schedules import EASY, GENERATED, SIMULATED, Schedule, moments_of, past_of, trace_behind
+from experiments.beyond.schedules import (
+    EASY,
+    GENERATED,
+    SIMULATED,
+    Schedule,
+    moments_of,
+    past_of,
+    seed_of,
+    trace_behind,
+)
 from experiments.beyond.stored import rows_of
 from experiments.forecast.advice import advise
 from experiments.forecast.states import MachineState
@@ -117,7 +126,7 @@ def _row(task: _Task, place: int) -> Row:
         user=seen.user,
         project=seen.project,
         draws=task.draws,
-        seed=task.seed,
+        seed=seed_of(task.schedule, place, task.seed),
         **EASY,
     )
     job = _true(task.schedule)[seen.job_id]

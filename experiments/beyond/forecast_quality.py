@@ -20,6 +20,7 @@ from experiments.beyond.schedules import (
     by_walltime,
     moments_of,
     past_of,
+    seed_of,
 )
 from experiments.beyond.scores import (
     LEVELS,
@@ -165,7 +166,7 @@ def _rows(task: _Task, place: int) -> Iterator[Row]:
     state = past.state(at, place)
     wait = float(past.starts[place]) - at
     queue = len(state.waiting) - 1
-    drawing = Drawing(state, past.history(at), Future(), task.draws, task.seed)
+    drawing = Drawing(state, past.history(at), Future(), task.draws, seed_of(task.schedule, place, task.seed))
     starts = [starts_of(drawing, draw, [job.job_id], EASY)[job.job_id] for draw in range(task.draws)]
     waits = np.sort(np.array(starts) - at)
     baselines = _waits(task.schedule)

@@ -35,6 +35,7 @@ __all__ = [
     "by_walltime",
     "moments_of",
     "past_of",
+    "seed_of",
     "trace_behind",
 ]
 
@@ -157,6 +158,11 @@ def moments_of(schedule: Schedule, count: int, seed: int) -> Moments:
             at_once += 1
             right += past.starts[place] <= at + 60.0
     return Moments(tuple(waiting), drawn, at_once, int(right), impossible)
+
+
+def seed_of(schedule: Schedule, place: int, seed: int) -> int:
+    """The seed of one moment: what the jobs of a draw have in common must not be the same at all moments."""
+    return int(stream(seed, "moment", schedule.log, schedule.kind, place).integers(1 << 62))
 
 
 def by_walltime(past: Past, place: int) -> float:

@@ -1,8 +1,8 @@
 """Likeness: how much the runtimes of jobs that are on a machine at once are correlated, by past states.
 
-At some past times the jobs that waited or ran are compared with the distributions that were known of them then: each
-has a normal score. If runtimes are independent, products of the scores of two jobs are 0 on average. They are more
-where jobs are copies of each other, or where the machine's users do something else than before.
+At some past times the jobs that waited or ran are compared with the distributions that were known of them then. Jobs of
+one user are correlated as the scores of theirs were. Jobs of different users are as much as it needs for the work of
+all jobs of a state to differ from what was expected of it as it did: on that work the waits depend.
 
 Source: docs/forecast.md.
 """
@@ -11,23 +11,29 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from experiments.forecast.runs import Group, PastRun, Runs, request_of
+from experiments.forecast.runs import Compared, Group, PastRun, Runs, request_of
 
 __all__ = ["INDEPENDENT", "Likeness", "likeness_of", "parties_of"]
 
 #: A past state is taken at every so manieth run, and the last so many of them count.
-_EVERY, _STATES = 40, 100
-#: So many jobs of one state are compared at most.
-_MOST = 40
+_EVERY, _STATES = 100, 160
+#: So many jobs are compared at most; of large queues fewer states count.
+_MOST = 20_000
 #: No two jobs are taken to be more alike.
 _LARGEST = 0.9
+_HALVINGS = 20
+#: Mean of the absolute value of a standard normal variable.
+_USUAL = math.sqrt(2.0 / math.pi)
+
+#: A past state: its runs beside what was known of them.
+State = Sequence[tuple[PastRun, Compared]]
 
 
 class Likeness(NamedTuple):
-    """Normal scores of runtimes: their mean and spread, and their correlations.
+    """Normal scores of runtimes: their correlations and their mean.
 
     Attributes
     ----------
@@ -37,15 +43,14 @@ class Likeness(NamedTuple):
         Between jobs of one user with different requests; at least that of different users.
     request
         Between jobs of one user, walltime and size class; at least that of one user.
-    mean, spread
-        Mean and standard deviation; 0 and 1, if distributions of past runs tell what jobs to come do.
+    mean
+        Mean of the scores; above 0, if jobs run for longer than the past runs that they are compared with.
     """
 
     anyone: float
     user: float
     request: float
     mean: float = 0.0
-    spread: float = 1.0
 
 
 #: Runtimes have nothing in common.
@@ -75,54 +80,96 @@ def likeness_of(runs: Runs, least: int = 10) -> Likeness:
     Returns
     -------
     Likeness
-        Every job of a state counts the same, and so does every other job that it is compared with. Without known times
-        runtimes are independent.
+        Without known times runtimes are independent.
     """
     states = list(_states(runs, least))
     if not states:
         return INDEPENDENT
-    means = [sum(score for _, score in state) / len(state) for state in states]
-    mean = sum(means) / len(means)
-    products, pairs, squares = [0.0, 0.0, 0.0], [0.0, 0.0, 0.0], 0.0
-    for state in states:
-        known = [(run, score - mean) for run, score in state]
-        for place, (product, count) in enumerate(_within(known)):
-            products[place] += product / len(known)
-            pairs[place] += count / len(known)
-        squares += sum(score * score for _, score in known) / len(known)
-    variance = squares / len(states)
-    if not variance:
+    mean = _mean(states, lambda seen: seen.score)
+    square = _mean(states, lambda seen: (seen.score - mean) ** 2)
+    if not square:
         return INDEPENDENT
-    found: list[float] = []
-    floor = 0.0
-    for product, count in zip(products, pairs, strict=True):
-        floor = max(floor, min(_LARGEST, product / count / variance if count else 0.0))
-        found.append(floor)
-    anyone, user, request = found
-    return Likeness(anyone, user, request, mean, math.sqrt(variance))
+    user, request = _of_one_user(states, mean, square)
+    anyone = _of_anyone(states, mean, user, request)
+    return Likeness(anyone, max(anyone, user), max(anyone, request), mean)
 
 
-def _states(runs: Runs, least: int) -> Iterator[list[tuple[PastRun, float]]]:
-    """The past states with two runs or more, each with its runs and their scores."""
+def _states(runs: Runs, least: int) -> Iterator[State]:
+    """The past states with two runs or more, the last one first."""
     last = (runs.timed() - 1) // _EVERY
-    for number in range(max(0, last - _STATES + 1), last + 1):
+    compared = 0
+    for number in range(last, max(-1, last - _STATES), -1):
         at = runs.run(number * _EVERY).submit or 0.0
-        there = runs.there(at)
-        chosen = there[:: math.ceil(len(there) / _MOST) or 1]
-        scores = [(runs.run(one), runs.score(one, at, least)) for one in chosen]
-        known = [(run, score) for run, score in scores if not math.isnan(score)]
+        found = [(runs.run(one), runs.compared(one, at, least)) for one in runs.there(at)]
+        known = [(run, seen) for run, seen in found if seen is not None]
         if len(known) > 1:
             yield known
+        compared += len(found)
+        if compared >= _MOST:
+            return
 
 
-def _within(known: list[tuple[PastRun, float]]) -> list[tuple[float, float]]:
-    """Sums of products, and numbers of pairs: of different users, of one with different requests, of one request."""
-    users: dict[Group, list[float]] = defaultdict(list)
-    requests: dict[tuple[Group, Group], list[float]] = defaultdict(list)
-    for run, score in known:
+def _mean(states: Sequence[State], of: Callable[[Compared], float]) -> float:
+    """A mean in which each state counts the same."""
+    return sum(sum(of(seen) for _, seen in state) / len(state) for state in states) / len(states)
+
+
+def _of_one_user(states: Sequence[State], mean: float, square: float) -> tuple[float, float]:
+    """Correlations of the scores of one user's jobs, with different requests and with the same one."""
+    products, pairs = [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]
+    for state in states:
+        sums = _pairs(state, lambda seen: seen.score - mean)
+        counts = _pairs(state, lambda seen: 1.0)
+        for place in range(3):
+            # Each job counts the same, and so does every other that it is compared with.
+            products[place] += sums[place] / len(state)
+            pairs[place] += counts[place] / len(state)
+    found = [
+        min(_LARGEST, max(0.0, product / count / square)) if count else 0.0
+        for product, count in zip(products, pairs, strict=True)
+    ]
+    return found[1], max(found[1:])
+
+
+def _of_anyone(states: Sequence[State], mean: float, user: float, request: float) -> float:
+    """The correlation with which the work of states is as far from the expected one, on average, as it was.
+
+    Distances count, not their squares, which a few states would decide; and a state as often as it has jobs.
+    """
+    sums = []
+    for state in states:
+        over = sum(seen.residual - mean * seen.deviation for _, seen in state)
+        alone = sum(seen.deviation**2 for _, seen in state)
+        if alone:
+            sums.append((len(state), abs(over), alone, *_pairs(state, lambda seen: seen.deviation)))
+
+    def excess(anyone: float) -> float:
+        return sum(
+            jobs * (over / math.sqrt(alone + anyone * others + max(anyone, user) * own + max(anyone, request) * same))
+            - jobs * _USUAL
+            for jobs, over, alone, others, own, same in sums
+        )
+
+    low, high = 0.0, _LARGEST
+    if excess(low) <= 0:
+        return low
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if excess(middle) > 0 else (low, middle)
+    return high
+
+
+def _pairs(state: State, of: Callable[[Compared], float]) -> tuple[float, float, float]:
+    """Sums of products over pairs of jobs: of different users, of one with different requests, of one request."""
+    users: dict[Group, float] = defaultdict(float)
+    requests: dict[tuple[Group, Group], float] = defaultdict(float)
+    squares = 0.0
+    for run, seen in state:
         user, request = parties_of(run.user, run.walltime, run.nodes)
-        users[user].append(score)
-        requests[user, request].append(score)
-    sets = [[[score for _, score in known]], users.values(), requests.values(), [[score] for _, score in known]]
-    sums = [(sum(sum(scores) ** 2 for scores in parts), sum(len(scores) ** 2 for scores in parts)) for parts in sets]
-    return [(sums[place][0] - sums[place + 1][0], sums[place][1] - sums[place + 1][1]) for place in range(3)]
+        value = of(seen)
+        users[user] += value
+        requests[user, request] += value
+        squares += value * value
+    all_of_them = sum(users.values()) ** 2
+    by_user, by_request = (sum(value * value for value in sums.values()) for sums in (users, requests))
+    return all_of_them - by_user, by_user - by_request, by_request - squares

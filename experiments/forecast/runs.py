@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from workloads.fits import fits_of
 if TYPE_CHECKING:
     from workloads.laws import Law
 
-__all__ = ["ALL", "Group", "PastRun", "Runs", "groups_of", "request_of"]
+__all__ = ["ALL", "Compared", "Group", "PastRun", "Runs", "groups_of", "request_of"]
 
 #: A group of runs: of a user with a walltime and a size class, of a user, of a project, all.
 Group = tuple[object, ...]
@@ -62,6 +62,24 @@ class PastRun:
     end: float | None = None
 
 
+class Compared(NamedTuple):
+    """A run beside the distribution that was known of it.
+
+    Attributes
+    ----------
+    score
+        Its level in the distribution as a quantile of the normal one.
+    residual
+        Its work over the expected one [node-seconds].
+    deviation
+        Standard deviation of the work by the distribution [node-seconds].
+    """
+
+    score: float
+    residual: float
+    deviation: float
+
+
 def request_of(user: str, walltime: float, nodes: int) -> Group:
     """The finest group of a job."""
     return ("request", user, walltime, math.frexp(nodes)[1])
@@ -99,8 +117,8 @@ class Runs:
         self._ended: list[float] = []
         #: Past states: the runs of each, by its time.
         self._there: dict[float, list[int]] = {}
-        #: Scores of runs in past states, by the number of each, the time of the state, and the fewest runs.
-        self._scores: dict[tuple[int, float, int], float] = {}
+        #: Runs in past states, by the number of each, the time of the state, and the fewest runs.
+        self._compared: dict[tuple[int, float, int], Compared | None] = {}
         for run in runs:
             self.add(run)
 
@@ -166,8 +184,8 @@ class Runs:
         """A run that is known with its times, by number in the order of the ends."""
         return self._timed[number]
 
-    def score(self, number: int, at: float, least: int) -> float:
-        """The normal score of a run in the distribution that was known of it at a time at which it was there.
+    def compared(self, number: int, at: float, least: int) -> Compared | None:
+        """A run beside the distribution that was known of it at a time at which it was there.
 
         Parameters
         ----------
@@ -180,18 +198,19 @@ class Runs:
 
         Returns
         -------
-        float
-            Its rank among the last runs of its groups that had ended by then, those being longer than it had run, as a
-            quantile of the normal distribution; NaN: there were none.
+        Compared or None
+            With the last runs of its groups that had ended by then, those that are longer than it had run; None: there
+            were none.
         """
-        known = self._scores.get((number, at, least))
-        if known is None:
-            known = self._scores[number, at, least] = self._scored(self._timed[number], at, least)
-        return known
+        key = number, at, least
+        if key not in self._compared:
+            self._compared[key] = self._beside(self._timed[number], at, least)
+        return self._compared[key]
 
-    def _scored(self, run: PastRun, at: float, least: int) -> float:
+    def _beside(self, run: PastRun, at: float, least: int) -> Compared | None:
         done = max(0.0, at - (run.submit or 0.0) - (run.wait or 0.0)) / run.walltime
-        share, rest, level, weights = run.share, 1.0, 0.0, 0.0
+        share, rest = run.share, 1.0
+        level = mean = square = weights = 0.0
         for group in groups_of(run.user, run.project, run.walltime, run.nodes):
             count = bisect_right(self._ends.get(group, ()), at)
             if count < least:
@@ -201,11 +220,20 @@ class Runs:
             longer = [other for other in shares if other > done] if done else shares
             weight = rest * trust * len(longer) / len(shares)
             rest *= 1.0 - trust
+            if not longer:
+                continue
             # Its rank among these and itself, equal ones sharing the middle of theirs.
             below = sum([other < share for other in longer]) + sum([other <= share for other in longer])
             level += weight * (0.5 * below + 0.5) / (len(longer) + 1)
+            mean += weight * sum(longer) / len(longer)
+            square += weight * sum([other * other for other in longer]) / len(longer)
             weights += weight
-        return _NORMAL_SCORE(level / weights) if weights else math.nan
+        if not weights:
+            return None
+        mean /= weights
+        deviation = math.sqrt(max(0.0, square / weights - mean * mean))
+        work = run.nodes * run.walltime
+        return Compared(_NORMAL_SCORE(level / weights), work * (share - mean), work * deviation)
 
 
 class _RunsUntil(Runs):
@@ -216,7 +244,7 @@ class _RunsUntil(Runs):
         self._all, self._at = runs, at
         self._shares, self._ends, self._laws = runs._shares, runs._ends, runs._laws
         self._timed, self._submits, self._ended = runs._timed, runs._submits, runs._ended
-        self._there, self._scores = runs._there, runs._scores
+        self._there, self._compared = runs._there, runs._compared
 
     def count(self, group: Group) -> int:
         return bisect_right(self._ends.get(group, ()), self._at)
