@@ -133,10 +133,10 @@ class JobChoice(Environment[SteppedSimulation]):
         simulation.choose(min(action, simulation.waiting - 1))
 
     def _observed(self) -> Observation:
-        # Few calls of numpy: each costs as much as a hundred numbers.
+        # Few calls of numpy: each costs as much as a hundred numbers. Rows are legal, and need not be checked again.
         simulation = self._running()
         free, waiting = simulation.view.free, simulation.waiting
-        found = self._lasting.take(simulation.rows(self._first), axis=1)
+        found = self._lasting.take(simulation.rows(self._first), axis=1, mode="clip")
         wait = found[0]
         np.subtract(simulation.view.now / SECOND + 1.0, wait, out=wait)
         np.log10(wait, out=wait)

@@ -96,11 +96,11 @@ class SteppedSimulation(Stepped):
         if len(self._rows) < most:
             self._rows = np.empty(most, np.intp)
             count = 0
-        # Mostly the chosen job has left and others have joined at the end: the others stand where they stood.
+        # Mostly no other job than the chosen one has left, and others have joined at the end.
         elif jobs[:count] != known:
             count = 0
-        for place in range(count, len(jobs)):
-            self._rows[place] = jobs[place].row
+        if count < len(jobs):
+            self._rows[count : len(jobs)] = [job.row for job in jobs[count:]]
         self._known = jobs
         return self._rows[: len(jobs)]
 
@@ -119,9 +119,9 @@ class SteppedSimulation(Stepped):
             raise InvariantError("the simulation is over: no job is to be chosen")
         if not is_whole(place, 0) or place >= waiting:
             raise ParameterError("place", f"from 0 to {waiting - 1}", place)
+        scheduler.answer(int(place))
         known, rows = self._known, self._rows
-        if place < len(known):
+        if place < len(known) and not known[place].waiting:
             del known[place]
             rows[place : len(known)] = rows[place + 1 : len(known) + 1]
-        scheduler.answer(int(place))
         self.asks = self._asking.pending or self._engine.advance()
