@@ -13,7 +13,9 @@ __all__ = ["Columns", "Ranks"]
 Places = NDArray[np.intp]
 
 #: Rows of the table of whole numbers.
-_LEAST, _NODES, _WALLTIME, _ROW = range(4)
+_LEAST, _NODES, _WALLTIME, _ROW, _SETUP, _WORK = range(6)
+#: No more node-ticks than that fit beside others.
+_MOST_WORK = 1 << 61
 #: Keys that are nearer to each other than that are equal, whatever the slack: numbers so small are not exact.
 _TINY = 1e-290
 #: So many jobs are found one by one; for more the whole queue is sorted.
@@ -48,7 +50,7 @@ class Columns:
         self.gone = 0
         # The columns are in the middle of the arrays, so that a change near one end moves only what is before or after.
         self._begin = 64
-        self._table = np.empty((4, 192), np.int64)
+        self._table = np.empty((6, 192), np.int64)
         self._traits = np.empty((traits, 192))
 
     def insert(self, place: int, job: Any, traits: tuple[float, ...] = ()) -> None:
@@ -66,7 +68,12 @@ class Columns:
             for array in arrays:
                 array[:, begin + place + 1 : begin + count + 1] = array[:, begin + place : begin + count]
         at = self._begin + place
-        self._table[:, at] = job.min_nodes, job.nodes, job.walltime, job.row
+        several = job.min_nodes < job.nodes
+        work = job.work_limit if several else 0
+        self._table[:, at] = (
+            *(job.min_nodes, job.nodes, job.walltime, job.row),
+            *(job.setup if several else 0, work if work < _MOST_WORK else -1),
+        )
         if traits:
             self._traits[:, at] = traits
         self.jobs.insert(place, job)
@@ -92,7 +99,7 @@ class Columns:
         """Move the columns to the middle of arrays three times as large as they are."""
         begin, size = self._begin, max(192, 3 * count)
         self._begin = size // 3
-        table, traits = np.empty((4, size), np.int64), np.empty((len(self._traits), size))
+        table, traits = np.empty((6, size), np.int64), np.empty((len(self._traits), size))
         table[:, self._begin : self._begin + count] = self._table[:, begin : begin + count]
         traits[:, self._begin : self._begin + count] = self._traits[:, begin : begin + count]
         self._table, self._traits = table, traits
@@ -119,6 +126,16 @@ class Columns:
     def walltime(self) -> NDArray[np.int64]:
         """Walltime of each at its requested size [ticks]."""
         return self._table[_WALLTIME, self._begin : self._begin + len(self.jobs)]
+
+    @property
+    def setup(self) -> NDArray[np.int64]:
+        """Setup of each job of several sizes, which its walltime begins with [ticks]; 0 for the others."""
+        return self._table[_SETUP, self._begin : self._begin + len(self.jobs)]
+
+    @property
+    def work(self) -> NDArray[np.int64]:
+        """Node-ticks of the rest of the walltime of each job of several sizes, 0 for the others; -1: too many."""
+        return self._table[_WORK, self._begin : self._begin + len(self.jobs)]
 
     @property
     def rows(self) -> NDArray[np.int64]:

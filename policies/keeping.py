@@ -6,6 +6,9 @@ start, and new ones join behind it. Then a pass starts the jobs whose time has c
 one stopped. It is made anew when a job ends early, is preempted or cancelled, when nodes are taken away or come back
 otherwise, and when a job joins before others that have a place: then any job may get an earlier place, and whichever
 comes first in the queue has the first choice.
+
+Where jobs of several sizes wait, or there are open reservations or windows, each pass plans anew
+(:mod:`policies.sizespass`).
 """
 
 from __future__ import annotations
@@ -15,14 +18,17 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from policies.columns import Columns, Places
 from policies.longqueue import LongQueue
 from policies.planning.kernel import runner
 from policies.planpass import BOUNDS, plan_pass
 from policies.port import Promise, Start, SystemView
-from policies.reserving import Outlook, plan_queue
+from policies.reserving import Outlook, in_order, plan_queue, profile_of
 from policies.shadow import NEVER
+from policies.sizespass import BOUNDS as SEARCHES
+from policies.sizespass import plan_sizes
 
 __all__ = ["KeptPlan"]
 
@@ -58,7 +64,8 @@ class KeptPlan:
         queue = view.queue
         run = self._runner(view, queue)
         if run is None or not isinstance(queue, LongQueue):
-            return plan_queue(view, self._outlook)
+            by_sizes = self._by_sizes(view, queue)
+            return plan_queue(view, self._outlook) if by_sizes is None else by_sizes
         columns, order = queue.columns()
         started = self._plan(view, columns, order, run, keep=queue.sorted, full=False)
         starts: list[Start] = []
@@ -89,7 +96,7 @@ class KeptPlan:
         if (
             isinstance(queue, LongQueue)
             and not (queue.flexible or view.windows or view.reservations or self._outlook.by_runtime)
-            and max(view.now, view.releases[-1][0] if view.releases else 0) + queue.longest < _LATEST
+            and _in_time(view, queue)
         ):
             # Two jobs of a queue cost a list about as much as an inner step of a planner does.
             run = runner(plan_pass, len(queue) // 2)[0]
@@ -119,3 +126,60 @@ class KeptPlan:
             view.now, view.free, keep and depth is None, full, count if depth is None else depth,
         )  # fmt: skip
         return [int(place) for place in started[: self._state[3]]]
+
+    def _by_sizes(self, view: SystemView, queue: Sequence[Any]) -> list[Start] | None:
+        """The starts of a plan that is made anew, by compiled code, for jobs of any kind and on any profile.
+
+        None: it may not be used, or does not pay.
+        """
+        if not isinstance(queue, LongQueue) or self._outlook.by_runtime or not _in_time(view, queue):
+            return None
+        columns, order = queue.columns()
+        if (columns.work < 0).any():
+            return None
+        # A job of several sizes costs a list as much as some inner steps of a planner: it tries sizes at each step.
+        run = runner(plan_sizes, 8 * len(queue))[0]
+        if run is plan_sizes:
+            return None
+        starts = in_order(view)
+        heads, count = len(starts), len(queue)
+        free = view.free - sum(start.nodes for start in starts)
+        if heads == count or not free:
+            return starts
+        urgent = queue.urgent
+        first = [*urgent, *(columns.jobs[place] for place in order[: max(0, heads + 1 - len(urgent))])]
+        started = [
+            (view.now + job.limit(start.nodes), job.job_id, start.nodes)
+            for job, start in zip(first, starts, strict=False)
+        ]
+        profile = profile_of(view, started, first[heads])
+        steps = len(profile.times)
+        times, levels = (np.empty(steps + 2 * count + 8, np.int64) for _ in range(2))
+        times[:steps], levels[:steps] = profile.times, profile.levels
+        given = [
+            _joined([getattr(job, name) for job in urgent], column[order])
+            for name, column in (("min_nodes", columns.least), ("nodes", columns.nodes), ("walltime", columns.walltime))
+        ]
+        given += [_joined([0] * len(urgent), column[order]) for column in (columns.setup, columns.work)]
+        found, sizes = np.empty((2, count), np.int64)
+        state = np.array([steps, 0], np.int64)
+        depth = count if self._outlook.depth is None else self._outlook.depth
+        run(
+            *given, times, levels, np.empty((SEARCHES, 3), np.int64), found, sizes, state,
+            view.now, free, heads, depth, self._outlook.largest,
+        )  # fmt: skip
+        for place, size in zip(found[: state[1]].tolist(), sizes[: state[1]].tolist(), strict=True):
+            job = urgent[place] if place < len(urgent) else columns.jobs[order[place - len(urgent)]]
+            starts.append(Start(job.job_id, size, "backfilled"))
+        return starts
+
+
+def _in_time(view: SystemView, queue: LongQueue) -> bool:
+    """Whether everything ends before times get too large for arrays."""
+    latest = [view.now, view.releases[-1][0] if view.releases else 0, *(window.end for window in view.windows)]
+    late = [max(item.estimated_arrival, view.now) + item.walltime for item in view.reservations]
+    return max(*latest, *late) + queue.longest < _LATEST
+
+
+def _joined(first: Sequence[int], others: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.concatenate((np.array(first, np.int64), others)) if first else others

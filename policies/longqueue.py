@@ -131,14 +131,22 @@ class LongQueue(Sequence[Any]):
         return bool(self._urgent) or not np.array_equal(self._columns.least, self._columns.nodes)
 
     @property
+    def urgent(self) -> Sequence[Any]:
+        """The jobs that stand before all others."""
+        return self._urgent
+
+    @property
     def plain(self) -> bool:
         """Whether there are no urgent jobs, and the order of the others does not change while they wait."""
         return self._ranks is None and not self._urgent
 
     @property
     def longest(self) -> float:
-        """How long they take one after the other, by their walltimes [ticks]."""
-        return float(self._columns.walltime.sum(dtype=np.float64))
+        """How long they take one after the other, by their walltimes at their smallest sizes [ticks]."""
+        columns = self._columns
+        several = columns.setup + columns.work / columns.least
+        rest = sum(job.limit(job.min_nodes) for job in self._urgent)
+        return float(columns.walltime.sum(dtype=np.float64) + several.sum() + rest)
 
     @property
     def kept(self) -> Columns:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from policies.planning import kernel
 from policies.planpass import plan_pass
 from policies.port import Promise, Start, SystemView
 from policies.reserving import Outlook, plan_queue
+from policies.sizespass import plan_sizes
 from simulator import simulate
 from tests.policies.test_backfilling import honest
 from tests.reference.backfilling import replay_reserving
@@ -207,27 +209,84 @@ def test_many_small_tables() -> None:
             )  # fmt: skip
 
 
+def flexible(seed: int, count: int, machine: int) -> list[Job]:
+    """A crowd in which half of the jobs are malleable."""
+    return [
+        replace(job, type=JobType.MALLEABLE, min_nodes=1 + job.nodes // 3, setup=job.runtime / 8) if row % 2 else job
+        for row, job in enumerate(crowd(seed, count, machine)[0])
+    ]
+
+
+@pytest.mark.parametrize("depth", [None, 3])
+def test_jobs_of_several_sizes_are_planned_in_the_loops(depth: int | None) -> None:
+    used: Counter[str] = Counter()
+
+    def plain(function: Any, steps: int) -> Any:
+        def run(*given: Any) -> None:
+            used[function.__name__] += 1
+            function(*given)
+
+        return run, None
+
+    with checked(depth) as rule, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(keeping, "runner", plain)
+        simulate(flexible(4, 40, 16), 16, "N-SPAA", events=False, backfilling=rule)
+    assert used["plan_sizes"] > 20
+
+
+def test_more_work_than_an_array_holds_is_left_to_python() -> None:
+    jobs = [
+        replace(job, walltime=job.walltime * 7e7, nodes=8 * job.nodes, min_nodes=8 * (job.min_nodes or job.nodes))
+        for job in flexible(5, 10, 8)
+    ]
+    assert max(job.walltime * SECOND * job.nodes for job in jobs if job.type is JobType.MALLEABLE) > 1 << 61
+    with checked() as rule:
+        found = starts(jobs, 64, mechanism="N-PAA", backfilling=rule)
+    assert found == starts(jobs, 64, mechanism="N-PAA", backfilling="conservative")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(6))
+def test_a_crowd_of_several_sizes(seed: int) -> None:
+    """Compiled, against plans made anew, with notices, outages and several orders."""
+    machine = 8 << seed % 4
+    jobs = flexible(seed, 250, machine)
+    jobs = [
+        replace(job, type=JobType.ON_DEMAND, notice=max(0.0, (job.submit or 0.0) - 600), estimated_arrival=job.submit)
+        if row % 11 == 0 and job.type is JobType.RIGID and job.submit
+        else job
+        for row, job in enumerate(jobs)
+    ]
+    for depth, mechanism, order in ((None, "CUA-SPAA", "fcfs"), (None, "CUP-PAA", "wfp3"), (4, "N-SPAA", "sjf")):
+        with checked(depth, compiled=True) as rule:
+            simulate(
+                jobs, machine, mechanism, events=False, backfilling=rule, order=order,
+                outages=random_outages(seed, jobs, machine) if seed % 2 else [],
+            )  # fmt: skip
+
+
 @pytest.mark.slow
 def test_compiled_loops_are_the_plain_ones() -> None:
-    compiled = kernel._compiled(plan_pass)
-    if compiled is None:
+    compiled = {function: kernel._compiled(function) for function in (plan_pass, plan_sizes)}
+    if None in compiled.values():
         pytest.skip("numba is not installed")
     jobs, machine = crowd(3, 120, 32)
     with pytest.MonkeyPatch.context() as patch:
-        seen: list[list[int]] = []
+        seen: Counter[str] = Counter()
 
-        def both(*given: Any) -> None:
+        def both(function: Any, *given: Any) -> None:
             copies = [value.copy() if isinstance(value, np.ndarray) else value for value in given]
-            plan_pass(*copies)
-            compiled(*given)
+            function(*copies)
+            compiled[function](*given)
             for one, other in zip(copies, given, strict=True):
                 assert np.array_equal(one, other)
-            seen.append(given[-6].tolist())
+            seen[function.__name__] += 1
 
-        patch.setattr(keeping, "runner", lambda function, steps: (both, None))
+        patch.setattr(keeping, "runner", lambda function, steps: (partial(both, function), None))
         patch.setattr(KeptPlan, "long_from", 2)
         starts(jobs, machine, backfilling="conservative")
-    assert len(seen) > 100
+        starts(flexible(3, 120, 32), machine, mechanism="CUA-SPAA", backfilling="conservative")
+    assert seen["plan_pass"] > 100 and seen["plan_sizes"] > 100
 
 
 def test_a_rule_is_begun_anew_for_each_simulation() -> None:
