@@ -38,6 +38,7 @@ BENCHMARKS = (
     Benchmark("replay", ("--traces", "--repeat", "2")),
     Benchmark("deep", ("--jobs", "20000")),
     Benchmark("growth", (), ("--large",)),
+    Benchmark("scale", ("--jobs", "10000", "100000", "1000000"), ("10000000",)),
     Benchmark("steps"),
     Benchmark("planner", ("--quick",)),
 )
@@ -50,6 +51,8 @@ _COLUMNS = (
     ("wfp3 / fcfs", "20,000 jobs at load 1.3, wfp3/easy over fcfs/easy", ".1f"),
     ("conservative / easy", "20,000 jobs at load 1.3, fcfs/conservative over fcfs/easy", ".1f"),
     ("10,000 waiting / 1,000", "a job of 10,000 that wait over one of 1,000, fcfs/easy", ".1f"),
+    ("1,000,000 jobs [s]", "1,000,000 jobs streamed, the whole process", ".0f"),
+    ("[MiB]", "1,000,000 jobs streamed, peak memory", ",.0f"),
     ("step / simulated job", "choosing the next of 128 jobs, a step over a simulated job", ".1f"),
     ("steps a second", "choosing the next of 128 jobs", ",.0f"),
 )

@@ -22,6 +22,7 @@ from typing import Any
 
 from experiments.recordings.longruns import stream_log
 from simulator.streaming import stream
+from tests.benchmarks.figures import tell
 from tests.reference.easy import replay_easy
 from workloads.ground.files import atomic_open
 from workloads.hybrid.assignment import as_rigid_columns
@@ -31,6 +32,8 @@ from workloads.theta.year import ThetaYear
 #: Where the table stands in the page.
 _BEGIN, _END = "<!-- growth: begin -->\n", "<!-- growth: end -->\n"
 _JOBS = (10_000, 100_000, 1_000_000, 10_000_000)
+#: Processor time [s] and memory [MiB] that so many jobs should not exceed.
+_AIMS = {1_000_000: ("<= 20", "<= 700"), 10_000_000: ("", "<= 8,192")}
 
 
 def measured(jobs: int, plain: int) -> dict[str, Any]:
@@ -108,15 +111,29 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.here:
         print(json.dumps(measured(options.jobs[0], options.plain)))
         return
-    rows = []
+    rows, found = [], dict[int, dict[str, Any]]()
     for jobs in options.jobs:
         words = ["-m", "tests.benchmarks.scale", "--here", "--jobs", str(jobs), "--plain", str(options.plain)]
         output = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=True).stdout
-        row = row_of(json.loads(output.splitlines()[-1]))
+        found[jobs] = json.loads(output.splitlines()[-1])
+        row = row_of(found[jobs])
         print("  ".join(f"{name} {cell}" for name, cell in zip(_HEAD, row, strict=True)), flush=True)
         rows.append(row)
+    tell_growth(found)
     if options.record:
         record(options.record, rows)
+
+
+def tell_growth(found: dict[int, dict[str, Any]]) -> None:
+    """Tell the figures of these sizes."""
+    for jobs, told in found.items():
+        if jobs // 10 in found:
+            before = found[jobs // 10]
+            tell(f"a streamed job of {jobs:,} over one of {jobs // 10:,}", told["whole"] / before["whole"] / 10, "x")
+        if jobs in _AIMS:
+            seconds, memory = _AIMS[jobs]
+            tell(f"{jobs:,} jobs streamed, the whole process", told["whole"], "s", seconds)
+            tell(f"{jobs:,} jobs streamed, peak memory", told["peak"], "MiB", memory)
 
 
 if __name__ == "__main__":
