@@ -13,6 +13,7 @@ from itertools import chain
 from typing import Any
 from zlib import crc32
 
+from experiments.beyond.sensitivity import FACTORS
 from experiments.study.experiment import Experiment, Row, Tables
 from experiments.study.verdicts import Outcome, Verdict
 from workloads.ground.errors import InputError
@@ -25,6 +26,7 @@ LABELS = frozenset(
         *("trace", "seed", "repetition", "mix", "mechanism", "option", "strategy", "dataset", "reading", "share"),
         *("checkpoint_factor", "node_mtbf_years", "notice_lead", "min_share", "project", "job", "real", "level"),
         *("order", "rule", "sizes", "scenario", "week", "smallest", "largest", "category", "law", "task", "run"),
+        *("trajectory", "step", *FACTORS, *(f"place_{name}" for name in FACTORS)),
     }
 )
 

@@ -6,8 +6,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from experiments.beyond.sensitivity import FACTORS, METRICS
 from experiments.study.experiment import Experiment, Tables, all_experiments, read_tables, run_experiment
 from experiments.study.simulated import ALL, COLUMNS, MIXES, SIX
 from tests.experiments.papers.test_hybrid_experiments import as_printed, world
@@ -16,6 +18,7 @@ from tests.support.alterations import never_flips, standing
 #: Verdicts that no altered number changes: experiment, beginning of the claim, and why that is right.
 EXCEPTIONS: Mapping[tuple[str, str], str] = {
     ("hybrid-readings", "All halves"): "it holds only if some forty claims hold at once, which no single change brings",
+    ("hybrid-joint", "Some reading of the paper gives all"): "likewise",
 }
 
 
@@ -62,6 +65,29 @@ def _readings() -> Tables:
     return {"": cells(reading=names, mechanism=ALL, mix=("W2", "W4", "W5")), "checkpoints": checkpoints}
 
 
+def _joint() -> Tables:
+    names = ("default", "tenants=fits")
+    checkpoints = cells(reading=names, checkpoint_factor=(0.5, 1.0), mechanism=SIX, mix=("W5",))
+    return {"": cells(reading=names, mechanism=ALL, mix=("W2", "W4")), "checkpoints": checkpoints}
+
+
+def _sensitivity() -> Tables:
+    rng = np.random.default_rng(5)
+    rows = []
+    for trajectory in range(5):
+        place = rng.integers(0, 2, len(FACTORS))
+        for step, moved in enumerate([-1, *rng.permutation(len(FACTORS)).tolist()]):
+            if moved >= 0:
+                place[moved] = 1 - place[moved]
+            for mechanism in SIX:
+                own = {f"place_{name}": float(at) for name, at in zip(FACTORS, place, strict=True)}
+                metrics = {name: float(rng.uniform(1, 2)) for name in METRICS}
+                rows.append(
+                    {"trajectory": trajectory, "step": step, "trace": 0, **own, "mechanism": mechanism} | metrics
+                )
+    return {"": rows}
+
+
 def _honesty() -> Tables:
     rows = cells(mechanism=("CUA-PAA", "CUP-PAA"), variant=("daly", "bare"), project=("x", "y"))
     names = ("lost_h", "longer_share", "preempted_more_share", "others_lost_minutes")
@@ -95,6 +121,8 @@ MADE_UP: Mapping[str, Callable[[], Tables]] = {
     "hybrid-obs": _observations,
     "hybrid-latency": lambda: {"": _observations()["decisions"]},
     "hybrid-readings": _readings,
+    "hybrid-joint": _joint,
+    "beyond-sensitivity": _sensitivity,
     "beyond-front": _front,
     "beyond-honesty": _honesty,
     "beyond-min-size": lambda: {"": cells(mechanism=SIX, min_share=(0.05, 0.2, 1.0))},
