@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from workloads.ground.quantities import Quantity
 if TYPE_CHECKING:
     from policies.planning.plan import ReservationPlan
 
-__all__ = ["MINUTE", "Link", "links_of", "links_table"]
+__all__ = ["MINUTE", "Link", "links_of", "links_table", "plan_in_minutes"]
 
 MINUTE = 60
 #: Slurm's largest limit [min]: the two numbers above it mean "none" and "infinite".
@@ -115,6 +116,33 @@ def links_of(plan: ReservationPlan, *, most: int, spare: int, margin: float) -> 
             )
         )
     return links
+
+
+def plan_in_minutes(plan: ReservationPlan, margin: float) -> ReservationPlan:
+    """The plan as Slurm carries it out: a reservation without a checkpoint works until its limit, in whole minutes.
+
+    One with a checkpoint saves when it was planned to, so that its work stays.
+
+    Examples
+    --------
+    >>> from policies.planning.costs import CostModel
+    >>> from policies.planning.plan import ReservationPlan
+    >>> plan = ReservationPlan([1200.0, 2410.0], [True, False], CostModel(checkpoint=30.0, restart=20.0))
+    >>> plan_in_minutes(plan, 10.0).milestones.tolist()
+    [1200.0, 2440.0]
+    """
+    milestones: list[float] = []
+    for place, milestone in enumerate(plan.milestones.tolist()):
+        length = float(plan.length[place])
+        spare = math.ceil((length + margin) / MINUTE - _ROUNDING) * MINUTE - length
+        later = milestone if plan.checkpointed[place] else milestone + spare
+        milestones.append(max(later, milestones[-1] + 1.0) if milestones else later)
+    told = plan.to_dict()
+    told["reservations"] = [
+        {"milestone": milestone, "checkpointed": bool(checkpointed)}
+        for milestone, checkpointed in zip(milestones, plan.checkpointed, strict=True)
+    ]
+    return type(plan).from_json(json.dumps(told))
 
 
 def _up(seconds: np.floating | float) -> int:

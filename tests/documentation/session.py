@@ -53,6 +53,7 @@ class NotRun(NamedTuple):
 
 NOT_RUN = (
     NotRun("*", "sbatch *", "needs a Slurm cluster"),
+    NotRun("docs/guides/slurm.md", "holdfast slurm *", "needs a lab"),
     NotRun("docs/guides/slurm-mechanisms.md", "holdfast slurm *", "needs a lab"),
     NotRun("docs/guides/slurm-lab.md", "apt-get *", "installs"),
     NotRun("docs/guides/slurm-lab.md", "holdfast slurm lab *", "needs the packages of Slurm; make slurm starts a lab"),
@@ -60,6 +61,7 @@ NOT_RUN = (
     NotRun("docs/guides/slurm-lab.md", "sinfo", "needs a lab"),
     NotRun("docs/guides/slurm-lab.md", "holdfast slurm options *", "needs a lab"),
     NotRun("docs/guides/slurm-lab.md", "holdfast slurm replay *", "needs a lab"),
+    NotRun("docs/guides/slurm-lab.md", "holdfast * sacct.txt *", "needs the accounting of a lab"),
     NotRun("docs/guides/slurm-lab.md", "holdfast slurm compare replay *", "needs a replay"),
     NotRun("docs/guides/slurm.md", "holdfast submit * --go *", "needs a Slurm cluster"),
     NotRun("docs/guides/slurm.md", "holdfast plan --runs past.txt *", "needs runs that have ended"),

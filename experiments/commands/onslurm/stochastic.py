@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from typing import Any
 
 from experiments.commands.asking.arguments import whole
 from workloads.ground.errors import InputError, UnknownNameError
@@ -13,6 +14,8 @@ __all__ = ["add_arguments", "main"]
 
 #: By the planner's names; the paper's are HPC, ALL-CKPT and DYN-PROG-COUNT.
 _STRATEGIES = ("masi", "all-ckpt", "optimal")
+#: Time for the start of a program, which 'holdfast submit' adds to each reservation [s].
+_MARGIN = 10.0
 _METRICS = ("utilization", "execution", "response", "reserved", "reservations", "all_done_s")
 
 
@@ -42,6 +45,7 @@ def main(arguments: argparse.Namespace) -> None:
     from experiments.papers.checkpoint.batch import STRATEGY_NAMES, check_batch, draw_instance, plan_for, run_batch
     from experiments.slurm.batchrun import ChainedJob, run_chains
     from experiments.slurm.lab import open_lab
+    from experiments.slurm.links import plan_in_minutes
     from experiments.tables import render, write_csv
     from workloads.ground.quantities import Quantity
 
@@ -71,9 +75,11 @@ def main(arguments: argparse.Namespace) -> None:
         ]
         print(f"{STRATEGY_NAMES[strategy]}:", file=sys.stderr)
         there = run_chains(lab, jobs, folder, spare=spare, tell=lambda line: print(line, file=sys.stderr))
-        here = run_batch(instance, strategy, lab.nodes)
-        here |= {name: here[f"{name}_stretch"] for name in ("execution", "response", "reserved")}
-        for where, found in (("Slurm", there), ("simulator", here)):
+        here = _simulated(run_batch(instance, strategy, lab.nodes))
+        minutes = _simulated(
+            run_batch(instance, strategy, lab.nodes, carried_out=lambda plan: plan_in_minutes(plan, _MARGIN))
+        )
+        for where, found in (("Slurm", there), ("simulator", here), ("simulator, in minutes", minutes)):
             rows.append(
                 {"strategy": STRATEGY_NAMES[strategy], "where": where, **{name: found[name] for name in _METRICS}}
             )
@@ -90,3 +96,8 @@ def main(arguments: argparse.Namespace) -> None:
     )
     print(render(rows, shown))
     print(f"{count:,} jobs on {lab.nodes:,} nodes; written to {arguments.output}/batches.csv")
+
+
+def _simulated(row: dict[str, Any]) -> dict[str, Any]:
+    """A row of the simulator with the names of the others."""
+    return row | {name: row[f"{name}_stretch"] for name in ("execution", "response", "reserved")}

@@ -8,7 +8,7 @@ the same order.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -187,6 +187,7 @@ def run_batch(
     overhead: float = 1.0,
     variation: float = 0.0,
     mode: str = "absorbed",
+    carried_out: Callable[[ReservationPlan], ReservationPlan] | None = None,
 ) -> dict[str, Any]:
     """Run an instance under one strategy.
 
@@ -202,6 +203,8 @@ def run_batch(
         C and R as multiples of those of Table 3.
     variation, mode
         Variation and mode of checkpoints and restarts: :class:`simulator.options.Options`.
+    carried_out
+        What a plan becomes where it is carried out; None: itself.
 
     Returns
     -------
@@ -215,6 +218,8 @@ def run_batch(
         checkpoints_lost (a job).
     """
     plans, expected = _plans(instance, strategy, overhead)
+    if carried_out is not None:
+        plans = {name: carried_out(plan) for name, plan in plans.items()}
     # C and R are in the plans, which are given.
     jobs = [
         Job(row, JobType.STOCHASTIC, 0.0, 1, runtime, runtime, application=name,

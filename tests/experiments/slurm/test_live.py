@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -13,11 +15,12 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from experiments import cli
 from experiments.slurm.agreement import agreement
-from experiments.slurm.daemons import marked
+from experiments.slurm.daemons import MARK, marked
 from experiments.slurm.lab import Lab, open_lab
 from experiments.slurm.replays import read_replay
 from policies.planning.costs import CostModel
@@ -26,6 +29,8 @@ from tests.support.processes import until
 
 pytestmark = pytest.mark.slurm
 PORT = "23000"
+DOCS = Path(__file__).parents[3] / "docs"
+HOLDFAST = (sys.executable, "-c", "import sys; from experiments.cli import main; sys.exit(main())")
 #: A program of some minutes that saves when it is told to; on the clock of the lab.
 PROGRAM = """
 import os, pathlib, signal, sys, time
@@ -33,6 +38,12 @@ state = pathlib.Path(os.environ["HOLDFAST_STATE"])
 told = []
 signal.signal(signal.SIGUSR1, lambda *_: told.append(1))
 done = float(state.read_text()) if state.exists() else 0.0
+if sys.argv[2:] == ["dies"]:
+    dead = state.with_name("dead")
+    if not dead.exists():
+        time.sleep(60)
+        dead.touch()
+        sys.exit(3)
 if done:
     time.sleep(30)
 while done < float(sys.argv[1]):
@@ -56,10 +67,13 @@ def lab() -> Iterator[Lab]:
     folder = Path(tempfile.mkdtemp(prefix="lab"))
     words = ["--nodes", "8", "--speed", "60", "--accounting", "--port", PORT]
     assert cli.main(["slurm", "lab", "start", "-o", str(folder / "lab"), *words]) == 0
-    yield open_lab(folder / "lab")
+    started = open_lab(folder / "lab")
+    yield started
     assert cli.main(["slurm", "lab", "stop", "-o", str(folder / "lab")]) == 0
     assert not marked(folder / "lab")
-    assert not [path for path in Path("/dev/shm").glob("*faketime*") if path.stat().st_mtime > folder.stat().st_mtime]
+    numbers = re.findall(r"\d+", started.clock)
+    assert numbers
+    assert not [path for path in Path("/dev/shm").glob("*faketime*") if path.name.endswith(tuple(numbers))]
     assert [path.name for path in folder.iterdir()] == ["lab"]
     shutil.rmtree(folder)
 
@@ -76,47 +90,97 @@ def test_decisions_agree_with_conservative_backfilling(
     assert row["equal"] >= 0.85 * row["decisions"]
 
 
-def in_lab(lab: Lab, *words: str) -> str:
-    """Call holdfast on the lab's clock: what it submits has that clock."""
-    code = "import sys; from experiments.cli import main; sys.exit(main())"
+def called(lab: Lab, *words: str) -> subprocess.CompletedProcess[str]:
+    """Call a program on the lab's clock: what it submits has that clock."""
     environment = {**os.environ, **lab.variables, "PATH": f"{os.environ['PATH']}:/usr/sbin"}
-    done = subprocess.run(
-        [sys.executable, "-c", code, *words], env=environment, capture_output=True, text=True, check=False
-    )
+    return subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+
+
+def in_lab(lab: Lab, *words: str) -> str:
+    """What holdfast prints on the lab's clock."""
+    done = called(lab, *HOLDFAST, *words)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
-def test_sequences_complete_and_survive(lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def submitted(lab: Lab, name: str, *words: str) -> None:
+    """Submit a sequence; where a busy Slurm refuses a job, its script goes on."""
+    done = called(lab, *HOLDFAST, *words)
+    for _ in range(5):
+        if not done.returncode:
+            break
+        time.sleep(1)
+        done = called(lab, "bash", f"{name}/submit.sh")
+    assert Path(name, "submitted").exists(), done.stderr
+
+
+def restart_controller(lab: Lab) -> None:
+    """End slurmctld, and start it again from its state."""
+    (process,) = [process for process, name in marked(lab.place).items() if name == "slurmctld"]
+    os.kill(process, signal.SIGTERM)
+    until(lambda: "slurmctld" not in marked(lab.place).values(), 60)
+    done = called(lab, "env", f"{MARK}={lab.directory}", f"--chdir={lab.place}/tmp", "slurmctld")
+    assert done.returncode == 0, done.stderr
+    until(lambda: lab.answers(["scontrol", "ping"]), 60)
+
+
+def test_twenty_sequences_complete_and_survive(lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("program.py").write_text(PROGRAM)
     plan = ReservationPlan([600, 1500, 3000], [True, True, False], CostModel(checkpoint=60, restart=40))
     Path("plan.json").write_text(plan.to_json())
-    runtimes = {"short": 300, "middle": 1200, "long": 2400, "cancelled": 900}
+    drawn = np.random.default_rng(1).uniform(240, 2600, 16).round().tolist()
+    runtimes = {f"s{number}": runtime for number, runtime in enumerate(drawn)}
+    runtimes |= {"long": 2400.0, "dies": 1200.0, "cancelled": 900.0, "down": 1300.0}
+    disturbed = {"cancelled", "dies", "down"}
     for name, runtime in runtimes.items():
         words = ["submit", "plan.json", "-o", name, "--go", "--history", "past.txt"]
-        in_lab(lab, *words, "--", sys.executable, "program.py", str(runtime))
-    # The second reservation of one is cancelled by hand before it starts.
-    second = Path("cancelled/jobs").read_text().split()[3]
-    lab.call(["scancel", second])
+        more = ["dies"] if name == "dies" else []
+        submitted(lab, name, *words, "--", sys.executable, "program.py", f"{runtime:g}", *more)
+        if name == "cancelled":
+            # The second reservation is cancelled by hand before it starts.
+            lab.call(["scancel", Path(name, "jobs").read_text().split()[3]])
+    # A node is taken down under another one.
+    node = ""
+
+    def runs() -> bool:
+        nonlocal node
+        time.sleep(0.2)
+        node = lab.call(["squeue", "-h", "-t", "R", "-n", "down", "-o", "%N"]).strip()
+        return bool(node)
+
+    until(runs, 120)
+    lab.call(["scontrol", "update", f"NodeName={node}", "State=DOWN", "Reason=test"])
+    time.sleep(1)
+    lab.call(["scontrol", "update", f"NodeName={node}", "State=RESUME"])
+    restart_controller(lab)
 
     def over() -> bool:
         time.sleep(1)  # each question is a load on the lab
         return not lab.call(["squeue", "-h", "-o", "%i"]).split()
 
-    until(over, 300)
+    until(over, 500)
+    jobs = lab.call(["sacct", "-a", "-X", "-n", "-P", "-S", "2020-01-01", "-E", "now+2days", "-o", "JobName,JobIDRaw"])
     for name, runtime in runtimes.items():
         told = json.loads(in_lab(lab, "status", name, "--json", "-"))
         assert told["state"] == "done", told
-        assert told["runtime"] == pytest.approx(runtime, abs=120)
-        if name != "cancelled":
-            assert told["ran"] == told["planned_number"] == {"short": 1, "middle": 2, "long": 3}[name]
+        assert told["runtime"] == pytest.approx(runtime, abs=150)
+        recorded = [line.split()[1] for line in Path(name, "jobs").read_text().splitlines()]
+        assert sorted(line.split("|")[1] for line in jobs.splitlines() if line.startswith(f"{name}|")) == sorted(
+            recorded
+        )
+        if name not in disturbed:
+            assert told["ran"] == told["planned_number"]
             assert told["planned"] <= told["paid"] <= told["planned"] + 60 * told["ran"] + 60
     assert len(Path("past.txt").read_text().split()) == len(runtimes)
+    # The next request of the program: a plan from its runs.
+    in_lab(lab, "plan", "--runs", "past.txt", "--checkpoint", "60s", "--restart", "40s", "--json", "next.json")
+    in_lab(lab, "submit", "next.json", "-o", "next", "--", sys.executable, "program.py", "600")
+    assert Path("next/reservation-1.sh").exists()
 
 
 def test_a_mechanism_is_carried_out(lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    table = Path(__file__).parents[3] / "docs" / "examples" / "slurm" / "urgent.csv"
+    table = DOCS / "examples" / "slurm" / "urgent.csv"
     monkeypatch.chdir(tmp_path)
     words = ["--lab", lab.directory, "-o", "served", "--no-save", "--grace", "0", "--mechanism", "CUA-SPAA"]
     assert cli.main(["slurm", "serve-on-demand", str(table), *words]) == 0
@@ -126,3 +190,41 @@ def test_a_mechanism_is_carried_out(lab: Lab, tmp_path: Path, monkeypatch: pytes
     assert len(near) >= 0.8 * len(rows)
     assert not lab.call(["squeue", "-h", "-o", "%i"]).split()
     assert "No reservations" in lab.call(["scontrol", "show", "reservation"])
+
+
+def test_the_log_of_the_lab_is_read_as_that_of_a_site(
+    lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    environment = {**os.environ, **lab.variables}
+
+    def shell(command: str) -> None:
+        subprocess.run(["bash", "-c", command], env=environment, check=True)
+
+    # The export of the guide "My sacct log", from its page, of all days.
+    guide = (DOCS / "guides" / "sacct.md").read_text()
+    (export,) = re.findall(r"^SLURM_TIME_FORMAT=%s sacct .*$", guide, re.MULTILINE)
+    shell(re.sub(r"-S \S+ -E \S+", "-S 2020-01-01 -E now+2days", export))
+    log = ["sacct.txt", "--nodes", "8"]
+    assert cli.main(["info", *log]) == 0
+    told = capsys.readouterr().out
+    assert "wait, FCFS/EASY" in told
+    assert "wait, recorded" in told
+    assert cli.main(["run", *log, "-o", "baseline", "--mechanism", "baseline"]) == 0
+    assert cli.main(["fit-costs", *log, "-o", "costs.json"]) == 0
+    costs = json.loads(Path("costs.json").read_text())
+    assert costs["all"]["pairs"] > 20
+    # "My own site" of the page about forecasts: the queue, the nodes and the past.
+    for nodes in ("8", "8", "4"):
+        last = lab.call(
+            ["sbatch", "--parsable", "-N", nodes, "-t", "60", "-o", "/dev/null", "--wrap", "sleep 1800"]
+        ).strip()
+    until(lambda: bool(lab.call(["squeue", "-h", "-t", "R", "-o", "%i"]).split()), 60)
+    shell("TZ=UTC squeue --json > queue.json; scontrol show nodes > nodes.txt")
+    state = ["sacct.txt", "--queue", "queue.json", "--machine", "nodes.txt"]
+    assert cli.main(["forecast", *state, "--job", last, "--json", "forecast.json"]) == 0
+    assert cli.main(["advise", *state, "--nodes", "4", "--walltime", "1h", "--json", "advice.json"]) == 0
+    lab.call(["scancel", "--user=root" if os.getuid() == 0 else "--me"])
+    until(lambda: not lab.call(["squeue", "-h", "-o", "%i"]).split(), 60)
+    shell(f"sacct -D -X -P -S 2020-01-01 -E now+2days -o {export.split('-o ')[1].split(' >')[0]} > all.txt")
+    assert cli.main(["info", "all.txt", "--nodes", "8"]) == 0
