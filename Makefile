@@ -45,7 +45,7 @@ system: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n auto -m "system and not slow"
 
 # A whole Slurm on this machine (Debian's slurm-wlm munge slurmdbd mariadb-server faketime): replays and plans on it, in
-# about seven minutes. The tests skip without the packages.
+# about ten minutes. The tests skip without the packages.
 slurm: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -m slurm
 

@@ -31,5 +31,13 @@ for ((number = 1; number <= last; number++)); do
     before=$before:$id
     first=${first:-$id}
 done
-scontrol release "$first"
+# With an accounting database a new job cannot be changed until it has its entry there.
+for ((try = 1; ; try++)); do
+    if told=$(scontrol release "$first" 2>&1); then break; fi
+    if [ "$try" -ge 20 ]; then
+        printf '%s\n' "$told" >&2
+        exit 1
+    fi
+    sleep 3
+done
 touch "$directory/submitted"

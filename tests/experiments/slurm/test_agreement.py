@@ -132,3 +132,18 @@ def test_recorded_replays_agree_as_an_independent_reading_of_the_rules_found(nam
         counts = [row[name] for name in ("same_start", "same_rank", "decisions", "equal", "extra", "missing")]
         assert counts == [int(text) for text in (start, rank, count, equal, extra, missing)], row["rule"]
         assert f"{100 * row['discordant']:.2f} {row['error_mean_s']:.1f}" == f"{swapped} {error}"
+
+
+@pytest.mark.system
+@pytest.mark.parametrize("seed", range(2001, 2011))
+def test_replays_agree_with_the_rule_as_the_guide_says(seed: int) -> None:
+    docs = Path(__file__).parents[3] / "docs"
+    replay = read_replay(docs / "examples" / "slurm" / "replays" / str(seed), 16)
+    rows, _, _ = agreement(replay, ["slurm", "conservative", "easy"], tolerance=60, lag=5)
+    slurm, *others = rows
+    told = (
+        f"| {seed} | {slurm['same_start']} | {slurm['equal']} of {slurm['decisions']} | {slurm['error_mean_s']:.0f} s |"
+    )
+    told += f" {slurm['slurm_wait_mean_s']:,.0f} s |"
+    told += "".join(f" {row['same_start']}, {row['equal']} |" for row in others)
+    assert told in (docs / "guides" / "slurm-lab.md").read_text()
