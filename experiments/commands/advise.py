@@ -32,6 +32,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_present(parser)
     job = parser.add_argument_group("job")
     job.add_argument(
+        "--job",
+        metavar="N",
+        help="id of a waiting job, which keeps its place (default: one that is submitted now)",
+    )
+    job.add_argument(
         "--nodes",
         metavar="N,N,...",
         help="nodes of the job, or several sizes at which it can run, the first being the one that the runtime is of; "
@@ -81,7 +86,8 @@ def main(arguments: argparse.Namespace) -> None:
 
     drawing = drawing_of(arguments)
     least = whole(arguments.least, "--least", 1)
-    nodes, sizes = _sizes(arguments)
+    job = None if arguments.job is None else whole(arguments.job, "--job")
+    nodes, sizes = _sizes(arguments) if job is None else _none_of(arguments)
     walltime = None if arguments.walltime is None else _time(arguments.walltime, "--walltime")
     tried = arguments.walltimes
     walltimes = None if tried is None else [_time(word, "--walltimes") for word in tried.split(",")]
@@ -90,14 +96,14 @@ def main(arguments: argparse.Namespace) -> None:
     checkpoint = None if arguments.checkpoint is None else duration(arguments.checkpoint, "--checkpoint")
     restart = duration(arguments.restart or "0", "--restart")
     runtimes = _runtimes(arguments)
-    if walltime is None and runtimes is None:
+    if walltime is None and runtimes is None and job is None:
         raise InputError(
             "give the walltime that you would ask for as --walltime, or runtimes of the job as --runs or --distribution"
         )
     prices = _prices(arguments)
     check_outputs(arguments.json, arguments.plot)
     present = present_of(arguments)
-    for size in (nodes, *sizes):
+    for size in () if nodes is None else (nodes, *sizes):
         if size > present.state.nodes:
             raise ParameterError("--nodes", f"at most the {present.state.nodes:,} nodes of the machine", size)
     advice = advise(
@@ -105,6 +111,7 @@ def main(arguments: argparse.Namespace) -> None:
         history_of(present.trace, present.at, fit=arguments.fit, least=least),
         nodes=nodes,
         walltime=walltime,
+        job=job,
         runtimes=runtimes,
         walltimes=walltimes,
         sizes=sizes,
@@ -126,6 +133,14 @@ def main(arguments: argparse.Namespace) -> None:
 
         for path in save(plot_advice(advice), arguments.plot):
             print(f"drawn in {path}")
+
+
+def _none_of(arguments: argparse.Namespace) -> tuple[None, dict[int, float]]:
+    """Nothing, since the waiting job says it."""
+    for name in ("nodes", "walltime", "serial", "user", "project"):
+        if getattr(arguments, name):
+            raise InputError(f"--job {arguments.job} asks for its own nodes and walltime; leave out --{name}")
+    return None, {}
 
 
 def _sizes(arguments: argparse.Namespace) -> tuple[int, dict[int, float]]:

@@ -160,8 +160,9 @@ def advise(
     state: MachineState,
     history: History,
     *,
-    nodes: int,
+    nodes: int | None = None,
     walltime: float | None = None,
+    job: int | None = None,
     runtimes: Law | npt.ArrayLike | None = None,
     walltimes: Sequence[float] | None = None,
     sizes: Mapping[int, float] | None = None,
@@ -178,18 +179,21 @@ def advise(
     failures: FailureRate | None = None,
     **options: object,
 ) -> Advice:
-    """Find the request of least expected response time for a job that is submitted now.
+    """Find the request of least expected response time for a job that is submitted now, or that waits.
 
     Parameters
     ----------
     state
-        The machine now, without the job.
+        The machine now, without the job that is submitted.
     history
         Runs that had ended by then.
     nodes
         Size of the job.
     walltime
         Walltime that the user would ask for [s]; None: not known, and then ``runtimes`` must be given.
+    job
+        Id of a waiting job, in place of ``nodes``, ``walltime``, ``user`` and ``project``. It keeps its place in the
+        queue, and walltimes up to its own are tried: users may lower the limit of a waiting job, but not raise it.
     runtimes
         Distribution of the runtime [s], or runtimes of past runs; None: that of the job's group in the history, where a
         killed run needs its walltime and no more.
@@ -219,6 +223,14 @@ def advise(
     """
     if not is_whole(draws, 1):
         raise ParameterError("draws", "a whole number of at least 1", draws)
+    waits = None
+    if job is not None:
+        if nodes is not None or walltime is not None or sizes or user or project:
+            raise InputError(f"job {job} has its nodes, walltime, user and project; give none of them")
+        waits = state.waiting_job(job)
+        nodes, walltime, user, project = waits.nodes, waits.walltime, waits.user, waits.project
+    if nodes is None:
+        raise InputError("give the nodes of the job, or the id of a waiting one")
     if walltime is None and runtimes is None:
         raise InputError("give the walltime that you would ask for, or runtimes of the job")
     if walltime is not None:
@@ -234,14 +246,19 @@ def advise(
         given = walltimes if walltimes is None else [_checked(time) * factor for time in walltimes]
         own = walltime if size == nodes else None
         laws[size], past[size] = scaled(law, factor), (prices or history.waits).apply(costs, size)
-        tried[size] = walltimes_of(laws[size], past[size], saving=saving, own=own, walltimes=given)
+        found = walltimes_of(laws[size], past[size], saving=saving, own=own, walltimes=given)
+        tried[size] = {time: names for time, names in found.items() if waits is None or time <= waits.walltime}
     longest = max(time for names in tried.values() for time in names)
-    asked, _ = state.with_job(nodes, longest, user, project)
+    if waits is None:
+        asked, job_id = state.with_job(nodes, longest, user, project)
+    else:
+        asked, job_id = state, waits.job_id
+    tried_job = asked.waiting_job(job_id)
     drawing = Drawing(asked, history, Future(arrivals, horizon, failures), draws, seed)
     rules = {"order": settings.order, "backfilling": settings.backfilling, **options}
     lists = {size: list(names) for size, names in tried.items()}
-    found = tried_starts(drawing, asked.jobs[-1], lists, rules, workers)
-    delays = found[:, :, 0] - state.at
+    starts = tried_starts(drawing, tried_job, lists, rules, workers)
+    delays = starts[:, :, 0] - state.at
     requests: list[Request] = []
     later: dict[int, LaterWaits] = {}
     for size, names in tried.items():
@@ -249,14 +266,14 @@ def advise(
         means = delays[:, len(requests) : len(requests) + len(times)].mean(axis=0)
         # What a file says is not doubted.
         at = max(times) if walltime is None else walltime * factors[size]
-        waits = LaterWaits(known.alpha, known.gamma) if prices else LaterWaits.longer(known, times, means, at)
-        later[size], paid = waits, waits.apply(costs)
+        line = LaterWaits(known.alpha, known.gamma) if prices else LaterWaits.longer(known, times, means, at)
+        later[size], paid = line, line.apply(costs)
         for time in times:
             plan = going_on(laws[size], time, paid, saving=saving)
             requests.append(Request(size, time, names[time], plan, laws[size]))
-    drawn = np.asarray(law.isf(drawing.levels(asked.jobs[-1])), dtype=float)
+    drawn = np.asarray(law.isf(drawing.levels(tried_job)), dtype=float)
     rests = np.column_stack([request.rest_of(drawn * factors[request.nodes]) for request in requests])
-    return Advice(state, tuple(requests), delays, found[:, :, 1] > 0, delays + rests, later)
+    return Advice(state, tuple(requests), delays, starts[:, :, 1] > 0, delays + rests, later)
 
 
 def _law(history: History, job: SeenJob, runtimes: Law | npt.ArrayLike | None) -> DiscreteLaw:

@@ -184,12 +184,7 @@ def forecast(
     waiting = tuple(job.job_id for job in state.waiting)
     asked = waiting if jobs is None else tuple(jobs)
     for job_id in asked:
-        if job_id not in waiting:
-            runs = any(job.job_id == job_id for job in state.running)
-            raise InputError(
-                f"{state.source}: job {job_id} must be a waiting one, and "
-                f"{'runs already' if runs else 'is neither waiting nor running'} at {state.at:,.0f} s"
-            )
+        state.waiting_job(job_id)
     if not asked:
         raise InputError(f"{state.source}: no job waits at {state.at:,.0f} s")
     drawing = Drawing(state, history, Future(arrivals, horizon, failures), draws, seed)

@@ -123,6 +123,22 @@ class MachineState:
         """The jobs that wait."""
         return tuple(job for job in self.jobs if job.start is None)
 
+    def waiting_job(self, job_id: int) -> SeenJob:
+        """A waiting job.
+
+        Raises
+        ------
+        InputError
+            If it does not wait.
+        """
+        job = next((job for job in self.jobs if job.job_id == job_id), None)
+        if job is None or job.start is not None:
+            raise InputError(
+                f"{self.source}: job {job_id} must be a waiting one, and "
+                f"{'is neither waiting nor running' if job is None else 'runs already'} at {self.at:,.0f} s"
+            )
+        return job
+
     def with_job(self, nodes: int, walltime: float, user: str = "", project: str = "") -> tuple[MachineState, int]:
         """The state with one more job, submitted now.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from experiments import cli
 from experiments.figures.planning.advice import plot_advice
 from experiments.forecast.advice import Advice, advise
+from experiments.forecast.forecasts import forecast
 from experiments.forecast.history import History
 from experiments.forecast.requests import LaterWaits, coarse, going_on
 from experiments.forecast.runs import PastRun
@@ -215,6 +217,31 @@ def test_more_nodes_are_tried() -> None:
     assert advice.waits[:, wide].min() > 0
 
 
+def test_a_waiting_job_keeps_its_place_and_asks_for_less() -> None:
+    # Job 3 waits behind the wide job; the hole before that one is 6,200 s long.
+    state = replace(STATE, jobs=(*STATE.jobs, SeenJob(3, 9_600.0, 1, 10_000.0, "ann"), SeenJob(4, 9_700.0, 1, 6000.0)))
+    advice = advise(state, HISTORY, job=3, walltimes=[6200.0, 20_000.0], draws=8, arrivals="none")
+    assert max(request.walltime for request in advice.requests) == 10_000.0
+    own = advice.named("own")
+    assert own is not None
+    assert (own.nodes, own.walltime) == (1, 10_000.0)
+    places = {request.walltime: place for place, request in enumerate(advice.requests)}
+    # With 6,200 s it goes before job 4, which was submitted later; submitted now it would find the hole taken.
+    assert np.all(advice.waits[:, places[6200.0]] == 0)
+    late = advise(state, HISTORY, nodes=1, walltime=6200.0, user="ann", draws=8, arrivals="none")
+    assert np.all(late.waits[:, [request.walltime for request in late.requests].index(6200.0)] > 0)
+    # What it is expected to do is what a forecast tells of it.
+    told = forecast(state, HISTORY, jobs=[3], draws=8, arrivals="none")
+    assert np.array_equal(told.waits[:, 0], advice.waits[:, places[10_000.0]])
+    for job, sentence in ((1, "job 1 must be a waiting one, and runs already"), (9, "is neither waiting nor running")):
+        with pytest.raises(InputError, match=sentence):
+            advise(state, HISTORY, job=job)
+    with pytest.raises(InputError, match="job 3 has its nodes, walltime, user and project; give none of them"):
+        advise(state, HISTORY, job=3, nodes=2)
+    with pytest.raises(InputError, match="give the nodes of the job, or the id of a waiting one"):
+        advise(state, HISTORY, walltime=60.0)
+
+
 def test_a_request_keeps_its_draws_beside_others() -> None:
     few, many = advised(walltimes=[2000.0]), advised(walltimes=[1500.0, 2000.0, 4000.0])
 
@@ -286,6 +313,19 @@ def test_the_command(log: str, tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert "come from draws in which the request is backfilled" in told
     assert cli.main([*words[:-5], "1,2", "--serial", "0.98"]) == 0
     assert "its work is lost" in capsys.readouterr().out
+
+
+def test_the_command_for_a_waiting_job(log: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["advise", log, *WORDS[:-2]]
+    assert cli.main([*words, "--job", "41"]) == 0
+    assert "your own request" in capsys.readouterr().out
+    for more, sentence in (
+        (["--job", "40"], "job 40 must be a waiting one, and runs already"),
+        (["--job", "41", "--nodes", "2"], "--job 41 asks for its own nodes and walltime; leave out --nodes"),
+        (["--job", "x"], "--job must be"),
+    ):
+        assert cli.main([*words, *more]) == 2
+        assert sentence in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
