@@ -20,6 +20,8 @@ __all__ = ["INDEPENDENT", "Likeness", "likeness_of", "parties_of"]
 
 #: A past state is taken at every so manieth run, and the last so many of them count.
 _EVERY, _STATES = 100, 160
+#: A short past says little of how alike jobs of different users are: so many states with this correlation count too.
+_PRIOR_STATES, _PRIOR = 30, 0.2
 #: So many jobs are compared at most; of large queues fewer states count.
 _MOST = 20_000
 #: No two jobs are taken to be more alike.
@@ -90,7 +92,8 @@ def likeness_of(runs: Runs, least: int = 10) -> Likeness:
     if not square:
         return INDEPENDENT
     user, request = _of_one_user(states, mean, square)
-    anyone = _of_anyone(states, mean, user, request)
+    found = _of_anyone(states, mean, user, request)
+    anyone = (len(states) * found + _PRIOR_STATES * _PRIOR) / (len(states) + _PRIOR_STATES)
     return Likeness(anyone, max(anyone, user), max(anyone, request), mean)
 
 

@@ -10,15 +10,18 @@ from typing import Any
 import numpy as np
 import pytest
 
+from experiments.beyond.departures import departures_of, in_hindsight
 from experiments.beyond.forecast_quality import EXPERIMENTS, Forecasts
 from experiments.beyond.schedules import EASY, SIMULATED, Schedule, by_walltime, moments_of, past_of
 from experiments.beyond.scores import LEVELS, METHODS, rank, score
+from experiments.forecast.pasts import Past
 from experiments.study.experiment import Resources, Row, read_tables, run_experiment
 from experiments.study.verdicts import Outcome
 from simulator import simulate
 from workloads.ground.errors import ParameterError
 from workloads.hybrid.assignment import as_rigid
 from workloads.logs.swf import write_swf
+from workloads.logs.trace import Trace, TraceJob
 from workloads.theta.generator import generate
 from workloads.theta.year import ThetaYear
 
@@ -56,6 +59,35 @@ def test_state_and_rule_tell_which_jobs_start_at_once() -> None:
         assert at_once == (past.starts[place] == past.submits[place])
 
 
+def test_a_schedule_that_follows_the_rule_does_not_depart_from_it() -> None:
+    past = past_of(YEAR)
+    found = departures_of(past)
+    assert found.waited == np.sum(past.starts - past.submits > 60) > 50
+    assert found[1:] == (0.0, 0.0, 0.0)
+    for place in range(40, 400, 9):
+        assert in_hindsight(past, place) == pytest.approx(past.starts[place], abs=1e-5)
+
+
+def test_departures_are_counted() -> None:
+    def log(*jobs: tuple[float, float, int, float]) -> Past:
+        rows = [
+            TraceJob(number, submit, nodes, runtime, 1000.0, wait=wait)
+            for number, (submit, wait, nodes, runtime) in enumerate(jobs)
+        ]
+        return Past(Trace(tuple(rows), 4), 4)
+
+    # One job holds all nodes until 1,000 s. Then the third goes before the second, which asks for less.
+    found = departures_of(log((0.0, 0.0, 4, 1000.0), (10.0, 1990.0, 2, 100.0), (20.0, 980.0, 3, 1000.0)))
+    assert found == (2, 0.5, 0.0, 0.0)
+    # A smaller one may go before it.
+    assert (
+        departures_of(log((0.0, 0.0, 4, 1000.0), (10.0, 1990.0, 4, 100.0), (20.0, 980.0, 2, 1000.0))).overtaken == 0.0
+    )
+    # All nodes are free from 100 s on; the second job waits for 900 s more. The queue was there from 50 s on.
+    found = departures_of(log((0.0, 0.0, 4, 100.0), (50.0, 950.0, 2, 100.0)))
+    assert found == (1, 0.0, 1.0, pytest.approx(900 / 950))
+
+
 def test_more_moments_begin_with_the_same() -> None:
     few, many = (moments_of(YEAR, count, 0).waiting for count in (5, 9))
     assert many[:5] == few
@@ -88,6 +120,10 @@ def test_recorded_and_simulated_schedules_of_a_log(tmp_path: Path) -> None:
     run_experiment(EXPERIMENT, parameters, 0, tmp_path / "out", "0", workers=1)
     rows = read_tables(EXPERIMENT.id, tmp_path / "out")["moments"]
     assert [(row["log"], row["schedule"]) for row in rows][1:] == [("kth", "simulated"), ("kth", "recorded")]
+    tables = read_tables(EXPERIMENT.id, tmp_path / "out")
+    # It was recorded to the second, so that it follows the rule but for that.
+    assert [(row["log"], row["overtaken"]) for row in tables["departures"]] == [("kth", 0.0)]
+    assert len(tables["hindsight"]) == 4
     assert (tmp_path / "out" / "beyond-forecast.png").is_file()
     with pytest.raises(ParameterError, match="simulated, recorded or both"):
         replace(SMALL, kinds=("guessed",))

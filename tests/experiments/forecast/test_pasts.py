@@ -104,7 +104,8 @@ def test_the_likeness_of_runs_is_estimated_from_past_states() -> None:
     assert (found.user, found.request) == pytest.approx((0.4, 0.7), abs=0.1)
     assert found.mean == pytest.approx(0.0, abs=0.12)
     alone = likeness_of(runs_alike(0.0, 0.0, 0.0))
-    assert alone[:3] == pytest.approx((0.0, 0.0, 0.0), abs=0.05)
+    # 30 states with 0.2 count beside the 100 of the past, so that a short past makes no forecast too sure.
+    assert alone[:3] == pytest.approx(np.full(3, 30 * 0.2 / 130), abs=0.03)
     # Runs without times, or that are all the same, tell nothing.
     assert likeness_of(Runs([PastRun(1, 100.0, 0.5, "ann")] * 100)) == INDEPENDENT
     # What ends later changes nothing.
