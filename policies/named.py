@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from policies.port import Start, SystemView
+from policies.port import Start, SystemView, WaitingJob
 from policies.reserving import Outlook, plan_queue
 from workloads.ground.errors import ParameterError
 from workloads.ground.numbers import check_whole
@@ -71,6 +71,12 @@ class SlurmBackfill:
         The seconds double until the next end is among them, and so on: the further from the first end, the coarser.
     busy
         Whether plans prefer nodes that are in use (1: ``bf_busy_nodes``), or the best fit (0).
+    window
+        How far reservations reach into the future [s]; 0: as far as they must (``bf_window``).
+    resolution
+        Times of reservations are cut to multiples of it [s]; 0: they are exact (``bf_resolution``).
+    user
+        How many waiting jobs of a user are looked at; 0: all (``bf_max_job_user``).
 
     Notes
     -----
@@ -83,13 +89,17 @@ class SlurmBackfill:
     lag: float = 1.0
     precision: float = 30.0
     busy: int = 1
+    window: float = 0.0
+    resolution: float = 0.0
+    user: int = 0
 
     def __post_init__(self) -> None:
         check_whole("depth", self.depth, 0, "a whole number of jobs, at least 0")
+        check_whole("user", self.user, 0, "a whole number of jobs, at least 0")
         check_whole("most", self.most, 1, "a whole number of jobs, at least 1")
         if self.busy not in (0, 1):
             raise ParameterError("busy", "0 or 1", self.busy)
-        for name in ("lag", "precision"):
+        for name in ("lag", "precision", "window", "resolution"):
             value = getattr(self, name)
             if not (isinstance(value, int | float) and 0 <= value <= 1e9):
                 raise ParameterError(name, "a number of seconds from 0 to 1,000,000,000", value)
@@ -124,7 +134,9 @@ class NamedMachine:
             return plan_queue(view, _COUNTED)
         if not view.free:
             return []
-        queue = view.queue[: self._rule.most]
+        queue: Sequence[WaitingJob] = view.queue[: self._rule.most]
+        if self._rule.user:
+            queue = _some_of_each_user(queue, view.free, self._rule.user)
         if all(job.min_nodes > view.free for job in queue):
             return []
         if any(job.min_nodes < job.nodes for job in queue):
@@ -157,6 +169,20 @@ class NamedMachine:
                 places[job] = best_fit(free, count)
                 free &= ~places[job]
         self._places = places
+
+
+def _some_of_each_user(queue: Sequence[WaitingJob], free: int, most: int) -> list[WaitingJob]:
+    """The jobs that start in order, and of all others the first ones of each user."""
+    kept: list[WaitingJob] = []
+    known: dict[str, int] = {}
+    for job in queue:
+        free -= job.nodes
+        known[job.user] = known.get(job.user, 0) + 1
+        if free >= 0 or known[job.user] <= most:
+            kept.append(job)
+        if free < 0:
+            free = -1  # from here on no job starts in order
+    return kept
 
 
 _COUNTED = Outlook(None, largest=True)
@@ -231,7 +257,8 @@ def named_plan(
         in_use |= place
     starts: list[NamedStart] = []
     kept: dict[int, Taken] = {}
-    table = _Table(now, everything)
+    table = _Table(now, everything, round(rule.resolution * SECOND))
+    last = now + round(rule.window * SECOND) if rule.window else None
     lag = max(1, round(rule.lag * SECOND))
     able = range(len(queue)) if all_jobs else _able(table, queue, now, everything & ~in_use, range(len(queue)))
     for number, wish in enumerate(queue):
@@ -244,7 +271,7 @@ def named_plan(
             starts.append(NamedStart(wish.job_id, found.nodes))
             in_use |= found.nodes
             insort(ends, (now + wish.walltime, found.nodes))
-        elif not rule.depth or len(kept) < rule.depth:
+        elif (last is None or found.start <= last) and (not rule.depth or len(kept) < rule.depth):
             kept[wish.job_id] = found
             table.keep(found)
         else:
@@ -268,9 +295,18 @@ def _able(table: _Table, queue: Sequence[Wish], now: int, idle: int, able: Seque
 class _Table:
     """Nodes that are not kept for waiting jobs, in intervals that follow one another; the last one has no end."""
 
-    def __init__(self, now: int, everything: int) -> None:
-        self._begins = [now]
+    def __init__(self, now: int, everything: int, resolution: int) -> None:
+        self._resolution = resolution or 1
+        self._begins = [self.cut(now)]
         self._nodes = [everything]
+
+    def cut(self, at: int) -> int:
+        """A time as reservations have it."""
+        return at - at % self._resolution
+
+    def is_free(self, taken: Taken) -> bool:
+        """Whether nothing else is kept on its nodes."""
+        return not taken.nodes & ~self.free(self.cut(taken.start), self.cut(taken.end))
 
     def free(self, start: int, end: int) -> int:
         """Nodes that nothing is kept on between two times."""
@@ -305,12 +341,12 @@ class _Table:
 
     def keep(self, taken: Taken) -> None:
         """Keep nodes for a job."""
-        first, last = self._cut(taken.start), self._cut(taken.end)
+        first, last = self._place(self.cut(taken.start)), self._place(self.cut(taken.end))
         nodes = self._nodes
         for place in range(first, last):
             nodes[place] &= ~taken.nodes
 
-    def _cut(self, at: int) -> int:
+    def _place(self, at: int) -> int:
         """The interval that begins at a time, made if there is none."""
         place = bisect_right(self._begins, at) - 1
         if self._begins[place] == at:
@@ -350,11 +386,11 @@ def _place_of(
         if later and at > later:
             earliest = later
             continue
-        end = at + wish.walltime
-        if at <= now or not place & ~table.free(at, end):
-            return Taken(at, end, place)
+        taken = Taken(at, at + wish.walltime, place)
+        if at <= now or table.is_free(taken):
+            return taken
         # Its nodes were chosen without a look at what is kept for others at that time.
-        earliest = at if at > earliest else at + SECOND
+        earliest = at if at > earliest else at + max(SECOND, round(rule.resolution * SECOND))
     return None
 
 

@@ -28,14 +28,11 @@ _DEFAULTS = {
 #: SchedulerParameters that matter to when jobs start, and why the simulation does without them.
 _WITHOUT = {
     "bf_interval": "passes are at events, not at intervals",
-    "bf_resolution": "times are exact",
-    "bf_window": "plans reach as far as they must",
     "bf_window_linear": "the precision of ends doubles at each step",
     "bf_continue": "a pass sees one state of the machine",
     "bf_yield_interval": "a pass takes no time",
     "bf_yield_sleep": "a pass takes no time",
     "bf_max_time": "a pass takes no time",
-    "bf_max_job_user": "no limit for a user",
     "bf_max_job_part": "no limit for a partition",
     "bf_max_job_assoc": "no limit for an account",
     "bf_max_job_start": "no limit of starts in a pass",
@@ -56,6 +53,14 @@ _WEIGHTS = {
     "priorityweightpartition": "partition",
     "priorityweightassoc": "association",
     "priorityweighttres": "TRES",
+}
+#: Parameters of the rule ``slurm``, and what their unit is in its own.
+_RULE = {
+    "bf_job_part_count_reserve": ("depth", 1),
+    "bf_max_job_test": ("most", 1),
+    "bf_max_job_user": ("user", 1),
+    "bf_window": ("window", MINUTE),
+    "bf_resolution": ("resolution", 1),
 }
 #: What the order ``multifactor`` knows, and by which names.
 _FACTORS = {"age": "age", "fair share": "fairshare", "job size": "size", "QOS": "qos"}
@@ -252,19 +257,19 @@ def _backfilling(path: str | Path, settings: Mapping[str, str], found: SiteOptio
         words, source = [], [f"SchedulerType={kind}"]
         if kind != "sched/backfill":
             found.left_out.append((f"SchedulerType {shown(kind)}", "taken as sched/backfill"))
-        for name, option in (("bf_job_part_count_reserve", "depth"), ("bf_max_job_test", "most")):
+        for name, (option, unit) in _RULE.items():
             if name in parameters:
                 count = int(_number(path, name, parameters[name]))
                 source.append(f"{name}={count}")
                 if count:
-                    words.append(f"{option}={count}")
+                    words.append(f"{option}={count * unit}")
         busy = "bf_busy_nodes" in parameters
         source.append("bf_busy_nodes" if busy else "without bf_busy_nodes")
         found.add("backfilling", " ".join(["slurm", *words, *([] if busy else ["busy=0"])]), ", ".join(source))
     for name, value in parameters.items():
         if name in _WITHOUT:
             found.left_out.append((f"{name}{f'={value}' if value else ''}", _WITHOUT[name]))
-        elif name not in ("bf_job_part_count_reserve", "bf_max_job_test", "bf_busy_nodes"):
+        elif name not in (*_RULE, "bf_busy_nodes"):
             found.left_out.append((f"{name}{f'={value}' if value else ''}", "not known"))
 
 

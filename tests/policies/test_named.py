@@ -73,6 +73,36 @@ def test_depth_and_most() -> None:
     assert list(starts(SlurmBackfill(busy=0, depth=1), 4, [two[0], two[1], Wish(3, 1, 170)], running)) == [3]
 
 
+def test_window_and_resolution() -> None:
+    running, rule = {place(1, 2, 3): 100}, SlurmBackfill(busy=0)
+    # Job 1 is planned for 100 on all nodes, and would be delayed by job 2; beyond the window nothing is kept for it.
+    queue = [Wish(1, 4, 60), Wish(2, 1, 300)]
+    assert list(starts(rule, 4, queue, running)) == []
+    assert list(starts(SlurmBackfill(busy=0, window=99), 4, queue, running)) == [2]
+    assert list(starts(SlurmBackfill(busy=0, window=100), 4, queue, running)) == []
+    # Reservations begin at full minutes: a job of 80 s would reach into that of job 1, which begins at 60.
+    assert list(starts(rule, 4, [queue[0], Wish(2, 1, 80)], running)) == [2]
+    assert list(starts(SlurmBackfill(busy=0, resolution=60), 4, [queue[0], Wish(2, 1, 80)], running)) == []
+    assert list(starts(SlurmBackfill(busy=0, resolution=60), 4, [queue[0], Wish(2, 1, 50)], running)) == [2]
+
+
+def test_of_each_user_the_first_jobs_are_looked_at() -> None:
+    # Job 1 has three of four nodes. The others of ann could start, but only one of hers is looked at, and that waits.
+    jobs = [
+        Job(1, JobType.RIGID, submit=0, nodes=3, runtime=600, walltime=600, user="ann"),
+        Job(2, JobType.RIGID, submit=1, nodes=4, runtime=60, walltime=60, user="ann"),
+        Job(3, JobType.RIGID, submit=2, nodes=1, runtime=60, walltime=60, user="ann"),
+        Job(4, JobType.RIGID, submit=3, nodes=1, runtime=60, walltime=60, user="ben"),
+    ]
+
+    def started(rule: str) -> dict[int, float]:
+        records = simulate(jobs, 4, backfilling=rule).records
+        return {record.job_id: (record.start or 0) / SECOND for record in records}
+
+    assert started("slurm") == {1: 0, 2: 600, 3: 2, 4: 62}
+    assert started("slurm user=1") == {1: 0, 2: 600, 3: 660, 4: 3}
+
+
 def test_running_jobs_that_end_at_about_the_same_time_are_taken_together() -> None:
     # With job 2 gone at 100 there are two free nodes for job 1; 25 s later there are three, of which it takes two.
     running = {place(1): 100, place(2): 125, place(3): 500}
@@ -154,7 +184,9 @@ def test_plans_share_no_node_and_ending_early_changes_no_start(
         assert taken.end - taken.start == size[job].walltime
 
 
-@pytest.mark.parametrize("parameters", ["depth=-1", "most=0", "lag=-1", "precision=nan", "busy=2"])
+@pytest.mark.parametrize(
+    "parameters", ["depth=-1", "most=0", "lag=-1", "precision=nan", "busy=2", "window=-1", "user=-1"]
+)
 def test_parameters_are_checked(parameters: str) -> None:
     with pytest.raises(ParameterError):
         _ = BACKFILLING[f"slurm {parameters}"]

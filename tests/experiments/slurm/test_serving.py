@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from experiments import cli
 from experiments.slurm import serving
 from experiments.slurm.concurrence import concurrence, concurrence_table, concurrence_told
 from experiments.slurm.nodelists import node_list, node_numbers
@@ -138,3 +139,31 @@ def test_node_lists() -> None:
     assert node_numbers("n9") == {9}
     assert node_numbers("") == node_numbers("n[3-1]") == node_numbers("a1,b2") == set()
     assert node_list({3, 12, 1}) == "n1,n3,n12"
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["serve-on-demand", str(TABLE)], "holdfast slurm serve-on-demand: "),
+        (["serve-on-demand", str(TABLE), "--mechanism", "CUB-PAA"], "did you mean CUP-PAA"),
+        (["serve-on-demand", str(TABLE), "--mechanism", "baseline"], "serves no on-demand jobs"),
+        (["serve-on-demand", str(TABLE), "--grace", "-5"], "--grace must be a duration"),
+        (["stochastic", "--applications", "Foo"], "unknown application 'Foo'"),
+        (["stochastic", "--strategies", "best"], "unknown strategy 'best'"),
+        (["stochastic", "--jobs", "0"], "--jobs must be"),
+        (["stochastic"], "holds no lab"),
+    ],
+)
+def test_what_cannot_be_done_is_told(
+    words: list[str],
+    sentence: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["slurm", *words, "-o", "out"]) == 2
+    told = capsys.readouterr().err
+    assert sentence in told
+    assert told.count("\n") == 1
+    assert not list(tmp_path.iterdir())

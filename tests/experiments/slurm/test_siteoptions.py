@@ -51,13 +51,12 @@ Include other.conf
     assert found.options == {
         "nodes": "109",
         "order": "multifactor age=1000 fairshare=10000 qos=500 max_age=129600 half_life=1.2096e+06",
-        "backfilling": "slurm most=300",
+        "backfilling": "slurm most=300 window=259200",
     }
     left = dict(found.left_out)
     assert "factors=ACCOUNT:FACTOR" in left["priorities of QOS"]
     assert "accounts=N" in left["shares of accounts"]
     assert left["bf_fancy"] == "not known"
-    assert "as far as they must" in left["bf_window=4320"]
     assert "only on-demand jobs preempt" in left["preempttype 'preempt/qos'"]
     assert "2 partitions (batch, gpu)" in left
     assert "is not read" in left["include 'other.conf'"]
@@ -111,8 +110,9 @@ def test_what_scontrol_prints(capsys: pytest.CaptureFixture[str]) -> None:
     path = shared_file("slurm", "scontrol-show-config.txt")
     assert cli.main(["slurm", "options", str(path), "--json", "-"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert told["options"] == {"order": "fcfs", "backfilling": "slurm most=1000"}
+    assert told["options"] == {"order": "fcfs", "backfilling": "slurm most=1000 window=604800 resolution=1"}
     assert cli.main(["slurm", "options", str(path)]) == 0
     assert capsys.readouterr().out.endswith(
-        "\nholdfast run LOG -o DIR --mechanism baseline --order fcfs --backfilling 'slurm most=1000'\n"
+        "\nholdfast run LOG -o DIR --mechanism baseline --order fcfs --backfilling "
+        "'slurm most=1000 window=604800 resolution=1'\n"
     )
