@@ -32,7 +32,16 @@ if TYPE_CHECKING:
     from policies.planning.plan import ReservationPlan
     from policies.planning.planbook import PlanBook, Planner
 
-__all__ = ["booked", "check_plans", "checked_table", "collector_paused", "needed_before", "result_of", "simulate"]
+__all__ = [
+    "booked",
+    "check_plans",
+    "checked_table",
+    "collector_paused",
+    "needed_before",
+    "result_of",
+    "simulate",
+    "simulate_checked",
+]
 
 #: The last tick that tables hold.
 _LAST = 2**63 - 1
@@ -103,9 +112,29 @@ def simulate(
     0       1    0.0  4800.0            1
     1       2  600.0  1200.0            0
     """
+    return simulate_checked(
+        checked_table(jobs, nodes), nodes, mechanism, events=events, decisions=decisions, progress=progress,
+        planner=planner, plans=plans, outages=outages, failures=failures, **options,
+    )  # fmt: skip
+
+
+def simulate_checked(
+    table: Sequence[Job],
+    nodes: int,
+    mechanism: str = BASELINE,
+    *,
+    events: bool = True,
+    decisions: bool = False,
+    progress: Callable[[int], None] | None = None,
+    planner: Planner | None = None,
+    plans: Mapping[str, ReservationPlan] | None = None,
+    outages: Sequence[Outage] = (),
+    failures: FailureRate | None = None,
+    **options: object,
+) -> Result:
+    """As :func:`simulate`, of a table that :func:`checked_table` has made; several simulations may share it."""
     settings = Options.of(**options)
     served_by = parse_mechanism(mechanism)
-    table = checked_table(jobs, nodes)
     book = _book(table, planner, plans)
     closures = _closures(table, nodes, list(outages), failures)
 
@@ -201,7 +230,7 @@ def needed_before(now: int, origin: int) -> None:
         )
 
 
-def _closures(table: list[Job], nodes: int, outages: list[Outage], failures: FailureRate | None) -> Closures | None:
+def _closures(table: Sequence[Job], nodes: int, outages: list[Outage], failures: FailureRate | None) -> Closures | None:
     """The outages, if there are any; what makes no sense is refused."""
     if not outages and failures is None:
         return None
@@ -211,7 +240,9 @@ def _closures(table: list[Job], nodes: int, outages: list[Outage], failures: Fai
     return Closures(outages, failures, nodes, origin, begin)
 
 
-def _book(table: list[Job], planner: Planner | None, plans: Mapping[str, ReservationPlan] | None) -> PlanBook | None:
+def _book(
+    table: Sequence[Job], planner: Planner | None, plans: Mapping[str, ReservationPlan] | None
+) -> PlanBook | None:
     """Make the plan book of the stochastic jobs, if there are any; refuse illegal plans now."""
     stochastic = [job for job in table if job.type is JobType.STOCHASTIC]
     if not stochastic:

@@ -146,9 +146,9 @@ def _carried_out(task: _Task) -> dict[str, _Told]:
 
 def _all_carried_out(tasks: Sequence[_Task], resources: Resources) -> Iterable[dict[str, _Told]]:
     """In the order of the tasks."""
-    with RunBar(len(tasks), len(tasks), resources.progress) as bar:
+    with RunBar(len(tasks), [()] * len(tasks), resources.progress) as bar:
         for told in spread(_carried_out, tasks, resources.workers):
-            bar.advance()
+            bar.advance((), 1.0)
             yield told
 
 

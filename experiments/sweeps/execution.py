@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
 
 from experiments.output.signals import start_trackers
 from experiments.sweeps.clusters import CLUSTERS, Lost, dask_backend, dask_client
@@ -29,6 +30,8 @@ BACKENDS = ("loky", "dask")
 #: What is done with each run.
 Task = Callable[["RunConfiguration"], "RunOutcome"]
 
+#: What a worker is given to do at a time, if runs are so short [s], and at most how many.
+_BATCH_SECONDS, _MOST = 2.0, 64
 #: How often a worker looks whether it is still wanted [s].
 _LOOK_EVERY = 1.0
 
@@ -172,8 +175,10 @@ def spread(task: Callable[[Any], Any], items: Sequence[Any], workers: int | None
             raise HoldfastError("a worker died, perhaps for want of memory: use fewer workers") from error
 
 
-def carry_out(task: Task, runs: Sequence[RunConfiguration], pool: Pool) -> Iterator[RunOutcome]:
-    """Outcomes of the runs as they come.
+def carry_out(
+    task: Task, runs: Sequence[RunConfiguration], pool: Pool, after: Callable[[], None] = lambda: None
+) -> Iterator[RunOutcome]:
+    """Outcomes of the runs as they come; ``after`` is called when those that have come together have been taken.
 
     A worker that dies loses its run. Every run that may have killed it (all that were handed out) is put
     aside, the others go on, and in the end those put aside are tried again one by one: what then loses its worker once
@@ -181,32 +186,76 @@ def carry_out(task: Task, runs: Sequence[RunConfiguration], pool: Pool) -> Itera
     """
     waiting = deque(runs)
     aside: list[RunConfiguration] = []
+    pace = _Pace(pool)
     while waiting:
         away: dict[str, RunConfiguration] = {}
         try:
-            for answer in pool.map(task, _handed_out(waiting, away)):
+            each = _in_turn if pool.backend is None else _each
+            for answer in pool.map(partial(each, task), _handed_out(waiting, away, pace)):
                 if isinstance(answer, Lost):
-                    aside.append(away.pop(answer.argument.key))
-                else:
-                    del away[answer.key]
-                    yield answer
+                    aside += [away.pop(run.key) for run in answer.argument.runs]
+                    continue
+                for outcome in answer:
+                    del away[outcome.key]
+                    pace.took(outcome)
+                    yield outcome
+                after()
         except BrokenProcessPool:
             aside += away.values()
     for run in aside:
         yield _alone(task, run, pool)
+        after()
 
 
-def _handed_out(waiting: deque[RunConfiguration], away: dict[str, RunConfiguration]) -> Iterator[RunConfiguration]:
+@dataclass(frozen=True)
+class _Batch:
+    """Runs that one worker carries out one after the other."""
+
+    runs: tuple[RunConfiguration, ...]
+
+
+def _each(task: Task, batch: _Batch) -> list[RunOutcome]:
+    return [task(run) for run in batch.runs]
+
+
+def _in_turn(task: Task, batch: _Batch) -> Iterator[RunOutcome]:
+    """The same in the calling process, where an interruption costs no more than the run under way."""
+    return map(task, batch.runs)
+
+
+class _Pace:
+    """How many runs make a batch: handing one out costs a worker as much time as a very small run."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._workers = pool.workers
+        # A scheduler elsewhere distributes run by run, and moves them when workers come and go.
+        self._most = _MOST if pool.backend in ("loky", None) else 1
+        self._runs, self._seconds = 0, 0.0
+
+    def took(self, outcome: RunOutcome) -> None:
+        """A run is done."""
+        self._runs += 1
+        self._seconds += outcome.timings.get("run_seconds") or 0.0
+
+    def size(self, waiting: int) -> int:
+        """How many of so many runs are handed out next; towards the end fewer, so that all workers end together."""
+        if not self._seconds:
+            return 1
+        fitting = int(_BATCH_SECONDS * self._runs / self._seconds)
+        return max(1, min(self._most, fitting, waiting // (2 * self._workers)))
+
+
+def _handed_out(waiting: deque[RunConfiguration], away: dict[str, RunConfiguration], pace: _Pace) -> Iterator[_Batch]:
     while waiting:
-        run = waiting.popleft()
-        away[run.key] = run
-        yield run
+        runs = tuple(waiting.popleft() for _ in range(min(pace.size(len(waiting)), len(waiting))))
+        away |= {run.key: run for run in runs}
+        yield _Batch(runs)
 
 
 def _alone(task: Task, run: RunConfiguration, pool: Pool) -> RunOutcome:
     """The outcome of a run while nothing else runs, so that nothing else can be what its worker died of."""
     try:
-        (answer,) = pool.map(task, [run])
+        (answer,) = pool.map(partial(_each, task), [_Batch((run,))])
     except BrokenProcessPool as error:
         answer = Lost(run, str(error))
     if isinstance(answer, Lost):
@@ -214,8 +263,8 @@ def _alone(task: Task, run: RunConfiguration, pool: Pool) -> RunOutcome:
 
         reason = " ".join(answer.reason.split())
         return RunOutcome(run.key, {}, {}, f"its worker died, perhaps for want of memory: {reason}")
-    outcome: RunOutcome = answer
-    return outcome
+    (outcome,) = answer
+    return cast("RunOutcome", outcome)
 
 
 def _follow(parent: int) -> None:

@@ -23,7 +23,7 @@ from workloads.hybrid.assignment import Assignment
 from workloads.theta.presets import preset_year
 from workloads.theta.year import ThetaYear
 
-__all__ = ["GeneratedYear", "Log", "RunConfiguration", "expand"]
+__all__ = ["GeneratedYear", "Log", "RunConfiguration", "expand", "kind_of"]
 
 #: Runs that a sweep may have: a day's work at one a second.
 _MOST_RUNS = 100_000
@@ -145,6 +145,13 @@ class RunConfiguration:
                 if value != getattr(plain, item.name):
                     words.append(f"{item.name} {value}")
         return ", ".join(words)
+
+
+def kind_of(run: RunConfiguration) -> tuple[str, ...]:
+    """What decides how long a run takes, the most important first: the jobs, the rules, the mechanism."""
+    workload = run.workload
+    jobs = f"{workload.jobs} jobs" if isinstance(workload, GeneratedYear) else workload.label
+    return jobs, run.options.backfilling, run.options.order, run.mechanism
 
 
 def expand(sweep: Sweep) -> list[RunConfiguration]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
 from time import perf_counter
 from typing import Any
@@ -18,8 +18,9 @@ from experiments.sweeps.grid import GeneratedYear, Log, RunConfiguration
 from experiments.sweeps.plugins import sources_of
 from experiments.traces.description import need_jobs
 from policies.mechanism import BASELINE
-from simulator import Result, simulate
-from simulator.results.metrics import summarize, summarize_types
+from simulator import Result
+from simulator.results.metrics import summaries
+from simulator.simulation import checked_table, simulate_checked
 from workloads.ground.errors import HoldfastError, InputError, TraceError, sentence_of
 from workloads.ground.files import sha256_of
 from workloads.ground.units import SECOND, to_ticks
@@ -97,15 +98,15 @@ def _simulated(run: RunConfiguration) -> RunOutcome:
     began = perf_counter()
     jobs, nodes, weeks = job_table(run.workload, run.assignment, run.assignment_seed)
     prepared = perf_counter()
-    result = simulate(jobs, nodes, run.mechanism, events=False, **asdict(run.options))
+    result = simulate_checked(jobs, nodes, run.mechanism, events=False, **vars(run.options))
     how = run.measurement
-    summary = summarize(result, instant_tolerance=how.instant_tolerance, window=how.window)
+    summary, types = summaries(result, instant_tolerance=how.instant_tolerance, window=how.window)
     tolerance = run.options.warning if how.instant_tolerance is None else how.instant_tolerance
     clock = {name: summary.pop(name, None) for name in WALL_CLOCK}
     measured = {
         "nodes": nodes,
         "summary": _without(summary, "mechanism") | count_delays(result.records, nodes, tolerance),
-        "types": [_without(row, "mechanism") for row in summarize_types(result, window=how.window)],
+        "types": [_without(row, "mechanism") for row in types],
         "accounting": {name: ticks / (_HOUR * SECOND) for name, ticks in result.accounting.told().items()},
         "weeks": weeks,
     }
@@ -160,7 +161,8 @@ def job_table(
         If the trace cannot be read, has changed, or does not fit the assignment.
     """
     trace = _trace(workload)
-    jobs = assign(trace, assignment, seed=seed)
+    # Checked here, and not before each simulation of it.
+    jobs = checked_table(assign(trace, assignment, seed=seed), trace.nodes or 0)
     return jobs, trace.nodes or 0, _weeks(jobs)
 
 

@@ -1,10 +1,15 @@
-"""The store: what is done already, a file for each run under the hash of its configuration."""
+"""The store: what is done already, under the hash of its configuration.
+
+Small runs that a worker has carried out together share a file: one for each of ten thousand would take longer than they
+do. A line of it is a run. Stores with a file for each run are read, too.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import math
+import re
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -20,13 +25,17 @@ __all__ = ["Store"]
 
 #: Of the files; another one is computed anew.
 _FORMAT = 2
+#: End of the names of files with several runs.
+_BATCH = ".jsonl"
+#: How a line of them begins.
+_KEY = re.compile(rb'\{"key": "([0-9a-f]{64})"')
 
 
 class Store:
     """Results of runs in a directory.
 
-    A result is written in one piece, so that an interruption leaves each run either stored or missing. What
-    is damaged, or of another format or model, counts as missing.
+    A file is written in one piece, so that an interruption leaves each run either stored or missing. What is damaged,
+    or of another format or model, counts as missing.
 
     Parameters
     ----------
@@ -41,17 +50,17 @@ class Store:
 
     def __init__(self, directory: str | Path) -> None:
         self.directory = make_directory(directory)
-
-    def path(self, run: RunConfiguration) -> Path:
-        """The file of a run."""
-        return self.directory / f"{run.key}.json"
+        self._places = _places_in(self.directory)
+        self._open: tuple[Path | None, bytes] = None, b""
+        self._new: list[str] = []
 
     def read(self, run: RunConfiguration) -> RunOutcome | None:
         """The result of a run, None if it is to be computed."""
         try:
-            if not is_plain_file(self.path(run)):
+            content = self._content(run.key)
+            if not content:
                 return None
-            record = json.loads(self.path(run).read_bytes())
+            record = json.loads(content)
             measured, timings = record["measured"], record["timings"]
             known = record["format"] == _FORMAT and record["configuration"] == _plain(run.identity())
             whole = known and record["digest"] == _digest(record)
@@ -60,19 +69,38 @@ class Store:
         return RunOutcome(run.key, measured, timings) if whole else None
 
     def write(self, run: RunConfiguration, outcome: RunOutcome) -> RunOutcome:
-        """Store the result of a run; what comes back is as it will be read."""
+        """Take the result of a run, for the next :meth:`flush`; what comes back is as it will be read."""
         measured, timings = _plain(outcome.measured), _plain(outcome.timings)
         record = {
+            "key": run.key,
             "format": _FORMAT,
             "configuration": _plain(run.identity()),
             "label": run.label,
             "measured": measured,
             "timings": timings,
         }
-        with atomic_open(self.path(run), follow=False) as file:
-            json.dump({**record, "digest": _digest(record)}, file, allow_nan=False)
-            file.write("\n")
+        self._new.append(json.dumps({**record, "digest": _digest(record)}, allow_nan=False) + "\n")
         return RunOutcome(run.key, measured, timings)
+
+    def flush(self) -> None:
+        """Write what has come since the last time, into one file."""
+        if self._new:
+            text = "".join(self._new)
+            name = f"{hashlib.sha256(text.encode()).hexdigest()}{_BATCH}"
+            with atomic_open(self.directory / name, follow=False) as file:
+                file.write(text)
+            self._new.clear()
+
+    def _content(self, key: str) -> bytes:
+        """The line of a run, or its own file; empty: there is none."""
+        place = self._places.get(key)
+        if place is None:
+            own = self.directory / f"{key}.json"
+            return own.read_bytes() if is_plain_file(own) else b""
+        path, begin, end = place
+        if self._open[0] != path:
+            self._open = path, path.read_bytes()
+        return self._open[1][begin:end]
 
     def reserved(self) -> AbstractContextManager[None]:
         """Keep other sweeps out, and clear away what one that was killed has left half-written.
@@ -83,6 +111,23 @@ class Store:
             If another sweep is at work here. The system frees the store when that process ends, however it ends.
         """
         return writing(self.directory, "another sweep")
+
+
+def _places_in(directory: Path) -> dict[str, tuple[Path, int, int]]:
+    """In which file, and from where to where, the line of each run stands."""
+    found: dict[str, tuple[Path, int, int]] = {}
+    for path in sorted(directory.glob(f"*{_BATCH}")):
+        if not is_plain_file(path):
+            continue
+        begin = 0
+        with path.open("rb") as file:
+            for line in file:
+                end = begin + len(line)
+                match = _KEY.match(line)
+                if match is not None:
+                    found[match[1].decode()] = path, begin, end
+                begin = end
+    return found
 
 
 def _plain(value: Any) -> Any:

@@ -19,7 +19,7 @@ from experiments.recordings.replay import make_directory
 from experiments.sweeps.configuration import Sweep
 from experiments.sweeps.execution import Workforce, carry_out
 from experiments.sweeps.fingerprint import model_fingerprint
-from experiments.sweeps.grid import Log, RunConfiguration, expand
+from experiments.sweeps.grid import Log, RunConfiguration, expand, kind_of
 from experiments.sweeps.progress import RunBar
 from experiments.sweeps.simulations import simulate_run
 from experiments.sweeps.store import Store
@@ -35,7 +35,7 @@ FAILURES = "failures.json"
 #: What is drawn from the tables of a sweep.
 SWEEP_PICTURES = tuple(f"{name}.{kind}" for name in ("aggregates", "differences") for kind in ("png", "pdf"))
 #: At most this share of the time is spent on showing what has come so far.
-_SHARE = 0.05
+_SHARE = 0.02
 #: Shortest time between two looks [s].
 _LEAST = 0.5
 
@@ -193,9 +193,17 @@ def run_sweep(
         try:
             if missing:
                 shown.refresh()
-                _carry_out(missing, workforce, kept, tables, shown, RunBar(len(runs), len(missing), progress))
+                _carry_out(
+                    missing,
+                    workforce,
+                    kept,
+                    tables,
+                    shown,
+                    RunBar(len(runs), [kind_of(run) for run in missing], progress),
+                )
         finally:
-            # Also after an interruption: what is done is shown.
+            # Also after an interruption: what is done is kept and shown.
+            kept.flush()
             shown.write()
     failed = shown.failed(runs)
     return SweepResult(
@@ -282,7 +290,7 @@ def _carry_out(
 ) -> None:
     by_key = {run.key: run for run in missing}
     with workforce.assembled() as pool, bar:
-        for outcome in carry_out(simulate_run, missing, pool):
+        for outcome in carry_out(simulate_run, missing, pool, kept.flush):
             run = by_key[outcome.key]
             if outcome.error:
                 shown.failures[run.key] = Failure(run, outcome.error, outcome.trace)
@@ -290,7 +298,7 @@ def _carry_out(
             else:
                 tables.add(run, kept.write(run, outcome))
                 shown.refresh()
-            bar.advance()
+            bar.advance(kind_of(run), outcome.timings.get("run_seconds") or 0.0)
 
 
 def _told(sweep: Sweep, runs: Sequence[RunConfiguration]) -> dict[str, Any]:

@@ -44,6 +44,7 @@ _CLOCK = ("decision_ms_p50", *WALL_CLOCK, "prepare_seconds", "run_seconds", "wor
 
 #: The last ones are empty without stochastic jobs.
 SUMMARY = (*PARAMETERS, *_METRICS, *DELAYS, *_STOCHASTIC)
+_UNKNOWN = dict.fromkeys(SUMMARY)
 TYPES = (*PARAMETERS, *_OF_TYPE)
 ACCOUNTING = (*PARAMETERS, *(f"{name}_node_hours" for name in STATES))
 WEEKS = (*_WORKLOAD, *_ASSIGNMENT, "week", "type", "jobs", "node_hours")
@@ -67,18 +68,17 @@ class Tables:
         self._against = reference_of([_parameters(run, None) for run in runs], against) if against else {}
         self._outcomes: dict[str, RunOutcome] = {}
         self._summary: dict[str, Row] = {}
+        self._parameters: dict[str, Row] = {}
 
     def add(self, run: RunConfiguration, outcome: RunOutcome) -> None:
         """A run is done."""
         self._outcomes[run.key] = outcome
-        unknown = dict.fromkeys(SUMMARY)
-        self._summary[run.key] = {**unknown, **_parameters(run, outcome), **outcome.measured["summary"]}
+        self._parameters[run.key] = told = _parameters(run, outcome)
+        self._summary[run.key] = {**_UNKNOWN, **told, **outcome.measured["summary"]}
 
     def _done(self) -> list[tuple[RunConfiguration, RunOutcome, Row]]:
         return [
-            (run, self._outcomes[run.key], _parameters(run, self._outcomes[run.key]))
-            for run in self.runs
-            if run.key in self._outcomes
+            (run, self._outcomes[run.key], self._parameters[run.key]) for run in self.runs if run.key in self._outcomes
         ]
 
     @property

@@ -62,11 +62,13 @@ def held_back(directory: Path, count: int) -> str:
     return f"""
 import time
 from pathlib import Path
+from experiments.sweeps import execution
 from experiments.sweeps.store import Store
+execution._MOST = 1
 write = Store.write
 
 def held_back(self, run, outcome):
-    while len([*self.directory.glob("*.json")]) >= {count} and not Path({str(directory / "go")!r}).exists():
+    while len([*self.directory.glob("*.jsonl")]) >= {count} and not Path({str(directory / "go")!r}).exists():
         time.sleep(0.02)
     return write(self, run, outcome)
 
@@ -91,14 +93,14 @@ def kill_and_resume(tmp_path: Path, whole: Path, kills: int, seed: int) -> None:
         # The first is killed before anything is stored.
         count = int(rng.integers(1, RUNS - 4)) if number else 0
         process = started(place, "--workers", "2", before=held_back(place, max(1, count + 3)))
-        until(lambda count=count, out=out: out.exists() and len([*out.glob("store/*.json")]) >= count)
+        until(lambda count=count, out=out: out.exists() and len([*out.glob("store/*.jsonl")]) >= count)
         workers = children_of(process.pid)
         process.kill()
         process.wait()
         check_nothing_is_broken(out)
         # Nobody told the workers, and still they do not stay.
         until(lambda workers=workers: not any(map(alive, workers)))
-        stored = {path: path.stat().st_mtime_ns for path in (out / "store").glob("*.json")}
+        stored = {path: path.stat().st_mtime_ns for path in (out / "store").glob("*.jsonl")}
         assert count <= len(stored) < RUNS
         result = run_sweep(make_sweep(**SMALL), out, workers=1).complete()
         assert (result.stored, result.computed) == (len(stored), RUNS - len(stored))
@@ -108,7 +110,7 @@ def kill_and_resume(tmp_path: Path, whole: Path, kills: int, seed: int) -> None:
 
 
 def check_nothing_is_broken(out: Path) -> None:
-    for path in (out / "store").glob("*.json"):
+    for path in (out / "store").glob("*.jsonl"):
         assert json.loads(path.read_text())["measured"]
     if (out / "summary.csv").exists():
         text = (out / "summary.csv").read_text()
@@ -228,7 +230,7 @@ def test_a_sweep_on_a_dask_cluster_one_of_whose_workers_is_killed(tmp_path: Path
     with dask_processes(tmp_path, 2) as (address, _, workers):
         third = held_back(tmp_path, RUNS // 3)
         sweep = started(tmp_path, "--backend", "dask", "--scheduler", address, before=third)
-        until(lambda: len([*(out / "store").glob("*.json")]) == RUNS // 3)
+        until(lambda: len([*(out / "store").glob("*.jsonl")]) == RUNS // 3)
         workers[0].kill()
         workers[0].wait()
         (tmp_path / "go").touch()
@@ -259,7 +261,7 @@ def test_a_sweep_without_workers_says_so_and_how_to_go_on(tmp_path: Path) -> Non
         soon = "from experiments.sweeps import clusters\nclusters.LOOK_EVERY, clusters.PATIENCE = 0.1, 1.0\n"
         soon += held_back(tmp_path, 1)
         sweep = started(tmp_path, "--backend", "dask", "--scheduler", address, before=soon)
-        until(lambda: len([*out.glob("store/*.json")]) >= 1)
+        until(lambda: len([*out.glob("store/*.jsonl")]) >= 1)
         workers[0].kill()
         workers[0].wait()
         (tmp_path / "go").touch()
@@ -275,7 +277,7 @@ def test_a_scheduler_that_dies_is_one_sentence(tmp_path: Path) -> None:
     out = tmp_path / "out"
     with dask_processes(tmp_path, 1) as (address, scheduler, _):
         sweep = started(tmp_path, "--backend", "dask", "--scheduler", address, before=held_back(tmp_path, 3))
-        until(lambda: len([*out.glob("store/*.json")]) == 3)
+        until(lambda: len([*out.glob("store/*.jsonl")]) == 3)
         scheduler.kill()
         scheduler.wait()
         (tmp_path / "go").touch()
@@ -284,7 +286,7 @@ def test_a_scheduler_that_dies_is_one_sentence(tmp_path: Path) -> None:
     last = (tmp_path / "told.txt").read_text().splitlines()[-1]
     assert last.startswith("holdfast sweep: the scheduler is gone; finished runs are stored")
     with (out / "summary.csv").open() as file:
-        assert len([*csv.DictReader(file)]) == len([*out.glob("store/*.json")])
+        assert len([*csv.DictReader(file)]) == len([*out.glob("store/*.jsonl")])
 
 
 @pytest.mark.system

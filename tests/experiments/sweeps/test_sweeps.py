@@ -17,10 +17,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from experiments import cli
-from experiments.sweeps import make_sweep, run_sweep, simulations, sweep, table
+from experiments.sweeps import execution, make_sweep, run_sweep, simulations, sweep, table
 from experiments.sweeps.fingerprint import MODEL, deciding, model_fingerprint
 from experiments.sweeps.grid import RunConfiguration, expand
-from experiments.sweeps.store import Store
+from experiments.sweeps.progress import Remaining
+from experiments.sweeps.store import Store, _digest
 from simulator import simulate
 from simulator.results.metrics import summarize, summarize_types
 from tests.places import ROOT
@@ -54,7 +55,7 @@ def contents(directory: Path) -> dict[str, Any]:
 
 
 def times(directory: Path) -> dict[str, int]:
-    return {path.name: path.stat().st_mtime_ns for path in (directory / "store").glob("*.json")}
+    return {path.name: path.stat().st_mtime_ns for path in (directory / "store").glob("*.jsonl")}
 
 
 @pytest.fixture(scope="module")
@@ -235,20 +236,23 @@ def test_sweeps_may_share_a_store(tmp_path: Path, counted: list[RunConfiguration
     assert not (tmp_path / "two" / "store").exists()
 
 
-def test_what_is_damaged_is_done_again(tmp_path: Path, counted: list[RunConfiguration]) -> None:
+def test_what_is_damaged_is_done_again(
+    tmp_path: Path, counted: list[RunConfiguration], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(execution, "_MOST", 1)
     sweep = make_sweep(**SMALL)
     run_sweep(sweep, tmp_path, workers=1)
     before, stored = contents(tmp_path), times(tmp_path)
     counted.clear()
-    store = Store(tmp_path / "store")
-    paths = [store.path(run) for run in expand(sweep)]
+    own = {json.loads(path.read_text())["key"]: path for path in (tmp_path / "store").glob("*.jsonl")}
+    paths = [own[run.key] for run in expand(sweep)]
     texts = [path.read_text() for path in paths]
     record = json.loads(texts[6])
     paths[0].write_text("")
     paths[1].write_text(texts[1][: len(texts[1]) // 2])
     paths[2].write_bytes(b"\xff\xfe\0")
     paths[3].write_text("[]")
-    paths[4].write_text(texts[5])  # a whole file, of another run
+    paths[4].write_text(texts[8])  # a whole file, of another run
     paths[5].write_text(texts[5].replace('"jobs": 150', '"jobs": 151', 1))
     assert paths[5].read_text() != texts[5]
     paths[6].write_text(json.dumps(record | {"format": 0}))
@@ -285,6 +289,44 @@ def test_what_a_killed_sweep_was_writing_is_cleared_away(tmp_path: Path) -> None
         path.write_text("half")
     run_sweep(make_sweep(workload={"seeds": 0, "jobs": 50}, mechanisms="baseline"), tmp_path, workers=1)
     assert not [*tmp_path.rglob("*.part")]
+
+
+def test_small_runs_share_a_file_and_of_a_damaged_one_the_other_lines_count(tmp_path: Path, done: Path) -> None:
+    run_sweep(make_sweep(**SMALL), tmp_path, workers=1)
+    files = {path: path.read_bytes().splitlines(keepends=True) for path in (tmp_path / "store").glob("*.jsonl")}
+    assert len(files) < sum(map(len, files.values())) == 12
+    path, lines = max(files.items(), key=lambda item: len(item[1]))
+    path.write_bytes(b"".join([lines[0][:40] + b"?" + lines[0][41:], *lines[1:]]))
+    assert run_sweep(make_sweep(**SMALL), tmp_path, workers=1).computed == 1
+    assert contents(tmp_path) == contents(done)
+
+
+def test_a_store_with_a_file_for_each_run_is_read(tmp_path: Path, counted: list[RunConfiguration]) -> None:
+    """As it was written before runs shared files."""
+    run_sweep(make_sweep(**SMALL), tmp_path, workers=1)
+    counted.clear()
+    for path in (tmp_path / "store").glob("*.jsonl"):
+        for line in path.read_text().splitlines():
+            record = json.loads(line)
+            key = record.pop("key")
+            record["digest"] = _digest(record)
+            (path.parent / f"{key}.json").write_text(json.dumps(record) + "\n")
+        path.unlink()
+    assert run_sweep(make_sweep(**SMALL), tmp_path, workers=1).stored == 12
+    assert not counted
+
+
+def test_the_remaining_time_is_that_of_runs_like_those_that_are_left() -> None:
+    """Ten short runs and ten that take five times as long, on two workers; a mean over all would say 10 s."""
+    remaining = Remaining([("100 jobs", "fcfs")] * 10 + [("500 jobs", "fcfs")] * 9 + [("500 jobs", "sjf")])
+    assert remaining.seconds(0.0) is None
+    for _ in range(10):
+        remaining.took(("100 jobs", "fcfs"), 1.0)
+    # Nothing is known of longer runs yet.
+    assert remaining.seconds(5.0) == pytest.approx(10 * 1.0 / 2)
+    remaining.took(("500 jobs", "fcfs"), 5.0)
+    # The order does not matter as much as the number of jobs.
+    assert remaining.seconds(7.5) == pytest.approx(9 * 5.0 / 2)
 
 
 def test_an_interrupted_sweep_shows_what_is_done_and_goes_on(
@@ -371,7 +413,7 @@ def test_a_defect_is_told_with_its_traceback(tmp_path: Path, monkeypatch: pytest
     def defective(*arguments: Any, **options: Any) -> None:
         raise ZeroDivisionError("of all things")
 
-    monkeypatch.setattr(simulations, "simulate", defective)
+    monkeypatch.setattr(simulations, "simulate_checked", defective)
     result = run_sweep(make_sweep(workload={"seeds": 0, "jobs": 50}, mechanisms="baseline,N-PAA"), tmp_path, workers=1)
     assert [failure.error for failure in result.failures] == ["a defect of Holdfast or of a plug-in: of all things"] * 2
     assert "in defective" in result.failures[0].trace

@@ -1,0 +1,65 @@
+"""What a grid of many small runs costs beyond their simulations.
+
+Run ``python -m tests.benchmarks.sweeps [--runs 1000]``.
+
+Half of the runs have an order of their own, five mechanisms share each job table, and each table has 500 jobs of a
+generated year. Printed are the wall-clock time times the number of workers over the sum of all engine times, the
+largest memory of a worker, and how many files the store has. With one worker, which is the calling process, all times
+are processor times: on a busy machine that ratio can be believed, and it has everything but the hand-over to workers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from time import perf_counter, process_time
+
+import pytest
+
+from experiments.sweeps import make_sweep, run_sweep
+from experiments.sweeps.execution import available_workers
+from simulator import simulation
+
+_MECHANISMS = ["baseline", "N-SPAA", "CUA-SPAA", "CUP-PAA", "CUP-SPAA"]
+
+
+def measured(runs: int, jobs: int, workers: int) -> dict[str, float]:
+    """A sweep of so many runs: cost over that of the simulations, memory [MiB], files of the store."""
+    sweep = make_sweep(
+        mechanisms=_MECHANISMS,
+        workload={"seeds": f"0:{max(1, runs // (2 * len(_MECHANISMS)))}", "jobs": jobs},
+        options={"order": ["fcfs", "sjf"]},
+    )
+    clock = process_time if workers == 1 else perf_counter
+    with tempfile.TemporaryDirectory() as place, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(simulation, "perf_counter", clock)
+        began = clock()
+        result = run_sweep(sweep, place, workers=workers).complete()
+        took = clock() - began
+        files = sum(1 for _ in (Path(place) / "store").iterdir())
+    engine = sum(float(row["engine_seconds"]) for row in result.timings)
+    peak = max(float(row["worker_peak_mib"]) for row in result.timings)
+    return {"runs": len(result.summary), "took": took, "ratio": took * workers / engine, "peak": peak, "files": files}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print a line for each number of runs."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, nargs="+", default=[1000])
+    parser.add_argument("--jobs", type=int, default=500)
+    parser.add_argument("--workers", type=int, default=available_workers())
+    options = parser.parse_args(arguments)
+    for runs in options.runs:
+        told = measured(runs, options.jobs, options.workers)
+        print(
+            f"sweep of {told['runs']:,.0f} runs of {options.jobs} jobs on {options.workers} workers: "
+            f"{told['took']:.1f} s, {told['ratio']:.2f} x the engine time, {told['peak']:.0f} MiB a worker, "
+            f"{told['files']:,.0f} files in the store",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()
