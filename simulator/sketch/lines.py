@@ -107,14 +107,17 @@ class Lines:
         return None
 
     def fitting(self, free: int, extra: int, latest: int) -> list[Entry]:
-        """In order, jobs on at most ``free`` nodes: all on at most ``extra`` or for at most ``latest``, and others."""
+        """In order, the jobs on at most ``free`` nodes that are on at most ``extra`` or for at most ``latest``."""
         found: list[Entry] = []
         lines = 0
         for size in self.sizes:
             if size > free:
                 break
-            if size <= extra or self._walltimes[size][0] <= latest:
+            if size <= extra:
                 found += self._lines[size]
+                lines += 1
+            elif self._walltimes[size][0] <= latest:
+                found += [entry for entry in self._lines[size] if entry[2].walltime <= latest]
                 lines += 1
         if lines > 1:
             found.sort()

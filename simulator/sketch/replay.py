@@ -152,15 +152,19 @@ class SketchReplay:
 
         Source: Mu'alem and Feitelson, IEEE TPDS 12(6), 2001; as in :class:`policies.backfilling.Easy`.
         """
+        free = self._free
         for _, _, job in fitting:
             nodes = job.nodes
+            if nodes > free:
+                continue
             while nodes <= self._free and (job.walltime <= latest or nodes <= self._extra):
                 beyond = job.walltime > latest
                 if self._begin_run(job, backfilled=True):
                     if beyond:
                         self._extra -= nodes
                     break
-            if not self._free:
+            free = self._free
+            if not free:
                 return
 
     def _begin_run(self, job: SketchedJob, *, backfilled: bool) -> bool:
