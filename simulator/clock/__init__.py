@@ -1,4 +1,4 @@
-"""When: SimPy processes, the order within an instant, and one scheduling pass for each instant.
+"""When: SimPy events, the order within an instant, and one scheduling pass for each instant.
 
 Other folders use ``asking``, ``engine``, ``question``, ``setup``, ``stream`` and ``trial``.
 """

@@ -39,6 +39,7 @@ BENCHMARKS = (
     Benchmark("deep", ("--jobs", "20000")),
     Benchmark("growth", (), ("--large",)),
     Benchmark("scale", ("--jobs", "10000", "100000", "1000000"), ("10000000",)),
+    Benchmark("sweeps", ("--runs", "300", "--workers", "1")),
     Benchmark("steps"),
     Benchmark("planner", ("--quick",)),
 )
