@@ -169,6 +169,7 @@ def test_the_cheaper_of_both_ways_is_taken(data: st.DataObject, price: float) ->
     rest = (
         min(nobody, wanted + len(leaving) + len(staying)) - len(collected) - max(0, held - (free - wanted)) - len(plans)
     )
+    rest = max(0, rest)  # at no price a node more than needed may be held
     paid = sum(price * (ARRIVAL - end) for end in collected) + max(0, held - (free - wanted)) * price * (ARRIVAL - now)
     paid += sum(early(run) for run in staying if run.job_id in plans)
     paid += sum(sorted(late(run) for run in staying if run.job_id not in plans)[:rest])
