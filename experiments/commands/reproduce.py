@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--check",
-        metavar="SOURCE",
+        metavar="FILE",
         help="archive or directory of experiments to measure again, with their own settings and seeds, and to compare "
         "byte by byte (default: none)",
     )
