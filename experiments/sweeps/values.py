@@ -19,7 +19,6 @@ from workloads.hybrid.assignment import Assignment
 from workloads.hybrid.parameters import is_mix, parameter_value, whole, wrong
 from workloads.logs.choice import conditions_of, unit_of
 from workloads.logs.readers import READERS
-from workloads.theta.year import LARGEST
 
 __all__ = [
     "Hook",
@@ -43,6 +42,8 @@ _MOST_SEEDS = 100_000
 
 #: The largest seed: whole numbers of the tables have 64 bits.
 _LARGEST = 2**63 - 1
+#: Jobs that a generated year of a sweep may have: 27 years of Theta, of which each worker holds about two gigabytes.
+_MOST_JOBS = 1_000_000
 
 #: Makes a value of what was written, or says why not.
 Hook = Callable[[Any, Any], Any]
@@ -94,7 +95,7 @@ def _is_seed(text: str) -> bool:
 
 
 def lengths(raw: Any, _: Any) -> tuple[int, ...]:
-    return tuple(whole(length, 1, LARGEST) for length in several(raw))
+    return tuple(whole(length, 1, _MOST_JOBS) for length in several(raw))
 
 
 def presets(raw: Any, _: Any) -> tuple[str, ...]:
