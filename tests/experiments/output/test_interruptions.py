@@ -147,7 +147,7 @@ def test_a_signal_is_one_sentence(end: str, tmp_path: Path) -> None:
     process = subprocess.Popen(
         [*words, "2"], cwd=ROOT, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
     )
-    until(lambda: list(tmp_path.glob("out/store/*.json")))
+    until(lambda: list(tmp_path.glob("out/store/*.jsonl")))
     # As a terminal does: to all processes of the group.
     os.killpg(process.pid, getattr(signal, end))
     out, err = process.communicate(timeout=600)
@@ -159,7 +159,8 @@ def test_a_signal_is_one_sentence(end: str, tmp_path: Path) -> None:
     assert "holds the runs that are done" in told[0]
     assert not out
     result = open_sealed(tmp_path / "out", "sweep.json")
-    assert 0 < result.told["done"] <= len(list((tmp_path / "out" / "store").glob("*.json")))
+    stored = [line for path in (tmp_path / "out" / "store").glob("*.jsonl") for line in path.read_text().splitlines()]
+    assert 0 < result.told["done"] <= len(stored)
 
 
 def test_what_an_interrupted_run_has_simulated_is_kept_unless_there_is_an_older_result(

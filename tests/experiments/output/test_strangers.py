@@ -105,7 +105,7 @@ def test_links_are_not_followed_and_nothing_outside_is_touched(place: Path) -> N
     for path in (place / "run" / "summary.csv", place / "sweep" / "sweep.json", place / "sweep" / "summary.csv"):
         path.unlink()
         path.symlink_to(victim)
-    for path in (place / "sweep" / "store").glob("*.json"):
+    for path in (place / "sweep" / "store").glob("*.jsonl"):
         path.unlink()
         path.symlink_to(victim)
     (place / "experiment" / "checkpoint-fig3.png").unlink()

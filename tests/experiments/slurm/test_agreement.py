@@ -135,7 +135,7 @@ def test_recorded_replays_agree_as_an_independent_reading_of_the_rules_found(nam
 
 
 @pytest.mark.system
-@pytest.mark.parametrize("seed", range(2001, 2011))
+@pytest.mark.parametrize("seed", range(2001, 2012))
 def test_replays_agree_with_the_rule_as_the_guide_says(seed: int) -> None:
     docs = Path(__file__).parents[3] / "docs"
     replay = read_replay(docs / "examples" / "slurm" / "replays" / str(seed), 16)
