@@ -67,8 +67,6 @@ def main(arguments: argparse.Namespace) -> None:
             f"{lab.nodes} nodes are idle on a clock {lab.speed:g} times as fast; "
             f"'. {arguments.output}/env; sinfo' shows them"
         )
-        if lab.accounting:
-            print(f"slurmdbd listens on all interfaces at port {lab.port + 1}: close it where the network is shared")
     elif arguments.action == "stop":
         print(f"{stop_lab(directory)} processes ended; the logs stay in {arguments.output}")
     elif arguments.action == "status":

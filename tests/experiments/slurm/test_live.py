@@ -87,6 +87,20 @@ def _empty(lab: Lab) -> None:
     until(lambda: not lab.call(["squeue", "-h", "-o", "%i"]).split(), 120)
 
 
+def test_it_listens_on_loopback_alone(lab: Lab) -> None:
+    """By the kernel's own table: local address and state of each socket; 0A is one that listens."""
+    own = range(lab.port, lab.port + 8 + lab.nodes)
+    listening = {}
+    for table in (Path("/proc/net/tcp"), Path("/proc/net/tcp6")):
+        for line in table.read_text().splitlines()[1:] if table.exists() else ():
+            words = line.split()
+            address, _, port = words[1].partition(":")
+            if words[3] == "0A" and int(port, 16) in own:
+                listening[int(port, 16)] = address
+    assert len(listening) >= 3 + lab.nodes  # slurmctld, slurmdbd, MariaDB and each slurmd
+    assert set(listening.values()) == {"0100007F"}
+
+
 def test_decisions_agree_with_conservative_backfilling(
     lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
