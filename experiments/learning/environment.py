@@ -26,7 +26,7 @@ try:
 except ModuleNotFoundError:
     raise InputError("environments need the package gymnasium: install it with 'pip install holdfast[learn]'") from None
 
-__all__ = ["Environment", "Jobs", "Mask", "Observation"]
+__all__ = ["Environment", "Jobs"]
 
 Observation = npt.NDArray[np.float32]
 Mask = npt.NDArray[np.bool_]

@@ -60,7 +60,8 @@ class Workload:
     jobs
         Lengths of the generated years [jobs].
     presets
-        Their parameters, names of :data:`workloads.theta.presets.PRESETS`; by default those of :class:`ThetaYear`.
+        Their parameters, names of :data:`workloads.theta.presets.PRESETS`; by default those of
+        :class:`workloads.theta.year.ThetaYear`.
     traces
         Logs; empty: the workloads are generated.
     nodes, format, procs_per_node, where, unit, lenient

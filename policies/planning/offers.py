@@ -48,7 +48,7 @@ class OfferingBook(PlanBook):
         ``own``, ``walltime``, ``quantile q=0.9`` (one reservation at this quantile of the law, then longer ones), or a
         planning strategy with its parameters.
     planner, plans
-        As of :class:`PlanBook`.
+        As of :class:`policies.planning.planbook.PlanBook`.
 
     Attributes
     ----------

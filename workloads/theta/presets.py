@@ -34,7 +34,7 @@ def preset_year(name: str, year: ThetaYear | None = None) -> ThetaYear:
     name
         A name of :data:`PRESETS`, or several joined by ``+``.
     year
-        The other parameters; by default those of :class:`ThetaYear`.
+        The other parameters; by default those of :class:`workloads.theta.year.ThetaYear`.
 
     Raises
     ------
