@@ -133,7 +133,8 @@ class Pool:
             return
         from joblib import Parallel, delayed, parallel_config
 
-        with parallel_config(backend=self.backend, n_jobs=self.workers, **self.parameters):
+        backend = _loky_backend(**self.parameters) if self.backend == "loky" else self.backend
+        with parallel_config(backend=backend, n_jobs=self.workers):
             how = "generator" if ordered else "generator_unordered"
             parallel = Parallel(return_as=how, batch_size=1, pre_dispatch=self.ahead)
         with warnings.catch_warnings():
@@ -142,6 +143,31 @@ class Pool:
             # An item is one argument, small and not a container: Dask would scatter a large one to a single worker,
             # and lose it with that worker.
             yield from parallel(delayed(task)(item) for item in items)
+
+
+def _loky_backend(**parameters: Any) -> Any:
+    """joblib's backend of local processes, with a race of its end closed.
+
+    Where an iteration ends early, loky (3.5) drops the tasks that no worker has, but not their numbers. Its thread
+    then dies of a ``KeyError`` if it finds the number of a task that was handed out at that moment.
+    """
+    from queue import Empty
+
+    from joblib._parallel_backends import LokyBackend
+
+    class Backend(LokyBackend):  # type: ignore[misc]  # joblib has no types
+        def abort_everything(self, ensure_ready: bool = True) -> None:
+            executor = self._workers
+            # A task is handed out under this lock, and none is once the flags are set.
+            with executor._flags.shutdown_lock:
+                try:
+                    while True:
+                        executor._work_ids.get(block=False)
+                except Empty:
+                    executor._flags.shutdown = executor._flags.kill_workers = True
+            super().abort_everything(ensure_ready)
+
+    return Backend(**parameters)
 
 
 def available_workers() -> int:

@@ -194,6 +194,22 @@ def test_an_interruption_between_two_outcomes_leaves_no_warning_of_joblib(tmp_pa
     assert not told
 
 
+@pytest.mark.system
+def test_a_task_handed_out_at_the_moment_of_an_interruption_costs_loky_nothing(tmp_path: Path) -> None:
+    from joblib.externals.loky import get_reusable_executor
+
+    go = tmp_path / "go"
+    with Workforce(workers=2).assembled() as pool:
+        outcomes = carry_out(partial(held_up, str(go)), some_runs(20), pool)
+        next(outcomes)
+        executor = get_reusable_executor(max_workers=2, reuse=True)
+        manager = executor._executor_manager_thread
+        executor._work_ids.put(-1)  # a task that was handed out and dropped before loky's thread saw its number
+        del outcomes
+    # An exception in the thread is a warning of pytest, and an error here.
+    manager.join()
+
+
 # Dask.
 
 
