@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from workloads.ground.rows import ColumnRows
 from workloads.logs.trace import TraceJob
 
 __all__ = ["Names", "TraceColumns", "TraceGrowth"]
-
-#: Jobs that are made at a time while one goes through all of them.
-_BLOCK = 4096
 
 
 class Names:
@@ -39,7 +36,7 @@ class Names:
         return found
 
 
-class TraceColumns(Sequence[TraceJob]):
+class TraceColumns(ColumnRows[TraceJob]):
     """The jobs of a trace without recorded waits, dependencies and withdrawals.
 
     Attributes
@@ -78,20 +75,6 @@ class TraceColumns(Sequence[TraceJob]):
 
     def __len__(self) -> int:
         return len(self.job_id)
-
-    def __iter__(self) -> Iterator[TraceJob]:
-        for begin in range(0, len(self), _BLOCK):
-            yield from self._made(slice(begin, begin + _BLOCK))
-
-    @overload
-    def __getitem__(self, index: int) -> TraceJob: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[TraceJob]: ...
-    def __getitem__(self, index: int | slice) -> TraceJob | list[TraceJob]:
-        if isinstance(index, slice):
-            return self._made(index)
-        place = range(len(self))[index]
-        return self._made(slice(place, place + 1))[0]
 
     def _made(self, rows: slice) -> list[TraceJob]:
         texts = self.names.texts

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, overload
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from numpy.typing import NDArray
 
+from workloads.ground.rows import ColumnRows
 from workloads.ground.units import SECOND
 from workloads.table.job import Job, JobType
 
 __all__ = ["RigidColumns", "ticks_of"]
-
-#: Jobs that are made at a time while one goes through all of them.
-_BLOCK = 4096
 
 
 def ticks_of(seconds: npt.ArrayLike) -> NDArray[np.int64]:
@@ -28,7 +26,7 @@ def ticks_of(seconds: npt.ArrayLike) -> NDArray[np.int64]:
     return np.rint(np.asarray(seconds, np.float64) * SECOND).astype(np.int64)
 
 
-class RigidColumns(Sequence[Job]):
+class RigidColumns(ColumnRows[Job]):
     """Rigid jobs without overheads, as arrays.
 
     Attributes
@@ -63,20 +61,6 @@ class RigidColumns(Sequence[Job]):
 
     def __len__(self) -> int:
         return len(self.job_id)
-
-    def __iter__(self) -> Iterator[Job]:
-        for begin in range(0, len(self), _BLOCK):
-            yield from self._made(slice(begin, begin + _BLOCK))
-
-    @overload
-    def __getitem__(self, index: int) -> Job: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Job]: ...
-    def __getitem__(self, index: int | slice) -> Job | list[Job]:
-        if isinstance(index, slice):
-            return self._made(index)
-        place = range(len(self))[index]
-        return self._made(slice(place, place + 1))[0]
 
     def _made(self, rows: slice) -> list[Job]:
         names = self.names

@@ -24,6 +24,7 @@ __all__ = [
     "classes_of",
     "duration",
     "machine_of",
+    "new_directory",
     "number",
     "read_log",
     "read_options",
@@ -306,6 +307,16 @@ def check_outputs(document: str | None, picture: str | None) -> None:
     for path in (document, *pictures):
         if path is not None and Path(path).is_dir():
             raise OutputError(f"{path}: cannot be written: is a directory")
+
+
+def new_directory(text: str) -> Path:
+    """Where a command is going to write what cannot be written over: a place that is free, or an empty directory."""
+    place = Path(text).absolute()
+    if place.exists() and (not place.is_dir() or any(place.iterdir())):
+        raise InputError(f"{text}: is there already; take a new directory")
+    if not place.parent.is_dir():
+        raise InputError(f"{text}: cannot be made: {place.parent} is not a directory")
+    return place
 
 
 def classes_of(text: str | None) -> list[int] | None:

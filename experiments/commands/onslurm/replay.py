@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from experiments.commands.asking.arguments import whole
+from experiments.commands.asking.arguments import new_directory, whole
 from workloads.ground.errors import InputError
 from workloads.ground.units import LARGEST_SIZE
 
@@ -47,11 +47,7 @@ def main(arguments: argparse.Namespace) -> None:
 
     check_options(arguments.sbatch)
     nodes = None if arguments.nodes is None else whole(arguments.nodes, "--nodes", 1, LARGEST_SIZE)
-    out = Path(arguments.output)
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise InputError(f"{arguments.output}: is there already; take a new directory")
-    if not out.absolute().parent.is_dir():
-        raise InputError(f"{arguments.output}: cannot be made: {out.parent} is not a directory")
+    out = new_directory(arguments.output)
     lab = None if arguments.lab is None else open_lab(Path(arguments.lab).absolute())
     workload = read_workload(arguments.workload)
     recorded = workload.nodes if isinstance(workload, Trace) else None

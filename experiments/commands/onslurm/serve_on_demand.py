@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from experiments.commands.asking.arguments import duration
+from experiments.commands.asking.arguments import duration, new_directory
 from workloads.ground.errors import InputError
 from workloads.table.job import JobType
 
@@ -82,11 +82,7 @@ def main(arguments: argparse.Namespace) -> None:
     if mechanism is None:
         raise InputError("the baseline serves no on-demand jobs; --mechanism must name a mechanism, such as CUA-SPAA")
     options = Options(tenants=arguments.tenants, backfilling="slurm", warning=warning, timeout=timeout)
-    out = Path(arguments.output).absolute()
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise InputError(f"{arguments.output}: is there already; take a new directory")
-    if not out.parent.is_dir():
-        raise InputError(f"{arguments.output}: cannot be made: {out.parent} is not a directory")
+    out = new_directory(arguments.output)
     lab = open_lab(Path(arguments.lab).absolute())
     table = [_in_minutes(job) for job in checked_table(read_job_table(arguments.jobs).jobs, lab.nodes)]
     if len(table) > _MOST:

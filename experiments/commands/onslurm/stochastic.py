@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from experiments.commands.asking.arguments import whole
-from workloads.ground.errors import InputError, UnknownNameError
+from experiments.commands.asking.arguments import new_directory, whole
+from workloads.ground.errors import UnknownNameError
 
 __all__ = ["add_arguments", "main"]
 
@@ -56,11 +56,7 @@ def main(arguments: argparse.Namespace) -> None:
     for name in strategies:
         if name not in _STRATEGIES:
             raise UnknownNameError("strategy", name, _STRATEGIES)
-    out = Path(arguments.output).absolute()
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise InputError(f"{arguments.output}: is there already; take a new directory")
-    if not out.parent.is_dir():
-        raise InputError(f"{arguments.output}: cannot be made: {out.parent} is not a directory")
+    out = new_directory(arguments.output)
     lab = open_lab(Path(arguments.lab).absolute())
     in_turn = [names[place % len(names)] for place in range(count)]
     instance = draw_instance({name: in_turn.count(name) for name in dict.fromkeys(names)}, 5, seed, 0)
