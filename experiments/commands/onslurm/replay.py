@@ -68,7 +68,8 @@ def main(arguments: argparse.Namespace) -> None:
     left = len(submits) - len(rows)
     if left:
         print(f"{left:,} jobs did not run")
-    print(f"written to {out / ACTUAL}; 'holdfast slurm compare {arguments.output} --nodes {size} -o NAME' draws it")
+    told = Path(arguments.output)
+    print(f"written to {told / ACTUAL}; 'holdfast slurm compare {told} --nodes {size} -o NAME' draws it")
 
 
 def _ask(jobs: int, hours: float) -> None:
