@@ -7,7 +7,7 @@ import sys
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from experiments.commands.asking.arguments import whole
+from experiments.commands.asking.arguments import check_outputs, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -67,6 +67,7 @@ def main(arguments: argparse.Namespace) -> int:
     from experiments.study.experiment import all_experiments
 
     seed = whole(arguments.seed, "--seed")
+    check_outputs(arguments.archive, None)
     known = all_experiments()
     chosen = _chosen(known, arguments.only)
     data = None if arguments.data is None else _data(arguments.data, known.values())

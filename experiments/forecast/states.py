@@ -135,7 +135,7 @@ class MachineState:
         if job is None or job.start is not None:
             raise InputError(
                 f"{self.source}: job {job_id} must be a waiting one, and "
-                f"{'is neither waiting nor running' if job is None else 'runs already'} at {self.at:,.0f} s"
+                f"{'is neither waiting nor running' if job is None else 'runs already'} at that time"
             )
         return job
 

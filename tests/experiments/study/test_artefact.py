@@ -85,6 +85,7 @@ def test_changed_files_are_refused(measured: Path, tmp_path: Path) -> None:
         (["--check", "measured", "--quick"], "leave out --quick"),
         (["--check", "measured", "-o", "measured"], "another directory"),
         (["--check", "measured", "--only", "hybrid-*"], "experiment"),
+        (["--archive", "nowhere/one.zip", "--only", "checkpoint-table1"], "nowhere is not a directory"),
     ],
 )
 def test_wrong_words(
