@@ -66,6 +66,7 @@ def simulated(
     options: Mapping[str, Any] | None = None,
     vary: str = "product",
     preset: str = "",
+    draws: int = 0,
 ) -> SweepResult:
     """A grid of simulations, of which only what is missing in the store is carried out.
 
@@ -83,6 +84,8 @@ def simulated(
         How: every value with every other, or ``one-at-a-time``.
     preset
         Of the years, in place of the parameters' own.
+    draws
+        Repetitions of one year, the first, each with types drawn anew; 0: a year for each repetition.
 
     Raises
     ------
@@ -91,14 +94,15 @@ def simulated(
     HoldfastError
         If a simulation failed.
     """
+    own = {"seeds": f"{seed}:{seed + draws}"} if draws else {}
     sweep = make_sweep(
         workload={
-            "seeds": f"{seed}:{seed + parameters.traces}",
+            "seeds": f"{seed}:{seed + (1 if draws else parameters.traces)}",
             "jobs": parameters.jobs,
             "presets": preset or parameters.preset,
         },
         mechanisms=list(mechanisms),
-        assignment=dict(assignment or {}),
+        assignment={**(assignment or {}), **own},
         options=dict(options or {}),
         vary=vary,
     )

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from experiments.figures.study.mechanisms import METRICS
 from experiments.figures.style import (
     FONT,
     INK,
     PAGE,
     dress,
     legend_above,
-    mechanism_color,
-    mechanism_marker,
     new_figure,
 )
-from policies.mechanism import MECHANISMS
 from workloads.ground.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-__all__ = ["draw_matrix", "plot_findings", "plot_readings"]
+__all__ = ["draw_matrix", "plot_findings"]
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -134,79 +128,7 @@ def _legend(shown: set[str], *, signs: bool) -> tuple[list[Any], list[str]]:
     return handles, labels
 
 
-def plot_readings(findings: Rows, differences: Rows, mean: str) -> Figure:
-    """What other readings change: the eight metrics against the default, and each claim whose verdict depends on them.
-
-    Parameters
-    ----------
-    findings
-        Rows of claims with a ``reading``.
-    differences
-        Rows of ``reading``, ``metric``, ``mechanism``, ``difference``, ``low`` and ``high``.
-    mean
-        The ``mechanism`` that stands for the mean of all.
-    """
-    readings = list(dict.fromkeys(row["reading"] for row in findings))
-    others = [name for name in readings if any(row["reading"] == name for row in differences)]
-    every = list({_name(row): row for row in findings}.values())
-    seen: dict[str, set[str]] = {}
-    for row in findings:
-        seen.setdefault(_name(row), set()).add(str(row["outcome"]))
-    claims = [row for row in every if len(seen[_name(row)]) > 1]
-    alike = Counter(outcome for outcomes in seen.values() if len(outcomes) == 1 for outcome in outcomes)
-    heights = (1.2 + 2 * (0.6 + 0.2 * max(1, len(others))), 1.35 + 1.15 * _LINE * max(1, len(claims)))
-    figure = new_figure(PAGE, sum(heights))
-    parts = figure.subfigures(2, 1, squeeze=False, height_ratios=heights)
-    _draw_differences(parts[0, 0], differences, others, mean)
-    draw_matrix(parts[1, 0], findings, claims, readings)
-    told = ", ".join(f"{number} {name}" for name, number in sorted(alike.items()))
-    if told:
-        words = f"The verdicts of {sum(alike.values())} further claims are the same under every reading: {told}."
-        parts[1, 0].suptitle(words, fontsize=FONT["note"], color=INK, x=0.01, ha="left")
-    return figure
-
-
-def _draw_differences(figure: SubFigure, rows: Rows, others: Sequence[str], mean: str) -> None:
-    panels = figure.subplots(2, 4, sharey=True)
-    handles: dict[str, Any] = {}
-    for number, (axes, metric) in enumerate(zip(panels.flat, METRICS, strict=True)):
-        shown: list[float] = []
-        for place, reading in enumerate(others):
-            own = {row["mechanism"]: row for row in rows if row["reading"] == reading and row["metric"] == metric.name}
-            if mean in own:
-                low, high = own[mean]["low"], own[mean]["high"]
-                axes.plot([low, high], [place, place], color="#C4C4C4", linewidth=4, solid_capstyle="butt", zorder=1)
-                handles["mean of six, 95 %"] = axes.plot(
-                    [own[mean]["difference"]], [place], "|", color=INK, markersize=9, markeredgewidth=1.4, zorder=4
-                )[0]
-            for name in (mechanism.name for mechanism in MECHANISMS):
-                if name in own:
-                    shown.append(own[name]["difference"])
-                    (handles[name],) = axes.plot(
-                        shown[-1:], [place], mechanism_marker(name), color=mechanism_color(name), markersize=3.4,
-                        linestyle="none", zorder=3,
-                    )  # fmt: skip
-        axes.axvline(0, color=INK, linewidth=0.7)
-        # Around the dots; a longer interval runs out of the panel.
-        most = 2.0 * max((abs(value) for value in shown), default=0.0) or 1.0
-        axes.set_xlim(-most, most)
-        axes.set_yticks(range(len(others)), list(others))
-        axes.set_ylim(len(others) - 0.5, -0.5)
-        title = replace(metric, unit=metric.difference).panel
-        dress(axes, title=f"({chr(ord('a') + number)}) {title}", grid="x")
-        axes.title.set_fontsize(FONT["legend"])
-        axes.tick_params(axis="y", length=0)
-        axes.locator_params(axis="x", nbins=4)
-    figure.suptitle("Difference from the default reading, trace by trace", fontsize=FONT["title"], color=INK)
-    figure.legend(
-        list(handles.values()), list(handles), loc="outside lower center", ncols=7, fontsize=FONT["legend"],
-        frameon=False, labelcolor=INK, handletextpad=0.3, columnspacing=1.2, borderaxespad=0.0,
-    )  # fmt: skip
-
-
-def draw_matrix(
-    figure: SubFigure, findings: Rows, claims: Rows, readings: Sequence[str], *, upright: bool = False
-) -> None:
+def draw_matrix(figure: SubFigure, findings: Rows, claims: Rows, readings: Sequence[str]) -> None:
     """A line for each claim and a column for each reading, coloured by the outcome.
 
     Parameters
@@ -218,9 +140,7 @@ def draw_matrix(
     claims
         The claims, a row of each.
     readings
-        The columns.
-    upright
-        Whether the names of the readings are short enough to stand upright.
+        The columns, by short names.
     """
     left, axes = figure.subplots(1, 2, sharey=True, width_ratios=(2.6, 1))
     _claims(left, claims)
@@ -233,8 +153,7 @@ def draw_matrix(
             )
             axes.text(column, line, sign, ha="center", va="center", fontsize=FONT["note"], color=ink)
     axes.set_xlim(-0.5, len(readings) - 0.5)
-    slant = {} if upright else {"rotation": 50, "ha": "left", "rotation_mode": "anchor"}
-    axes.set_xticks(range(len(readings)), readings, fontsize=FONT["note"], **slant)
+    axes.set_xticks(range(len(readings)), readings, fontsize=FONT["note"])
     axes.xaxis.tick_top()
     axes.tick_params(length=0, labelsize=FONT["note"], labelcolor=INK, pad=1, labelleft=False)
     for spine in axes.spines.values():

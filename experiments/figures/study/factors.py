@@ -9,15 +9,17 @@ from experiments.figures.study.evidence import draw_matrix
 from experiments.figures.style import FONT, INK, PAGE, dress, new_figure
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["plot_joint_readings"]
+__all__ = ["plot_readings"]
 
 Rows = Sequence[Mapping[str, Any]]
+_NEAR, _FAR = "#0072B2", "#D55E00"
 
 
-def plot_joint_readings(effects: Rows, units: Mapping[str, str], findings: Rows, scores: Rows) -> Figure:
-    """Effects of the factors on each measure, with intervals; below, the claims under the chosen readings.
+def plot_readings(effects: Rows, units: Mapping[str, str], findings: Rows, scores: Rows, away: Rows) -> Figure:
+    """Effects of the factors on each measure, with intervals; below, the chosen readings: their levels, their claims.
 
     Parameters
     ----------
@@ -29,6 +31,8 @@ def plot_joint_readings(effects: Rows, units: Mapping[str, str], findings: Rows,
         Rows of claims with a ``reading``.
     scores
         Rows of ``reading``, ``agreeing``, ``claims`` and ``distance``.
+    away
+        Rows of ``reading``, ``level``, ``away`` (in margins) and ``draws``, whether it was measured in one year.
     """
     measures, factors = (list(dict.fromkeys(row[name] for row in effects)) for name in ("measure", "factor"))
     claims = list({f"{row['observation']}{row['part']}": row for row in findings}.values())
@@ -38,9 +42,9 @@ def plot_joint_readings(effects: Rows, units: Mapping[str, str], findings: Rows,
         "margins)"
         for row in scores
     ]
-    heights = (4.6, 1.0 + 0.15 * len(claims), 0.3 + 0.15 * len(legend))
+    heights = (2.2 + 0.3 * len(factors), 2.3, 1.0 + 0.15 * len(claims), 0.3 + 0.15 * len(legend))
     figure = new_figure(PAGE, sum(heights))
-    top, middle, bottom = figure.subfigures(3, 1, squeeze=False, height_ratios=heights).ravel()
+    top, levels, middle, bottom = figure.subfigures(4, 1, squeeze=False, height_ratios=heights).ravel()
     panels = top.subplots(2, 4, sharey=True).ravel()
     for number, (axes, measure) in enumerate(zip(panels, measures, strict=False)):
         for place, factor in enumerate(factors):
@@ -62,9 +66,40 @@ def plot_joint_readings(effects: Rows, units: Mapping[str, str], findings: Rows,
         axes.locator_params(axis="x", nbins=4)
     for axes in panels[len(measures) :]:
         axes.set_visible(False)
-    top.suptitle("What each other reading adds, over sixteen readings (95 % intervals)", fontsize=FONT["title"],
+    top.suptitle("What each sentence read otherwise adds in the screening (95 % intervals)", fontsize=FONT["title"],
                  color=INK)  # fmt: skip
+    _draw_levels(levels.subplots(), away, letters)
+    levels.suptitle("Distance from each printed level under the readings A, B, ... (margins; blue: as printed)",
+                    fontsize=FONT["title"], color=INK)  # fmt: skip
     lettered = [{**row, "reading": letters[row["reading"]]} for row in findings]
-    draw_matrix(middle, lettered, claims, list(letters.values()), upright=True)
+    draw_matrix(middle, lettered, claims, list(letters.values()))
     bottom.text(0.01, 0.98, "\n".join(legend), va="top", fontsize=FONT["note"], color=INK, linespacing=1.4)
     return figure
+
+
+def _draw_levels(axes: Axes, rows: Rows, letters: Mapping[str, str]) -> None:
+    """How far each reading is from each printed level: a line for each level, a column for each reading."""
+    titles = list(dict.fromkeys(row["level"] for row in rows))
+    columns = list(dict.fromkeys((row["reading"], row["draws"]) for row in rows))
+    for row in rows:
+        away = row["away"]
+        if away != away:  # no on-demand jobs
+            continue
+        line, column = titles.index(row["level"]), columns.index((row["reading"], row["draws"]))
+        near = abs(away) <= 1
+        color = _NEAR if near else _FAR
+        axes.broken_barh(
+            [(column - 0.47, 0.94)], (line - 0.45, 0.9), facecolor=color, edgecolor="#CCCCCC", linewidth=0.3,
+            alpha=1.0 if near else min(1.0, 0.15 + 0.085 * abs(away)),
+        )  # fmt: skip
+        axes.text(column, line, f"{round(away, 1) + 0.0:+.1f}", ha="center", va="center", fontsize=FONT["note"],
+                  color="white" if near or abs(away) > 7 else INK)  # fmt: skip
+    axes.set_xlim(-0.5, len(columns) - 0.5)
+    names = [f"{letters[reading]}{', one year' if draws else ''}".replace(", ", "\n") for reading, draws in columns]
+    axes.set_xticks(range(len(columns)), names, fontsize=FONT["note"])
+    axes.xaxis.tick_top()
+    axes.set_yticks(range(len(titles)), titles, fontsize=FONT["note"])
+    axes.set_ylim(len(titles) - 0.5, -0.5)
+    axes.tick_params(length=0, labelsize=FONT["note"], labelcolor=INK, pad=1)
+    for spine in axes.spines.values():
+        spine.set_visible(False)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -69,13 +69,10 @@ def checkpoint_rows(
     mix: str,
     seed: int,
     resources: Resources,
-    name: str = "fig7",
-    assignment: dict[str, Any] | None = None,
-    options: dict[str, Any] | None = None,
 ) -> list[Row]:
-    """A row for each trace, node MTBF, factor and mechanism; further values of a reading may be given."""
+    """A row for each trace, node MTBF, factor and mechanism."""
     varied = {"notice_mix": mix, "checkpoint_factor": list(factors), "node_mtbf": [YEAR * value for value in years]}
-    result = simulated(resources, name, parameters, seed, SIX, varied | (assignment or {}), options)
+    result = simulated(resources, "fig7", parameters, seed, SIX, varied)
     rows = metric_rows(result, "checkpoint_factor", "node_mtbf")
     return [
         {**{key: value for key, value in row.items() if key != "node_mtbf"}, "node_mtbf_years": row["node_mtbf"] / YEAR}

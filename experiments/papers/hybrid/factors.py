@@ -1,7 +1,8 @@
-"""The open sentences of hybrid-workload-scheduling as factors of two levels, and designs over them.
+"""The open sentences of hybrid-workload-scheduling as factors, and designs over them.
 
-A reading of the paper is a level for each factor. Eight factors have 256 readings; a folded Hadamard design of 16 of
-them estimates each factor's own effect free of the interactions between any two (resolution IV).
+A reading of the paper is a level for each open sentence. Eight factors of two levels have 256 readings; a folded
+Hadamard design of 16 of them estimates each factor's own effect free of the interactions between any two (resolution
+IV). Levels that are no part of it are tried one at a time, in a reading of their own.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.papers.hybrid.checkpoints import YEAR
 from experiments.statistics import Interval
 from workloads.ground.errors import InputError
 
@@ -24,18 +26,20 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Factor:
-    """One open sentence.
+    """One open sentence, and one level of it that is not its default.
 
     Attributes
     ----------
     name, low, high
-        Its name, the default, and the other reading.
+        Its name, the default, and the other level.
     assignment, options
         What the other reading changes.
     preset
         Preset of the generated years that goes with it (:data:`workloads.theta.presets.PRESETS`).
     parameter
         Parameter of the arrival strategies.
+    crossed
+        Whether it is varied together with the others; else alone.
     """
 
     name: str
@@ -45,9 +49,16 @@ class Factor:
     options: Mapping[str, Any] = field(default_factory=dict)
     preset: str = ""
     parameter: str = ""
+    crossed: bool = True
+
+    @property
+    def label(self) -> str:
+        """The level, e.g. ``tenants=fits``."""
+        return f"{self.name}={self.high}"
 
 
-#: Backfilling by true runtimes comes with a year that meets Table II under it.
+#: The catalogue; those that are crossed come first. Backfilling by true runtimes comes with a year that meets Table II
+#: under it.
 FACTORS: Sequence[Factor] = (
     Factor("overheads", "inside", "added", assignment={"overheads": "added"}),
     Factor(
@@ -63,7 +74,11 @@ FACTORS: Sequence[Factor] = (
     Factor("victims", "least-loss", "malleable-first", parameter="victims=malleable-first"),
     Factor("extra_dumps", "charged", "free", assignment={"extra_dumps": "free"}),
     Factor("expansion", "none", "greedy", options={"expansion": "greedy"}),
+    Factor("tenants", "any", "none", options={"tenants": "none"}, crossed=False),
+    Factor("node_mtbf", "5y", "1y", assignment={"node_mtbf": YEAR}, crossed=False),
+    Factor("node_mtbf", "5y", "25y", assignment={"node_mtbf": 25 * YEAR}, crossed=False),
 )
+_CROSSED = sum(factor.crossed for factor in FACTORS)
 
 
 @dataclass(frozen=True)
@@ -80,7 +95,7 @@ class Choice:
     @property
     def name(self) -> str:
         """What is not at its default, e.g. ``overheads=added tenants=fits``."""
-        return " ".join(f"{factor.name}={factor.high}" for factor in self.changed) or "default"
+        return " ".join(factor.label for factor in self.changed) or "default"
 
     @property
     def assignment(self) -> dict[str, Any]:
@@ -116,26 +131,29 @@ def named_choice(name: str) -> Choice:
     {'tenants': 'fits'}
     """
     words = [] if name == "default" else name.split()
-    known = [f"{factor.name}={factor.high}" for factor in FACTORS]
-    for word in words:
-        if word not in known:
-            raise InputError(f"a reading is default, or some of {', '.join(known)}, not {name!r}")
-    return Choice(tuple(word in words for word in known))
+    known = [factor.label for factor in FACTORS]
+    sentences = [word.partition("=")[0] for word in words]
+    if not set(words) <= set(known) or len(set(sentences)) < len(sentences):
+        raise InputError(f"a reading is default, or some of {', '.join(known)}, each name once, not {name!r}")
+    return Choice(tuple(label in words for label in known))
 
 
 def screening() -> list[Choice]:
-    """Sixteen readings; any two factors take each pair of levels equally often, and any three, too.
+    """Sixteen readings of the factors that are crossed, and one for each other level.
 
-    The first is the default.
+    Any two crossed factors take each pair of levels equally often, and any three, too. The first is the default.
     """
     from scipy.linalg import hadamard
 
-    half = hadamard(len(FACTORS))
-    return [Choice(tuple((row < 0).tolist())) for row in np.concatenate((half, -half))]
+    half = hadamard(_CROSSED)
+    rest = len(FACTORS) - _CROSSED
+    together = [Choice((*(row < 0).tolist(), *[False] * rest)) for row in np.concatenate((half, -half))]
+    alone = [Choice(tuple(place == own for place in range(len(FACTORS)))) for own in range(_CROSSED, len(FACTORS))]
+    return [*together, *alone]
 
 
 def effects(choices: Sequence[Choice], values: Sequence[float]) -> dict[str, Interval]:
-    """What each factor's other level adds to a quantity, by the factor's name.
+    """What each level adds to a quantity, by its label; of levels that no reading has, nothing.
 
     Parameters
     ----------
@@ -151,7 +169,8 @@ def effects(choices: Sequence[Choice], values: Sequence[float]) -> dict[str, Int
     """
     from scipy.special import stdtrit
 
-    model = _model(choices)
+    levels = _tried(choices)
+    model = _model(choices, levels)
     # Sums of equal numbers differ in their last digits.
     found = np.asarray(values, dtype=float).round(9)
     fit, *_ = np.linalg.lstsq(model, found, rcond=None)
@@ -159,28 +178,37 @@ def effects(choices: Sequence[Choice], values: Sequence[float]) -> dict[str, Int
     rest = found - model @ fit
     spread = float(rest @ rest) / freedom
     fit = fit.round(9)
-    errors = np.sqrt(spread * np.diag(np.linalg.inv(model.T @ model)))
+    errors = np.sqrt(spread * np.diag(np.linalg.inv(model.T @ model))).round(9)
     quantile = float(stdtrit(freedom, 0.975))
     return {
-        factor.name: Interval(float(own), float(own - quantile * error), float(own + quantile * error), float(error))
-        for factor, own, error in zip(FACTORS, fit[1:], errors[1:], strict=True)
+        FACTORS[place].label: Interval(
+            float(own), float(own - quantile * error), float(own + quantile * error), float(error), freedom
+        )
+        for place, own, error in zip(levels, fit[1:], errors[1:], strict=True)
     }
 
 
 def predicted(choices: Sequence[Choice], values: Sequence[float]) -> list[tuple[float, Choice]]:
-    """The quantity under every reading as the factors' own effects add up, the lowest first.
+    """The quantity under every reading of the crossed factors as their own effects add up, the lowest first.
 
     Parameters
     ----------
     choices, values
         As of :func:`effects`.
     """
-    fit, *_ = np.linalg.lstsq(_model(choices), np.asarray(values, dtype=float), rcond=None)
-    every = [Choice(levels) for levels in product((False, True), repeat=len(FACTORS))]
-    told: Floats = _model(every) @ fit
+    levels = _tried(choices)
+    fit, *_ = np.linalg.lstsq(_model(choices, levels), np.asarray(values, dtype=float), rcond=None)
+    rest = (False,) * (len(FACTORS) - _CROSSED)
+    every = [Choice((*own, *rest)) for own in product((False, True), repeat=_CROSSED)]
+    told: Floats = _model(every, levels) @ fit
     return sorted(zip(told.round(9).tolist(), every, strict=True), key=lambda item: (item[0], item[1].levels))
 
 
-def _model(choices: Sequence[Choice]) -> Floats:
-    """A column of ones, and one for each factor: 1 at its other level."""
-    return np.array([[1.0, *choice.levels] for choice in choices], dtype=float)
+def _tried(choices: Sequence[Choice]) -> list[int]:
+    """Places of the levels that some reading has."""
+    return [place for place in range(len(FACTORS)) if any(choice.levels[place] for choice in choices)]
+
+
+def _model(choices: Sequence[Choice], levels: Sequence[int]) -> Floats:
+    """A column of ones, and one for each of these levels: 1 where a reading has it."""
+    return np.array([[1.0, *(choice.levels[place] for place in levels)] for choice in choices], dtype=float)

@@ -14,7 +14,6 @@ import pytest
 
 from experiments import cli
 from experiments.papers.hybrid.claims import CHECKPOINT_CLAIMS, CLAIMS, Claim, examine
-from experiments.papers.hybrid.readings import READINGS
 from experiments.papers.hybrid.scenarios import Categories, PlanMinutes, _four, _measure_categories, _measure_plans
 from experiments.statistics import Interval
 from experiments.study.evidence import average, difference, every, near, reaches, within
@@ -277,10 +276,6 @@ def test_experiments_share_their_simulations(shared: Path, simulated: list[RunCo
     simulated.clear()
     play(shared, "hybrid-obs", "--set", "factors=0.5,1", *mixes)
     assert not simulated
-    play(shared, "hybrid-readings", "--set", "readings=tenants=none,backfill_length=runtime", "--set", "mixes=W5")
-    # Each reading half of Daly's interval and the whole; the baseline only where it makes a difference.
-    assert len(simulated) == 2 * (6 * 2 * 2 + 1)
-
     check_tables_and_verdicts(shared)
 
 
@@ -296,17 +291,6 @@ def check_tables_and_verdicts(shared: Path) -> None:
     }
     told = [verdict.claim for verdict in find_experiment("hybrid-obs").judge(read_tables("hybrid-obs", shared))]
     assert {int(re.findall(r"Observation (\d+)", claim)[0]) for claim in told} == set(range(1, 14))
-    readings = read_tables("hybrid-readings", shared)
-    assert list(dict.fromkeys(row["reading"] for row in readings[""])) == [
-        "default", "tenants=none", "backfill_length=runtime",
-    ]  # fmt: skip
-    data = {name: Measured(row for row in readings[""] if row["reading"] == name) for name in READINGS}
-    for row in readings["differences"]:
-        if row["mechanism"] in SIX:
-            gap = data[row["reading"]](row["metric"], row["mechanism"]) - data["default"](
-                row["metric"], row["mechanism"]
-            )
-            assert row["difference"] == pytest.approx(gap.mean())
     for path in shared.glob("hybrid-*-verdicts.csv"):
         with path.open() as file:
             assert all(row["outcome"] in set(Outcome) for row in csv.DictReader(file))
@@ -335,17 +319,6 @@ def test_inputs(shared: Path) -> None:
         for job in assign(generate(ThetaYear(jobs=150), trace), seed=trace, notice_mix="W2")
     )
     assert sum(row["jobs"] for row in drawn) == told
-
-
-def test_the_baseline_knows_no_reading_but_that_of_backfilling() -> None:
-    """So that the readings need not simulate it again."""
-    trace = generate(ThetaYear(jobs=400), 2)
-    default = simulate(assign(trace, seed=2), 4392, events=False).records
-    for reading in READINGS.values():
-        if "backfill_length" in reading.options:
-            continue
-        other = simulate(assign(trace, seed=2, **reading.assignment), 4392, events=False, **reading.options).records
-        assert [(job.start, job.end) for job in other] == [(job.start, job.end) for job in default]
 
 
 # The scenarios.
@@ -405,7 +378,7 @@ def test_wrong_settings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     wrong: dict[str, Any] = {
         "hybrid-fig6": ("mixes=W6", UnknownNameError),
         "hybrid-table2": ("traces=1", ParameterError),
-        "hybrid-readings": ("readings=tenants=some", UnknownNameError),
+        "hybrid-readings": ("draws=1", ParameterError),
         "hybrid-fig1": ("mechanism=CUA-XYZ", UnknownNameError),
     }
     for name, (setting, _) in wrong.items():
