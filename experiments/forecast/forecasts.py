@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ import numpy.typing as npt
 from experiments.forecast.futures import Drawing, Future
 from experiments.forecast.history import History
 from experiments.forecast.states import MachineState, SeenJob
-from experiments.sweeps.execution import available_workers, spread
+from experiments.sweeps.execution import spread
 from simulator.options import Options
 from simulator.prospects import first_starts
 from workloads.ground.errors import InputError, ParameterError
@@ -190,10 +189,8 @@ def forecast(
     drawing = Drawing(state, history, Future(arrivals, horizon, failures), draws, seed)
     given = {"order": settings.order, "backfilling": settings.backfilling, **options}
     # One task for each worker: each has to be told of the whole history.
-    count = min(draws, workers or available_workers())
-    ends_of = [draws * number // count for number in range(count + 1)]
-    tasks = [_Task(drawing, range(low, high), given) for low, high in pairwise(ends_of)]
-    starts = np.array([row for rows in spread(_simulated, tasks, workers) for row in rows])
+    tasks = [_Task(drawing, some, given) for some in drawing.shared_out(workers, Options.of(**given))]
+    starts = np.array([row for rows in spread(_simulated, tasks, len(tasks)) for row in rows])
     places = {job_id: place for place, job_id in enumerate(waiting)}
     columns = {job.job_id: place for place, job in enumerate(state.jobs)}
     mine = starts[:, [places[job_id] for job_id in asked]]

@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +17,7 @@ import numpy.typing as npt
 from experiments.forecast.history import History
 from experiments.forecast.likeness import INDEPENDENT, parties_of
 from experiments.forecast.states import MachineState, SeenJob
+from experiments.sweeps.execution import available_workers
 from simulator.options import Options
 from simulator.sketch.sketching import PresentJob, Sketch, can_sketch
 from workloads.ground.errors import ParameterError, UnknownNameError
@@ -35,6 +38,8 @@ _PIECE = 64
 _GRACE = 60.0
 #: Ids of jobs to come begin so far after those of the state, where the ids of jobs that are added have their place.
 _OTHERS = 1_000_000
+#: Jobs in sketches that take about as long as a process takes to start and to learn what it needs.
+_WORTH_A_WORKER = 200_000
 
 
 @dataclass(frozen=True)
@@ -163,13 +168,16 @@ class Drawing:
                 if seen.nodes <= self.state.nodes:
                     yield seen, submit, runtime
 
-    def _coming_ticks(self, draw: int) -> Iterator[tuple[int, int, int, int]]:
-        """Submit [ticks of the simulated clock], nodes, walltime and runtime [ticks] of the jobs to come, by submit."""
+    def _coming_ticks(self, draw: int) -> Iterator[npt.NDArray[np.int64]]:
+        """Submits [ticks of the simulated clock], nodes, walltimes and runtimes [ticks] of the jobs to come, by submit.
+
+        Pieces of shape (4, jobs).
+        """
         zero, most = self._zero, self.state.nodes
         for history, first, submits, runtimes in self._weeks(draw, self.horizon):
             nodes, walltimes = history.sizes_of_submitted(first, first + len(submits))
-            columns = (_in_ticks(submits) - zero, nodes, _in_ticks(walltimes), _in_ticks(runtimes))
-            yield from zip(*(column[nodes <= most].tolist() for column in columns), strict=True)
+            piece = np.array((_in_ticks(submits) - zero, nodes, _in_ticks(walltimes), _in_ticks(runtimes)))
+            yield piece[:, nodes <= most]
 
     def _weeks(
         self, draw: int, horizon: float
@@ -198,6 +206,24 @@ class Drawing:
                 yield history, first + begin, submits[begin:end], runtimes
                 begin, size = end, 4 * size
 
+    def shared_out(self, workers: int | None, options: Options, simulations: int = 1) -> list[range]:
+        """The draws for each worker; fewer workers are wanted where starting them would take longer than the draws.
+
+        Parameters
+        ----------
+        workers
+            Processes at most; None: one for each core.
+        options
+            Order, backfilling, ...
+        simulations
+            How many there are in a draw.
+        """
+        count = min(self.draws, workers or available_workers())
+        if self.sketch(options) is not None:
+            count = min(count, max(1, self.draws * simulations * len(self.state.jobs) // _WORTH_A_WORKER))
+        ends = [self.draws * number // count for number in range(count + 1)]
+        return [range(low, high) for low, high in pairwise(ends)]
+
     def sketch(self, options: Options, resized: tuple[int, int] | None = None) -> Sketch | None:
         """Simulations of the draws that are fast and ask for starts alone; None: they need a full simulation.
 
@@ -222,7 +248,7 @@ class Drawing:
                 )
                 for job in self.state.jobs
             ]
-            made = Sketch(jobs, self.state.nodes, max(0, at - zero), options)
+            made = Sketch(jobs, self.state.nodes, max(0, at - zero), options, self.draws)
             self._sketches[options, resized] = made
         return made
 
@@ -250,14 +276,13 @@ class Drawing:
         zero = self._zero
         ids = frozenset(awaited)
         places = {job.job_id: place for place, job in enumerate(self.state.jobs) if job.job_id in ids}
-        runtimes = _in_ticks(self.runtimes[draw]).tolist()
         starts, tried = sketch.starts(
-            runtimes, self._coming_ticks(draw), set(places.values()), list(map(to_ticks, walltimes))
+            _in_ticks(self.runtimes[draw]), self._coming_ticks(draw), places.values(), list(map(to_ticks, walltimes))
         )
-        found = {job_id: to_seconds(starts[place] + zero) for job_id, place in places.items()}
+        found = {job_id: to_seconds(int(starts[place]) + zero) for job_id, place in places.items()}
         return found, [(to_seconds(at + zero), backfilled) for at, backfilled in tried]
 
-    @property
+    @cached_property
     def _zero(self) -> int:
         """Where the simulated clock stands at 0 [ticks of the log's clock]."""
         first = min((to_ticks(job.submit) for job in self.state.jobs), default=0)

@@ -24,6 +24,7 @@ from workloads.fits import METHODS
 from workloads.ground.errors import InputError, ParameterError, UnknownNameError
 from workloads.ground.numbers import is_whole
 from workloads.laws import DiscreteLaw, discretise, from_samples
+from workloads.laws.bundle import Bundle
 from workloads.logs.withdrawals import keep_cancelled
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ class History:
         self._fit = fit
         self._least = least
         #: Laws of submitted jobs, their places by identity, and the place of each kind of job.
-        self._different: list[DiscreteLaw] = []
+        self._different = Bundle()
         self._places: dict[int, int] = {}
         self._numbers: dict[tuple[object, ...], int] = {}
         #: Distributions of jobs by their groups, and of the groups.
@@ -172,11 +173,7 @@ class History:
             Shape (last - first,) [s].
         """
         _, walltimes, which = self._slice(first, last)
-        shares = np.empty(last - first)
-        # A law is asked once for all of its jobs.
-        for number in np.unique(which):
-            mine = which == number
-            shares[mine] = self._different[number].isf(levels[mine])
+        shares = self._different.isf(which, levels)
         runtimes: npt.NDArray[np.float64] = np.clip(shares * walltimes, np.minimum(walltimes, 1.0), walltimes)
         return runtimes
 
@@ -206,7 +203,7 @@ class History:
             law = self._cells(self._groups(job)[0])
             place = self._places.setdefault(id(law), len(self._different))
             if place == len(self._different):
-                self._different.append(law)
+                self._different.add(law)
             self._numbers[kind] = place
         return self._numbers[kind]
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from experiments.forecast.futures import Drawing
 from experiments.forecast.states import SeenJob
-from experiments.sweeps.execution import available_workers, spread
+from experiments.sweeps.execution import spread
 from simulator.options import Options
 from simulator.prospects import is_blind, starts_by_walltime
 from workloads.table.job import Job, JobType
@@ -57,10 +56,9 @@ def tried_starts(
     numpy.ndarray
         Start [s], and 1 where it was backfilled, else 0; shape (draws, sizes and walltimes, 2).
     """
-    count = min(drawing.draws, workers or available_workers())
-    ends = [drawing.draws * number // count for number in range(count + 1)]
-    tasks = [_Task(drawing, range(low, high), job, walltimes, options) for low, high in pairwise(ends)]
-    return np.array([row for rows in spread(_tried, tasks, workers) for row in rows])
+    parts = drawing.shared_out(workers, Options.of(**options), len(walltimes))
+    tasks = [_Task(drawing, some, job, walltimes, options) for some in parts]
+    return np.array([row for rows in spread(_tried, tasks, len(tasks)) for row in rows])
 
 
 def _tried(task: _Task) -> list[list[tuple[float, bool]]]:

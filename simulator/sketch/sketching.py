@@ -1,29 +1,34 @@
-"""A sketch: rigid jobs from a given state on, under EASY or without backfilling, as fast as plain Python can.
+"""A sketch: rigid jobs from a given state on, under EASY or without backfilling, and nothing but their starts.
 
 A forecast simulates one state hundreds of times and asks only for starts. What a full simulation keeps beside them
 (accounts, events, samples) costs it most of its time. A sketch starts every job when the full simulation does; the
-tests compare them. Two laws of EASY save most of the passes:
-
-* In an instant without completions only the jobs that were submitted in it can start, unless one of them goes first:
-  the others had their chance when nodes became free, and the time until the head's start has only become shorter.
-* Whether a job may be backfilled depends on the nodes that it needs: only jobs that fit are looked at, by size.
+tests compare them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from policies.backfilling import BACKFILLING, Easy, Strict
-from policies.order import ORDERS
+from policies.order import ORDERS, fcfs
+from policies.planning.kernel import runner
+from policies.port import TOLERANCE
 from simulator.options import Options
-from simulator.sketch.lines import Lines, SketchedJob
-from simulator.sketch.replay import SketchReplay
+from simulator.sketch.loops import MORE, STUCK, replay
+from workloads.ground.errors import InvariantError
 
 __all__ = ["PresentJob", "Sketch", "can_sketch"]
 
+Ints = npt.NDArray[np.int64]
+
 #: Orders that look at a job's request and submit alone.
 _STATIC = frozenset({"fcfs", "sjf", "ljf", "smallest", "largest", "saf", "laf", "f1", "f2", "f3", "f4"})
+#: Pairs of a waiting job and any other that cost a simulation as much as an inner step costs a planner.
+_LOOKS = 8
 
 
 class PresentJob(NamedTuple):
@@ -68,39 +73,46 @@ class Sketch:
         Time of the state [ticks of the simulated clock].
     options
         Order and backfilling rule.
+    simulations
+        How many are expected: for many large ones compiled code is loaded.
     """
 
-    def __init__(self, jobs: Sequence[PresentJob], nodes: int, begin: int, options: Options) -> None:
+    def __init__(
+        self, jobs: Sequence[PresentJob], nodes: int, begin: int, options: Options, simulations: int = 1
+    ) -> None:
         self._begin = begin
         self._backfills = not isinstance(BACKFILLING[options.backfilling], Strict)
-        self._count = len(jobs)
-        self._running = [(place, job, job.start) for place, job in enumerate(jobs) if job.start is not None]
-        self._waiting = [
-            SketchedJob(place, job.submit, job.nodes, job.walltime, 0)
-            for place, job in enumerate(jobs)
-            if job.start is None
-        ]
-        self._free = nodes - sum(job.nodes for _, job, _ in self._running)
-        self._queue = Lines(ORDERS[options.order].key)
-        for waiting in self._waiting:
-            self._queue.join(waiting)
+        #: Submits, nodes and walltimes, shape (3, jobs).
+        self._requests = np.array([job[:3] for job in jobs], dtype=np.int64).reshape(-1, 3).T
+        self._running = np.array([place for place, job in enumerate(jobs) if job.start is not None], dtype=np.int64)
+        self._started = np.array([job.start for job in jobs if job.start is not None], dtype=np.int64)
+        waiting = [place for place, job in enumerate(jobs) if job.start is None]
+        self._free = nodes - int(self._requests[1, self._running].sum())
+        key: Callable[[Any, int], Any] = ORDERS[options.order].key
+        self._key = key
+        self._queue = sorted((key(jobs[place], jobs[place].submit), place) for place in waiting)
+        self._places = np.array([place for _, place in self._queue], dtype=np.int64)
+        #: How many of the jobs to come were submitted in the longest simulation so far.
+        self._likely = 0
+        #: What they are expected to cost; counted in the process that simulates.
+        self._steps = simulations * len(waiting) * len(jobs) // _LOOKS
 
     def starts(
         self,
-        runtimes: Sequence[int],
-        coming: Iterable[tuple[int, int, int, int]],
+        runtimes: Ints,
+        coming: Iterable[Ints],
         awaited: Collection[int],
         tried: Sequence[int] = (),
-    ) -> tuple[dict[int, int], list[tuple[int, bool]]]:
+    ) -> tuple[Ints, list[tuple[int, bool]]]:
         """Simulate until certain jobs have started.
 
         Parameters
         ----------
         runtimes
-            Runtimes of the jobs [ticks]; that of a waiting one is at most its walltime.
+            Runtimes of the jobs, shape (jobs,) [ticks]; that of a waiting one is at most its walltime.
         coming
-            Submit, nodes, walltime and runtime of the jobs that are submitted later, by submit; no more are taken than
-            needed.
+            The jobs that are submitted later, by submit, in pieces of any size: submits, nodes, walltimes and runtimes,
+            shape (4, jobs of the piece). Few more are taken than needed.
         awaited
             Places of waiting jobs in the sequence of jobs.
         tried
@@ -110,22 +122,83 @@ class Sketch:
         Returns
         -------
         tuple
-            The starts of the jobs that have started by then, by place; and start and whether it was backfilled for each
-            of the walltimes tried.
+            The start of each awaited job, by place, shape (jobs,); other values mean nothing. And start and whether it
+            was backfilled for each of the walltimes tried.
+
+        Raises
+        ------
+        InvariantError
+            If an awaited job can never start.
         """
-        for waiting in self._waiting:
-            waiting.runtime = runtimes[waiting.place]
-        runs = [
-            (start + runtimes[place], start + max(job.walltime, runtimes[place]), job.nodes)
-            for place, job, start in self._running
-        ]
-        replay = SketchReplay(self._begin, self._free, runs, self._queue.copy(), set(awaited), self._backfills)
-        if not tried:
-            replay.run(iter(coming), self._count)
-            return replay.starts, []
-        job = next(waiting for waiting in self._waiting if waiting.place in awaited)
-        own = job.walltime
-        replay.try_out(job, tried)
-        replay.run(iter(coming), self._count)
-        job.walltime = own
-        return replay.starts, replay.found
+        pieces = iter(coming)
+        later = np.empty((4, 0), dtype=np.int64)
+        wanted = self._likely
+        while True:
+            later, complete = _more(later, pieces, wanted)
+            ending, starts, found, submitted = self._replay(runtimes, later, complete, awaited, tried)
+            if ending == STUCK:
+                raise InvariantError("some jobs can never start")
+            if ending != MORE:
+                self._likely = max(self._likely, submitted)
+                return starts, found
+            wanted = later.shape[1] + 1
+
+    def _replay(
+        self, runtimes: Ints, later: Ints, complete: bool, awaited: Collection[int], tried: Sequence[int]
+    ) -> tuple[int, Ints, list[tuple[int, bool]], int]:
+        """How it ended, the starts, those of the walltimes tried, and how many of the later jobs were submitted."""
+        present, running = len(runtimes), self._running
+        submits, nodes, walltimes = np.concatenate((self._requests, later[:3]), axis=1)
+        runtimes = np.concatenate((runtimes, later[3]))
+        count = len(nodes)
+        flags = np.zeros(count, dtype=np.int64)
+        flags[list(awaited)] = 1
+        on_trial = -1
+        if tried:
+            (on_trial,) = awaited
+            walltimes[on_trial] = tried[0]
+        # Of runs in the course of the simulation: ends, limits, and their places by both.
+        ends, limits, by_end, by_limit = np.zeros((4, count), dtype=np.int64)
+        ends[running] = self._started + runtimes[running]
+        limits[running] = self._started + np.maximum(walltimes[running], runtimes[running])
+        by_end[: len(running)] = running[np.argsort(-ends[running], kind="stable")]
+        by_limit[: len(running)] = running[np.argsort(limits[running], kind="stable")]
+
+        run, sequence = runner(replay, self._steps)
+        self._steps = 0
+        starts, found, how = (sequence(np.zeros(size, dtype=np.int64)) for size in (count, len(tried), len(tried)))
+        state, after, before = (sequence(np.zeros(size, dtype=np.int64)) for size in (2, count + 1, count + 1))
+        jobs = (submits, nodes, walltimes, runtimes, self._ranks(later), flags)
+        run(
+            present, *map(sequence, jobs), sequence(self._places), self._begin, self._free, TOLERANCE, self._backfills,
+            complete, on_trial, sequence(np.array(tried, dtype=np.int64)),
+            *map(sequence, (ends, limits, by_end, by_limit)), len(running), starts, after, before, found, how, state,
+        )  # fmt: skip
+        trials = [(int(at), bool(backfilled)) for at, backfilled in zip(found, how, strict=True)]
+        return int(state[0]), np.asarray(starts)[:present], trials, int(state[1])
+
+    def _ranks(self, later: Ints) -> Ints:
+        """Places in the order of the queue, of waiting and later jobs; others have none."""
+        present, count = self._requests.shape[1], later.shape[1]
+        ranks = np.zeros(present + count, dtype=np.int64)
+        order = self._places
+        if self._key is fcfs:
+            # Who comes later stands behind.
+            order = np.concatenate((order, np.arange(present, present + count)))
+        elif count:
+            jobs = (PresentJob(*job) for job in zip(*later[:3].tolist(), strict=True))
+            keys = [(self._key(job, job.submit), place) for place, job in enumerate(jobs, start=present)]
+            order = np.array([place for _, place in sorted(self._queue + keys)], dtype=np.int64)
+        ranks[order] = np.arange(len(order))
+        return ranks
+
+
+def _more(later: Ints, pieces: Iterator[Ints], wanted: int) -> tuple[Ints, bool]:
+    """At least so many jobs to come, and whether they are all."""
+    taken = [later]
+    while sum(piece.shape[1] for piece in taken) < wanted:
+        piece = next(pieces, None)
+        if piece is None:
+            return np.concatenate(taken, axis=1), True
+        taken.append(piece)
+    return np.concatenate(taken, axis=1), False

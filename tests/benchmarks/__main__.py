@@ -42,6 +42,7 @@ BENCHMARKS = (
     Benchmark("sweeps", ("--runs", "300", "--workers", "1")),
     Benchmark("steps"),
     Benchmark("planner", ("--quick",)),
+    Benchmark("forecast"),
 )
 
 #: Columns of the page: heading, name of the figure, format.

@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from policies.planning import kernel
 from simulator.options import Options
 from simulator.prospects import first_starts, starts_by_walltime
 from simulator.sketch.sketching import PresentJob, Sketch, can_sketch
+from workloads.ground.errors import InvariantError
 from workloads.ground.units import to_ticks
 from workloads.table.job import Job, JobType
 
@@ -51,12 +53,14 @@ def sketched(
         return PresentJob(to_ticks(job.submit or 0.0) - zero, job.nodes, to_ticks(job.walltime), start)
 
     here = [job for job in jobs if (job.submit or 0.0) <= BEGIN]
-    coming = [(*present(job)[:3], to_ticks(job.runtime)) for job in jobs[len(here) :]]
+    columns = np.array([(*present(job)[:3], to_ticks(job.runtime)) for job in jobs[len(here) :]], dtype=np.int64)
+    coming = [piece.T for piece in np.split(columns.reshape(-1, 4), [3, 4])]
     sketch = Sketch([present(job) for job in here], NODES, to_ticks(BEGIN) - zero, options)
     places = {place for place, job in enumerate(here) if job.job_id in awaited}
+    runtimes = np.array([to_ticks(job.runtime) for job in here])
     for _ in range(2):  # the second time as the first
-        starts, found = sketch.starts([to_ticks(job.runtime) for job in here], coming, places, tried)
-    told = {here[place].job_id: (starts[place] + zero) / 1e6 for place in places}
+        starts, found = sketch.starts(runtimes, coming, places, tried)
+    told = {here[place].job_id: (int(starts[place]) + zero) / 1e6 for place in places}
     return told, [((at + zero) / 1e6, backfilled) for at, backfilled in found]
 
 
@@ -85,6 +89,30 @@ def test_all_walltimes_of_a_job(seed: int, order: str, backfilling: str) -> None
     options = Options.of(order=order, backfilling=backfilling)
     _, found = sketched(table, options, {1000}, [to_ticks(walltime) for walltime in walltimes])
     assert found == expected
+
+
+@pytest.mark.slow
+def test_compiled_loops_are_the_plain_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    def answers() -> list[object]:
+        found: list[object] = []
+        for seed in range(60):
+            jobs = crowd(seed, seed)
+            waiting = {job.job_id for job in jobs if job.running_since is None and (job.submit or 0.0) <= BEGIN}
+            tried = [to_ticks(time) for time in (60.0, 900.0, 4000.0)]
+            found += [sketched(jobs, Options.of(order=order), waiting, []) for order in ("fcfs", "smallest", "f1")]
+            found.append(sketched(jobs, Options(), {max(waiting)}, tried))
+        return found
+
+    monkeypatch.setattr(kernel, "COMPILE_FROM", 1 << 62)
+    plain = answers()
+    monkeypatch.setattr(kernel, "COMPILE_FROM", 0)
+    assert answers() == plain
+
+
+def test_a_job_that_can_never_start() -> None:
+    sketch = Sketch([PresentJob(0, NODES + 1, 50)], NODES, 10, Options())
+    with pytest.raises(InvariantError, match="can never start"):
+        sketch.starts(np.array([50]), [], {0})
 
 
 @pytest.mark.parametrize(

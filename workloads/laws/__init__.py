@@ -1,7 +1,7 @@
 """Laws of runtimes: by name, from scipy, truncated, discrete, and the grids that make discrete laws of the others.
 
-Other folders use this package's own names, and ``checks``, ``grids``, ``law``, ``mixture``, ``named``, ``shifted``
-and ``truncated``.
+Other folders use this package's own names, and ``bundle``, ``checks``, ``grids``, ``law``, ``mixture``, ``named``,
+``shifted`` and ``truncated``.
 """
 
 from workloads.laws.grids import GRIDS, algorithm_1_size, discretise, from_samples

@@ -17,13 +17,13 @@ import numpy.typing as npt
 from workloads.ground.errors import ParameterError
 from workloads.laws.checks import runtimes
 
-__all__ = ["Array", "ContinuousLaw", "DiscreteLaw", "Law", "SmoothLaw", "mean_of"]
+__all__ = ["SLACK", "Array", "ContinuousLaw", "DiscreteLaw", "Law", "SmoothLaw", "mean_of"]
 
 #: Runtimes, probabilities: numbers in double precision.
 Array: TypeAlias = npt.NDArray[np.float64]
 
-# Quantile levels are compared with this slack, so that the third of ten equal steps is the quantile 0.3.
-_SLACK = 1e-13
+#: Quantile levels are compared with this slack, so that the third of ten equal steps is the quantile 0.3.
+SLACK = 1e-13
 
 
 @runtime_checkable
@@ -276,7 +276,7 @@ class DiscreteLaw:
     def ppf(self, q: npt.ArrayLike, /) -> Array:
         """The least value v with P(Y <= v) >= q; NaN unless 0 <= q <= 1."""
         levels = np.asarray(q, dtype=float)
-        places = np.searchsorted(self._cumulated, levels - _SLACK, side="left")
+        places = np.searchsorted(self._cumulated, levels - SLACK, side="left")
         # The level 1 is reached with the last value that has any probability, however little.
         places = np.where(levels == 1.0, np.flatnonzero(self.probabilities)[-1], places)
         return self._picked(levels, places)
@@ -284,7 +284,7 @@ class DiscreteLaw:
     def isf(self, q: npt.ArrayLike, /) -> Array:
         """The least value v with P(Y > v) <= q; NaN unless 0 <= q <= 1."""
         levels = np.asarray(q, dtype=float)
-        places = np.searchsorted(-self.survival, -levels * (1.0 + _SLACK), side="left")
+        places = np.searchsorted(-self.survival, -levels * (1.0 + SLACK), side="left")
         return self._picked(levels, places)
 
     def _picked(self, levels: Array, places: Any) -> Array:

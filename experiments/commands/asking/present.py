@@ -101,7 +101,7 @@ def add_drawing(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     group.add_argument(
         "--least", metavar="N", default="10", help="fewest runs of a group of jobs to draw from (default 10)"
     )
-    group.add_argument("--workers", metavar="N", help="number of processes (default: one for each core)")
+    group.add_argument("--workers", metavar="N", help="most processes (default: one for each core)")
     return group
 
 

@@ -26,6 +26,7 @@ from experiments.forecast.telling import document, sentence, table
 from policies.backfilling import BACKFILLING
 from policies.order import ORDERS
 from simulator import simulate
+from simulator.options import Options
 from tests.shared_data import shared_file
 from workloads.ground.errors import InputError
 from workloads.ground.streams import stream
@@ -107,13 +108,26 @@ def test_nothing_after_the_time_is_read(seed: int, share: float, other: int) -> 
 
 
 @pytest.mark.system
-def test_the_number_of_workers_changes_nothing() -> None:
+def test_the_number_of_workers_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     trace = scheduled(random_jobs(5, exact=False))
     at = trace.jobs[-1].submit
     state, history = state_at(trace, at, NODES), history_of(trace, at)
+    monkeypatch.setattr(futures, "_WORTH_A_WORKER", 1)
     one, three = (forecast(state, history, draws=7, seed=2, workers=workers) for workers in (1, 3))
     assert one.starts.tobytes() == three.starts.tobytes()
     assert one.ends.tobytes() == three.ends.tobytes()
+
+
+def test_few_draws_are_left_to_few_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = scheduled(random_jobs(5))
+    at = trace.jobs[-1].submit
+    drawing = Drawing(state_at(trace, at, NODES), history_of(trace, at), Future(), 7, 0)
+    easy, slow = Options(), Options.of(backfilling="conservative")
+    assert drawing.shared_out(3, easy) == [range(7)]
+    assert drawing.shared_out(3, slow) == [range(2), range(2, 4), range(4, 7)]
+    monkeypatch.setattr(futures, "_WORTH_A_WORKER", 2 * len(drawing.state.jobs))
+    assert [len(part) for part in drawing.shared_out(9, easy)] == [2, 2, 3]
+    assert len(drawing.shared_out(9, easy, simulations=5)) == 7
 
 
 # The state.

@@ -17,6 +17,7 @@ from tests.places import ROOT
 from workloads import laws
 from workloads.ground.errors import ParameterError, UnknownNameError
 from workloads.laws import DiscreteLaw, Law
+from workloads.laws.bundle import Bundle
 
 SD = math.sqrt(2.0)
 PEERS: dict[str, Any] = {
@@ -333,3 +334,17 @@ def test_laws_import_of_scipy_what_they_need_and_not_before() -> None:
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=root, check=True).stdout
     assert shown.split() == ["False", "False"]
     assert laws.TABLE_1["truncated-normal"] == laws.truncated_normal(8.0, math.sqrt(2.0), 1.0, 20.0)
+
+
+def test_a_bundle_answers_as_each_of_its_laws() -> None:
+    rng = np.random.default_rng(0)
+    bundle, alone = Bundle(), []
+    for size in (1, 2, 7, 50):
+        alone.append(DiscreteLaw(np.sort(rng.random(size)) + 1.0, np.full(size, 1.0 / size)))
+        assert bundle.add(alone[-1]) == len(bundle) - 1
+        which = rng.integers(0, len(bundle), 300)
+        # Steps of the survival themselves are among the levels.
+        levels = np.where(rng.random(300) < 0.5, rng.random(300), rng.integers(0, 51, 300) / 50)
+        expected = [float(alone[place].isf(level)) for place, level in zip(which, levels, strict=True)]
+        assert bundle.isf(which, levels).tolist() == expected
+    assert bundle.isf(np.empty(0, dtype=np.int64), np.empty(0)).size == 0
