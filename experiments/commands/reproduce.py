@@ -126,23 +126,22 @@ def _carried_out(chosen: Sequence[str], how: Reproduction, words: str) -> list[D
     from experiments.output.occupancy import check_kind
     from experiments.study.report.content import Tally, write_report
     from experiments.study.reproduction import reproduce
-    from experiments.study.times import read_times, write_times
+    from experiments.study.times import add_cost, read_costs
 
     count = f"{len(chosen)} experiment{'s' if len(chosen) != 1 else ''}"
     print(f"{count}, up to {how.workers} at a time, into {how.directory}", file=sys.stderr, flush=True)
     with writing(how.directory):
         check_kind(how.directory, "experiments")
-        times = read_times(how.directory)
+        costs = read_costs(how.directory)
         done: dict[str, Done] = {}
         for item in reproduce(chosen, how):
             done[item.id] = item
-            if item.seconds is not None:
-                times[item.id] = item.seconds
-                write_times(how.directory, times)
+            if item.seconds is not None and not item.error:
+                costs[item.id] = add_cost(how.directory, item.id, item.seconds, item.workers)
             print(f"[{len(done)}/{len(chosen)}] {_line(item)}", file=sys.stderr, flush=True)
         report = how.directory / "report.html"
         ordered = [done[name] for name in chosen]
-        write_report(report, ordered, how, times, words)
+        write_report(report, ordered, how, {name: cost.seconds for name, cost in costs.items()}, words)
     print(f"{count}: {Tally.of(ordered).words}; the report is {report}")
     return ordered
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import pkgutil
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -16,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from experiments.output.handover import handover
 from experiments.output.seals import arriving, check_files, open_sealed, seal
-from experiments.study.parameters import data_digests, told
+from experiments.study.parameters import PROCESSES, data_digests, told
+from experiments.study.times import add_cost
 from experiments.study.verdicts import COLUMNS, Verdict, corrected, row_of
 from experiments.sweeps.fingerprint import experiment_fingerprint
 from experiments.tables import read_csv, write_csv
@@ -181,12 +183,24 @@ def run_experiment(
 ) -> list[Verdict]:
     """Measure, write the tables, judge and draw; returns the verdicts.
 
-    Writes ``ID.csv`` (and ``ID-NAME.csv`` for further tables), ``ID.json`` with parameters, seed and version, and what
-    :func:`present_experiment` does. Simulations are kept in ``runs``, for all experiments that are run with this
-    directory.
+    Writes ``ID.csv`` (and ``ID-NAME.csv`` for further tables), ``ID.json`` with parameters, seed and version, the cost
+    in ``times.json``, and what :func:`present_experiment` does. Simulations are kept in ``runs``, for all experiments
+    that are run with this directory.
     """
     resources = Resources(directory / "runs", workers, progress)
-    measure_experiment(experiment, parameters, seed, directory, version, resources)
+    from experiments.sweeps.execution import available_workers
+
+    count = (workers or available_workers()) if experiment.simulates else getattr(parameters, PROCESSES, 1)
+    began = time.perf_counter()
+    try:
+        measure_experiment(experiment, parameters, seed, directory, version, resources)
+    except Exception:
+        raise
+    except BaseException:
+        # An interruption: the simulations are kept, and so is what they cost.
+        add_cost(directory, experiment.id, time.perf_counter() - began, count, ended=False)
+        raise
+    add_cost(directory, experiment.id, time.perf_counter() - began, count)
     return present_experiment(experiment, directory)
 
 

@@ -111,6 +111,8 @@ class Done:
         Results from its tables; the main table where there is no picture.
     seconds
         That the measurement took; None: it was there before.
+    workers
+        Processes that it could use.
     note
         What was not as it was written, and so was made again; empty: nothing.
     error, details
@@ -123,6 +125,7 @@ class Done:
     picture: Picture | None = None
     table: Sequence[Row] = ()
     seconds: float | None = None
+    workers: int = 1
     note: str = ""
     error: str = ""
     details: str = ""
@@ -238,12 +241,14 @@ def _reproduced(name: str, how: Reproduction, processes: int) -> Done:
             say=notes.append,
         )
     except Exception as error:
-        return Done(name, record, error=sentence_of(error), details=traceback.format_exc(), seconds=seconds)
+        return Done(
+            name, record, error=sentence_of(error), details=traceback.format_exc(), seconds=seconds, workers=processes
+        )
     note = "; ".join(notes)
     if pictures:
-        return Done(name, record, verdicts, pictures[0], seconds=seconds, note=note)
+        return Done(name, record, verdicts, pictures[0], seconds=seconds, workers=processes, note=note)
     table = read_tables(name, how.directory).get("", ())
-    return Done(name, record, verdicts, table=table, seconds=seconds, note=note)
+    return Done(name, record, verdicts, table=table, seconds=seconds, workers=processes, note=note)
 
 
 def _stands(record: Mapping[str, Any], directory: Path, notes: list[str]) -> bool:

@@ -1,29 +1,69 @@
-"""The times that measurements took, in a file of their own: all else is the same each time."""
+"""What measurements cost and when they were made, in a file of their own: all else is the same each time."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from workloads.ground.files import atomic_open
 
-__all__ = ["read_times", "write_times"]
+__all__ = ["Cost", "add_cost", "read_costs", "took"]
 
 _NAME = "times.json"
 
 
-def read_times(directory: Path) -> dict[str, float]:
-    """Seconds by experiment; none where there is no such file."""
+class Cost(NamedTuple):
+    """What a measurement cost.
+
+    Attributes
+    ----------
+    seconds
+        Time that it took, with that of interrupted beginnings.
+    workers
+        Processes that it could use.
+    date
+        Day on which it ended, in UTC, as ``2026-11-22``; empty: it was interrupted.
+    """
+
+    seconds: float
+    workers: int
+    date: str
+
+
+def read_costs(directory: Path) -> dict[str, Cost]:
+    """Costs by experiment; none where there is no such file."""
     try:
         found = json.loads((directory / _NAME).read_text(encoding="utf-8"))
-        return {str(name): float(seconds) for name, seconds in found.items()}
-    except (OSError, ValueError, AttributeError, TypeError):
+        return {
+            str(name): Cost(float(own["seconds"]), int(own["workers"]), str(own["date"])) for name, own in found.items()
+        }
+    except (OSError, ValueError, AttributeError, TypeError, KeyError):
         return {}
 
 
-def write_times(directory: Path, times: Mapping[str, float]) -> None:
-    """Write them, ordered by name."""
+def add_cost(directory: Path, name: str, seconds: float, workers: int, *, ended: bool = True) -> Cost:
+    """Add what an experiment cost now; a measurement that begins anew forgets the last one that ended."""
+    costs = read_costs(directory)
+    before = costs.get(name)
+    if before is not None and not before.date:
+        seconds += before.seconds
+    date = datetime.now(UTC).date().isoformat() if ended else ""
+    costs[name] = Cost(round(seconds, 3), workers, date)
     with atomic_open(directory / _NAME, follow=False) as file:
-        json.dump({name: round(times[name], 3) for name in sorted(times)}, file, indent=2)
+        json.dump({own: costs[own]._asdict() for own in sorted(costs)}, file, indent=2)
         file.write("\n")
+    return costs[name]
+
+
+def took(seconds: float) -> str:
+    """A measured time for a reader.
+
+    >>> took(0.04), took(12.34), took(754), took(7260)
+    ('0.0 s', '12.3 s', '12 min 34 s', '2 h 1 min')
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"

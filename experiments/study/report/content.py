@@ -17,6 +17,7 @@ from experiments.study.parameters import data_files
 from experiments.study.publications import PUBLICATIONS, Publication, paper_of
 from experiments.study.report.choices import section_html, sentence_html
 from experiments.study.reproduction import Done, Reproduction
+from experiments.study.times import took
 from experiments.study.verdicts import Outcome, remaining, shown_p
 from experiments.tables import cell_text
 from workloads.ground.files import atomic_open
@@ -150,7 +151,7 @@ def render_report(done: Sequence[Done], how: Reproduction, times: Mapping[str, f
         how=how,
         words=words,
         total=len(done),
-        took=_duration(sum(times[item.id] for item in done if item.id in times)),
+        took=took(sum(times[item.id] for item in done if item.id in times)),
         sources=next((item.record["sources"] for item in done if item.record), "unknown"),
         libraries=[("Python", platform.python_version()), *((name, _version(name)) for name in _LIBRARIES)],
         Outcome=Outcome,
@@ -188,7 +189,7 @@ def _entry(experiment: Experiment, done: Done, how: Reproduction, times: Mapping
         shlex.join(words),
         [(name, _setting(value)) for name, value in settings.items() if name not in files],
         data,
-        _duration(times[done.id]) if done.id in times else "not known",
+        took(times[done.id]) if done.id in times else "not known",
         Tally.of([done]),
     )
 
@@ -197,18 +198,6 @@ def _setting(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(map(_setting, value))
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _duration(seconds: float) -> str:
-    """A measured time for a reader.
-
-    >>> _duration(0.04), _duration(12.34), _duration(754), _duration(7260)
-    ('0.0 s', '12.3 s', '12 min 34 s', '2 h 1 min')
-    """
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
 def _version(library: str) -> str:

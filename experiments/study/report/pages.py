@@ -22,6 +22,7 @@ from experiments.study.parameters import data_files, told
 from experiments.study.publications import PUBLICATIONS, Publication, paper_of
 from experiments.study.redraw import found_experiments
 from experiments.study.report.notes import with_notes
+from experiments.study.times import Cost, read_costs, took
 from experiments.study.verdicts import HYPOTHESIS, Verdict, remaining, shown_p
 from workloads.ground.errors import InputError
 from workloads.ground.files import atomic_open, decode_text, read_bytes
@@ -111,6 +112,7 @@ def _answer(item: Experiment, directory: Path, pictures: Path) -> str:
     if remaining(verdicts):
         parts.append(remaining(verdicts))
     parts.append(f"*{_sizes(item, record)}*")
+    parts.append(_origin(record, read_costs(directory).get(item.id)))
     answer = "\n\n".join(parts)
     _refuse_rows(item, record, answer)
     return answer
@@ -173,6 +175,15 @@ def _sizes(item: Experiment, record: Mapping[str, Any]) -> str:
         for name, digest in record["data"].items()
     ]
     return " ".join(parts)
+
+
+def _origin(record: Mapping[str, Any], cost: Cost | None) -> str:
+    """Version, and where they are known date and cost."""
+    version = f"Holdfast {record['holdfast']}, sources {record['sources']}"
+    if cost is None:
+        return f"*{version}.*"
+    where = "1 process" if cost.workers == 1 else f"{cost.workers} processes"
+    return f"*{version}; {cost.date}, {took(cost.seconds)} with {where}.*"
 
 
 def _small_png(figure: Figure) -> bytes:

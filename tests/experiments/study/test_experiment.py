@@ -65,7 +65,7 @@ def test_everything_is_written_and_can_be_made_again_from_the_tables(tmp_path: P
     assert [verdict.outcome for verdict in verdicts] == ["holds", "not comparable"]
     names = ["csv", "json", "pdf", "png"]
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
-        [*(f"test-fig1.{name}" for name in names), "test-fig1-extra.csv", "test-fig1-verdicts.csv"]
+        [*(f"test-fig1.{name}" for name in names), "test-fig1-extra.csv", "test-fig1-verdicts.csv", "times.json"]
     )
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     for name in ("test-fig1.png", "test-fig1.pdf", "test-fig1-verdicts.csv"):
