@@ -24,6 +24,8 @@ class Publication:
         Sections of the documentation that say what was chosen where it is silent: (page, heading).
     printed
         Whether there is a paper, whose values are printed beside ours; else statements are hypotheses.
+    main
+        Ids of the experiments that its main results are about, the most important first.
     """
 
     key: str
@@ -32,6 +34,7 @@ class Publication:
     about: str
     choices: tuple[tuple[str, str], ...] = ()
     printed: bool = True
+    main: tuple[str, ...] = ()
 
     @property
     def statement(self) -> str:
@@ -68,6 +71,7 @@ PUBLICATIONS: Mapping[str, Publication] = {
             "Rigid, malleable and on-demand jobs on one machine: six mechanisms against first come, first served (FCFS)"
             f" with EASY backfilling. {_TERMS}",
             _MODEL,
+            main=("hybrid-obs", "hybrid-fig6", "hybrid-table2", "hybrid-readings", "hybrid-fig7"),
         ),
         Publication(
             "checkpoint",
@@ -75,6 +79,7 @@ PUBLICATIONS: Mapping[str, Publication] = {
             "A. Gainaru, B. Goglin, V. Honoré, G. Pallez, P. Raghavan, Y. Robert, H. Sun, IPDPS 2020",
             "Which reservations to ask for, and which to end with a checkpoint, for a runtime known as a distribution.",
             (*_PLANNER, *_STOCHASTIC),
+            main=("checkpoint-fig8", "checkpoint-table4", "checkpoint-fig5", "checkpoint-claims", "checkpoint-table2"),
         ),
         Publication(
             "incomplete",
@@ -82,6 +87,7 @@ PUBLICATIONS: Mapping[str, Publication] = {
             "A. Gainaru, G. Pallez, ScalA 2019",
             "What a plan loses when it is made from a few past runs.",
             (*_PLANNER, *_STOCHASTIC),
+            main=("incomplete-fig6", "incomplete-fig4", "incomplete-fig8", "incomplete-fig5", "incomplete-fig7"),
         ),
         Publication(
             "profiles",
@@ -89,6 +95,7 @@ PUBLICATIONS: Mapping[str, Publication] = {
             "A. Gainaru, B. Goglin, V. Honoré, G. Pallez, Inria RR-9359",
             "An application as a chain of tasks with durations and memory, and reservations that use it.",
             (("chains.md", "Choices"), ("chains.md", "What happens at run time")),
+            main=("profiles-fig13", "profiles-fig12", "profiles-fig14", "profiles-fig16", "profiles-fig18"),
         ),
         Publication(
             "beyond",
@@ -97,6 +104,7 @@ PUBLICATIONS: Mapping[str, Publication] = {
             "Questions that the papers do not ask. Each statement is a hypothesis, written before the measurement. "
             f"{_TERMS}",
             printed=False,
+            main=("beyond-front", "beyond-theta", "beyond-sensitivity", "beyond-stochastic", "beyond-orders"),
         ),
     )
 }

@@ -16,6 +16,7 @@ from experiments.study.experiment import Experiment
 from experiments.study.parameters import data_files
 from experiments.study.publications import PUBLICATIONS, Publication, paper_of
 from experiments.study.report.choices import section_html, sentence_html
+from experiments.study.report.importance import Belief, belief, groups
 from experiments.study.reproduction import Done, Reproduction
 from experiments.study.times import took
 from experiments.study.verdicts import Outcome, remaining, shown_p
@@ -109,6 +110,11 @@ class Chapter:
     tally: Tally
     choices: Sequence[tuple[str, str]]
 
+    @property
+    def belief(self) -> Belief:
+        """What to believe of the paper."""
+        return belief([entry.done for entry in self.entries])
+
 
 def write_report(path: Path, done: Sequence[Done], how: Reproduction, times: Mapping[str, float], words: str) -> None:
     """Write the page; the arguments are those of :func:`render_report`."""
@@ -148,6 +154,7 @@ def render_report(done: Sequence[Done], how: Reproduction, times: Mapping[str, f
     html = environment.get_template("report.html").render(
         chapters=chapters,
         tally=Tally.of(done),
+        groups=groups(done),
         how=how,
         words=words,
         total=len(done),

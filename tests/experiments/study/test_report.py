@@ -220,6 +220,11 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Done
     return directory, *carry_out(directory, tuple(catalogue()), quick=True, workers=2)
 
 
+#: In this order.
+PARTS = ('<table class="summary"', '<ul class="belief"', "What failed</h2>", '<section class="findings"',
+         '<details class="fold paper"', '<details class="fold experiment"')  # fmt: skip
+
+
 def test_the_report_is_whole_and_needs_nothing_else(done: tuple[Path, dict[str, Done], str]) -> None:
     directory, _, html = done
     page = check_page(html, directory, tuple(catalogue()))
@@ -232,6 +237,10 @@ def test_the_report_is_whole_and_needs_nothing_else(done: tuple[Path, dict[str, 
     # Experiments, then what holds, does not, is undecided, is not comparable, and failed.
     foot = html.split("<tfoot")[1].split("</tfoot>")[0]
     assert re.findall(r">(\d+)</td>", foot) == [str(len(catalogue())), "2", "0", "1", "1", "2"]
+    # One screen: the papers with their counts, and what to believe; then the findings.
+    assert [html.index(part) for part in PARTS] == sorted(html.index(part) for part in PARTS)
+    told = text.split("What to believe")[1].split("Findings, the most important first")[0]
+    assert "Hybrid Workload Scheduling on HPC Systems: All of what is decided holds: 1 of 1 statements." in told
     # Every experiment is folded, within its folded paper.
     folds = re.findall(r'<details class="fold (\w+)"( open)?>', html)
     assert [kind for kind, opened in folds if not opened].count("experiment") == len(catalogue())
@@ -299,7 +308,7 @@ def test_data_take_the_place_of_what_stands_in(tmp_path: Path) -> None:
     assert "lines/line.csv: measured, SHA-256" in html
     assert f"--set path={data / 'lines' / 'line.csv'}" in html
     page = check_page(html, tmp_path / "out", ("hybrid-fig1", "hybrid-table1"))
-    assert "What does not hold" in "".join(page.text)
+    assert "A paper says it, and it does not hold" in "".join(page.text)
     (data / "lines" / "line.csv").write_text("x,y\n1,2\n")
     done, _ = carry_out(tmp_path / "out", ("hybrid-fig1", "hybrid-table1"), quick=True, data=data)
     # Only the experiment whose data are others now.

@@ -1,0 +1,192 @@
+"""The findings of a report in the order of their importance, and what to believe of a paper.
+
+A finding that contradicts a paper is more important than one that confirms it, a statement of a paper more than an
+expectation of ours, and what is left after Holm's correction more than the rest. Within each group the main results of
+a paper come first, then the smaller p-values; the papers take turns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import zip_longest
+from textwrap import shorten
+from typing import NamedTuple
+
+from experiments.study.publications import PUBLICATIONS, Publication, paper_of
+from experiments.study.reproduction import Done
+from experiments.study.verdicts import Outcome, Verdict
+
+__all__ = ["Belief", "Group", "Told", "belief", "groups"]
+
+#: How many findings of a group are shown at once; the others are folded.
+_FIRST = 3
+
+
+class Told(NamedTuple):
+    """A statement with its verdict.
+
+    Attributes
+    ----------
+    verdict
+        The verdict.
+    names
+        Ids of the experiments that give it, the most important first.
+    """
+
+    verdict: Verdict
+    names: tuple[str, ...]
+
+    @property
+    def paper(self) -> Publication:
+        """Of whose experiments it is."""
+        return PUBLICATIONS[paper_of(self.names[0])]
+
+    @property
+    def printed(self) -> bool:
+        """Whether a paper says it."""
+        return self.verdict.source.kind in ("text", "table", "figure")
+
+    @property
+    def short(self) -> str:
+        """The statement, cut to a line."""
+        return shorten(self.verdict.claim, 110, placeholder=" \N{HORIZONTAL ELLIPSIS}")
+
+
+class Group(NamedTuple):
+    """Findings of equal importance.
+
+    Attributes
+    ----------
+    title
+        What they have in common.
+    found
+        The most important first.
+    kind
+        Their outcome: ``holds``, ``fails``, ``undecided`` or ``open``; empty: several.
+    """
+
+    title: str
+    found: Sequence[Told]
+    kind: str
+
+    @property
+    def first(self) -> Sequence[Told]:
+        """Those that are shown at once."""
+        return self.found[:_FIRST] if self.kind in ("holds", "fails") else ()
+
+    @property
+    def rest(self) -> Sequence[Told]:
+        """The others."""
+        return self.found[len(self.first) :]
+
+
+def _refuted(item: Told) -> bool:
+    return item.verdict.survives and item.verdict.outcome is Outcome.FAILS
+
+
+def _confirmed(item: Told) -> bool:
+    return item.verdict.survives and item.verdict.outcome is Outcome.HOLDS
+
+
+_GROUPS: Sequence[tuple[str, str, Callable[[Told], bool]]] = (
+    ("A paper says it, and it does not hold", "fails", lambda item: item.printed and _refuted(item)),
+    ("A paper says it, and it holds", "holds", lambda item: item.printed and _confirmed(item)),
+    ("We expected it, and it does not hold", "fails", lambda item: not item.printed and _refuted(item)),
+    ("We expected it, and it holds", "holds", lambda item: not item.printed and _confirmed(item)),
+    (
+        "Decided alone, but not after Holm's correction",
+        "",
+        lambda item: item.verdict.decided and not item.verdict.survives,
+    ),
+    ("Undecided", "undecided", lambda item: item.verdict.outcome is Outcome.UNDECIDED),
+    ("Not comparable", "open", lambda item: item.verdict.outcome is Outcome.NOT_COMPARABLE),
+)
+
+
+def groups(done: Sequence[Done]) -> list[Group]:
+    """All findings, the most important group first; empty groups are left out.
+
+    Parameters
+    ----------
+    done
+        The reproduction. A statement that several experiments judge alike is one finding.
+    """
+    statements = _statements(done)
+    found = [
+        Group(title, _in_turns([item for item in statements if fits(item)]), kind) for title, kind, fits in _GROUPS
+    ]
+    return [group for group in found if group.found]
+
+
+def _statements(done: Sequence[Done]) -> list[Told]:
+    seen: dict[tuple[str, str, str, Outcome], list[tuple[Verdict, str]]] = {}
+    for item in sorted(done, key=lambda item: _place(item.id)):
+        for verdict in item.verdicts:
+            key = (paper_of(item.id), verdict.claim, verdict.printed, verdict.outcome)
+            seen.setdefault(key, []).append((verdict, item.id))
+    return [Told(own[0][0], tuple(dict.fromkeys(name for _, name in own))) for own in seen.values()]
+
+
+def _place(name: str) -> int:
+    """Of an experiment among the main ones of its paper; the others come after them."""
+    main = PUBLICATIONS[paper_of(name)].main
+    return main.index(name) if name in main else len(main)
+
+
+def _in_turns(found: Sequence[Told]) -> list[Told]:
+    """Of each paper the most important one, then the second one of each."""
+    ranked = sorted(found, key=lambda item: (_place(item.names[0]), item.verdict.adjusted or 0.0))
+    of_papers: Mapping[str, list[Told]] = {
+        key: [item for item in ranked if item.paper.key == key] for key in PUBLICATIONS
+    }
+    return [item for turn in zip_longest(*of_papers.values()) for item in turn if item is not None]
+
+
+class Belief(NamedTuple):
+    """What to believe of a paper.
+
+    Attributes
+    ----------
+    words
+        A sentence or two, made from the counts of its verdicts.
+    holds, fails
+        The most important statement that holds, and that does not, if there is one.
+    """
+
+    words: str
+    holds: Told | None = None
+    fails: Told | None = None
+
+
+def belief(done: Sequence[Done]) -> Belief:
+    """What to believe of the paper of these experiments."""
+    statements = _statements(done)
+    holds, fails = ([item for item in statements if fits(item)] for fits in (_confirmed, _refuted))
+    decided = len(holds) + len(fails)
+    comparable = sum(item.verdict.outcome is not Outcome.NOT_COMPARABLE for item in statements)
+    left = comparable - decided
+    if not comparable:
+        return Belief("Nothing can be compared.")
+    if not decided:
+        return Belief(f"Nothing is decided: {_open(left, comparable)}")
+    words = f"{_share(len(holds), decided)} of what is decided holds: {len(holds)} of {decided} statements."
+    if left:
+        words += f" {_open(left, comparable)}"
+    return Belief(words, next(iter(_in_turns(holds)), None), next(iter(_in_turns(fails)), None))
+
+
+def _open(left: int, whole: int) -> str:
+    return f"{left} of {whole} {'is' if left == 1 else 'are'} open."
+
+
+def _share(part: int, whole: int) -> str:
+    """A share in a word.
+
+    >>> [_share(part, 10) for part in (0, 3, 5, 7, 9, 10)]
+    ['Nothing', 'Less than half', 'Half', 'More than half', 'Nearly all', 'All']
+    """
+    if part in (0, whole):
+        return "All" if part else "Nothing"
+    if 2 * part == whole:
+        return "Half"
+    return "Nearly all" if 10 * part >= 9 * whole else "More than half" if 2 * part > whole else "Less than half"
