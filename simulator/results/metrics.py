@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -81,26 +82,58 @@ class MeasuredWindow(NamedTuple):
 
 
 class _Measured:
-    """Arrays over some jobs, all of which came; ticks."""
+    """Arrays over some jobs, all of which came [ticks], and what several tables say of them.
 
-    def __init__(self, records: Sequence[JobRecord]) -> None:
-        self.count = len(records)
+    Attributes
+    ----------
+    count
+        Number of jobs.
+    turnaround, wait, slowdown
+        Shape (count,); bounded slowdowns.
+    preempted, shrunk
+        Whether it happened at least once, shape (count,).
+    """
+
+    def __init__(self, turnaround: np.ndarray, wait: np.ndarray, slowdown: np.ndarray, preempted: np.ndarray,
+                 shrunk: np.ndarray) -> None:  # fmt: skip
+        self.count = len(turnaround)
+        self.turnaround, self.wait, self.slowdown = turnaround, wait, slowdown
+        self.preempted, self.shrunk = preempted, shrunk
+
+    @classmethod
+    def of(cls, records: Sequence[JobRecord]) -> _Measured:
+        """The jobs of these records."""
         if isinstance(records, LongRecords):
-            self._set(records.submit, records.start, records.end, records.runtime)
-            self.preempted = self.shrunk = np.zeros(self.count, dtype=bool)
-            return
-        submit = np.array([record.submit for record in records], dtype=np.int64)
-        start = np.array([record.start for record in records], dtype=np.int64)
-        end = np.array([record.end for record in records], dtype=np.int64)
-        runtime = np.array([record.runtime for record in records], dtype=np.int64)
-        self._set(submit, start, end, runtime)
-        self.preempted = np.array([record.preemptions > 0 for record in records], dtype=bool)
-        self.shrunk = np.array([record.shrinks > 0 for record in records], dtype=bool)
+            submit, start, end, runtime = records.submit, records.start, records.end, records.runtime
+            preempted = shrunk = np.zeros(len(records), dtype=bool)
+        else:
+            numbers = [(own.submit, own.start, own.end, own.runtime, own.preemptions, own.shrinks) for own in records]
+            table = np.array(numbers, dtype=np.int64).reshape(-1, 6)
+            submit, start, end, runtime, preempted, shrunk = np.ascontiguousarray(table.T)
+            preempted, shrunk = preempted > 0, shrunk > 0
+        turnaround = end - submit
+        slowdown = np.maximum(1.0, turnaround / np.maximum(runtime, SLOWDOWN_BOUND))
+        return cls(turnaround, start - submit, slowdown, preempted, shrunk)
 
-    def _set(self, submit: np.ndarray, start: np.ndarray, end: np.ndarray, runtime: np.ndarray) -> None:
-        self.turnaround = end - submit
-        self.wait = start - submit
-        self.slowdown = np.maximum(1.0, self.turnaround / np.maximum(runtime, SLOWDOWN_BOUND))
+    def part(self, chosen: np.ndarray) -> _Measured:
+        """Some of the jobs."""
+        arrays = (self.turnaround, self.wait, self.slowdown, self.preempted, self.shrunk)
+        return _Measured(*(array[chosen] for array in arrays))
+
+    @cached_property
+    def told(self) -> dict[str, float]:
+        """The metrics of the jobs; NaN of none."""
+        waits = self.wait
+        return {
+            "turnaround_h": _of(np.mean, self.turnaround) / _HOUR,
+            "wait_h": _of(np.mean, waits) / _HOUR,
+            "wait_median_h": _of(np.median, waits) / _HOUR,
+            "wait_p95_h": _of(_p95, waits) / _HOUR,
+            "wait_max_h": _of(np.max, waits) / _HOUR,
+            "bounded_slowdown": _of(np.mean, self.slowdown),
+            "preemption_ratio": _ratio(self.preempted),
+            "shrink_ratio": _ratio(self.shrunk),
+        }
 
 
 def _of(statistic: Callable[[np.ndarray], float], values: np.ndarray) -> float:
@@ -145,10 +178,14 @@ def _ended(records: Sequence[JobRecord]) -> Sequence[JobRecord]:
     return [record for record in records if record.status != "cancelled"]
 
 
-def _by_type(records: Sequence[JobRecord]) -> dict[JobType, _Measured]:
+def _by_type(records: Sequence[JobRecord], everyone: _Measured) -> dict[JobType, _Measured]:
     if isinstance(records, LongRecords):
-        return {kind: _Measured(records if kind is JobType.RIGID else []) for kind in JobType}
-    return {kind: _Measured([record for record in records if record.type is kind]) for kind in JobType}
+        nobody = everyone.part(np.zeros(everyone.count, dtype=bool))
+        return {kind: everyone if kind is JobType.RIGID else nobody for kind in JobType}
+    kinds = list(JobType)
+    number = {kind: place for place, kind in enumerate(kinds)}
+    of = np.array([number[record.type] for record in records], dtype=np.int64)
+    return {kind: everyone.part(of == place) for place, kind in enumerate(kinds)}
 
 
 def summarize(
@@ -204,7 +241,8 @@ class _Groups:
     def __init__(self, result: Recording, window: MeasuredWindow) -> None:
         self.chosen = _chosen(result, window)
         self.records = _ended(self.chosen)
-        self.everyone, self.kinds = _Measured(self.records), _by_type(self.records)
+        self.everyone = _Measured.of(self.records)
+        self.kinds = _by_type(self.records, self.everyone)
 
 
 def _summary(
@@ -217,23 +255,24 @@ def _summary(
     utilization, lost, elapsed = _machine(result, window)
     urgent = kinds[JobType.ON_DEMAND]
     latencies = np.array(result.latencies) * 1e3
+    all_jobs, rigid, malleable = everyone.told, kinds[JobType.RIGID].told, kinds[JobType.MALLEABLE].told
     values = (
         result.mechanism,
         everyone.count,
-        _of(np.mean, everyone.turnaround) / _HOUR,
-        _of(np.mean, kinds[JobType.RIGID].turnaround) / _HOUR,
-        _of(np.mean, kinds[JobType.MALLEABLE].turnaround) / _HOUR,
-        _of(np.mean, urgent.turnaround) / _HOUR,
-        _of(np.mean, everyone.wait) / _HOUR,
-        _of(np.mean, everyone.slowdown),
+        all_jobs["turnaround_h"],
+        rigid["turnaround_h"],
+        malleable["turnaround_h"],
+        urgent.told["turnaround_h"],
+        all_jobs["wait_h"],
+        all_jobs["bounded_slowdown"],
         _ratio(urgent.wait <= tolerance),
         _ratio(urgent.wait <= 0),
-        _ratio(kinds[JobType.RIGID].preempted),
-        _ratio(kinds[JobType.MALLEABLE].preempted),
-        _ratio(kinds[JobType.MALLEABLE].shrunk),
-        _of(np.median, everyone.wait) / _HOUR,
-        _of(_p95, everyone.wait) / _HOUR,
-        _of(np.max, everyone.wait) / _HOUR,
+        rigid["preemption_ratio"],
+        malleable["preemption_ratio"],
+        malleable["shrink_ratio"],
+        all_jobs["wait_median_h"],
+        all_jobs["wait_p95_h"],
+        all_jobs["wait_max_h"],
         elapsed / _HOUR,
         utilization,
         lost / _HOUR,
@@ -260,20 +299,7 @@ def _types(result: Recording, measured: _Groups) -> list[dict[str, str | int | f
     kinds = [kind for kind in JobType if kind is not JobType.STOCHASTIC or result.stochastic]
     groups = {"all": measured.everyone, **{str(kind): measured.kinds[kind] for kind in kinds}}
     return [
-        {
-            "mechanism": result.mechanism,
-            "type": name,
-            "jobs": jobs.count,
-            "turnaround_h": _of(np.mean, jobs.turnaround) / _HOUR,
-            "wait_h": _of(np.mean, jobs.wait) / _HOUR,
-            "wait_median_h": _of(np.median, jobs.wait) / _HOUR,
-            "wait_p95_h": _of(_p95, jobs.wait) / _HOUR,
-            "wait_max_h": _of(np.max, jobs.wait) / _HOUR,
-            "bounded_slowdown": _of(np.mean, jobs.slowdown),
-            "preemption_ratio": _ratio(jobs.preempted),
-            "shrink_ratio": _ratio(jobs.shrunk),
-        }
-        for name, jobs in groups.items()
+        {"mechanism": result.mechanism, "type": name, "jobs": jobs.count, **jobs.told} for name, jobs in groups.items()
     ]
 
 
