@@ -13,7 +13,19 @@ from experiments.statistics import Interval, clustered, median_gap
 from experiments.study.experiment import Row
 from workloads.ground.streams import stream
 
-__all__ = ["LEVELS", "METHODS", "OTHERS", "OURS", "SCHEDULES", "of_method", "rank", "score", "summary", "weeks_of"]
+__all__ = [
+    "LEVELS",
+    "METHODS",
+    "OTHERS",
+    "OURS",
+    "SCHEDULES",
+    "of_method",
+    "rank",
+    "score",
+    "summary",
+    "weeks_of",
+    "within",
+]
 
 Floats = npt.NDArray[np.float64]
 
@@ -72,6 +84,15 @@ def rank(waits: Floats, wait: float, *key: Any) -> float:
     below = int(np.sum(waits < wait - 1.0))
     equal = int(np.sum(np.abs(waits - wait) <= 1.0))
     return float((below + rng.integers(0, equal + 1) + rng.random()) / (len(waits) + 1))
+
+
+def within(rank: float, percent: int) -> int:
+    """1 for a rank inside the interval of so many percent in the middle, else 0.
+
+    Where draws are equal, as many of them as lie at an end of the interval lie beyond it, too. It then holds more than
+    it promises, as told. Ranks do not: equal ones have places of their own.
+    """
+    return int(abs(rank - 0.5) <= percent / 200)
 
 
 def of_method(rows: Sequence[Row], method: str) -> list[Row]:

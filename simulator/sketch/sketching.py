@@ -130,7 +130,8 @@ class Sketch:
         InvariantError
             If an awaited job can never start.
         """
-        pieces = iter(coming)
+        # Without backfilling nobody passes those who wait, if they stand in the order of their submits.
+        pieces = iter(coming if self._backfills or self._key is not fcfs else ())
         later = np.empty((4, 0), dtype=np.int64)
         wanted = self._likely
         while True:

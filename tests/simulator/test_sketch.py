@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -107,6 +110,17 @@ def test_compiled_loops_are_the_plain_ones(monkeypatch: pytest.MonkeyPatch) -> N
     plain = answers()
     monkeypatch.setattr(kernel, "COMPILE_FROM", 0)
     assert answers() == plain
+
+
+def test_nobody_asks_for_jobs_to_come_where_they_cannot_matter() -> None:
+    def never() -> Iterator[npt.NDArray[np.int64]]:
+        raise AssertionError
+        yield
+
+    sketch = Sketch([PresentJob(0, 9, 50, 0), PresentJob(0, 9, 50)], NODES, 10, Options.of(backfilling="none"))
+    assert sketch.starts(np.array([40, 20]), never(), {1})[0][1] == 40
+    with pytest.raises(AssertionError):
+        Sketch([PresentJob(0, 9, 50)], NODES, 10, Options()).starts(np.array([40]), never(), {0})
 
 
 def test_a_job_that_can_never_start() -> None:

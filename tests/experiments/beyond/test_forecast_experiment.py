@@ -13,7 +13,7 @@ import pytest
 from experiments.beyond.departures import departures_of, in_hindsight
 from experiments.beyond.forecast_quality import EXPERIMENTS, Forecasts
 from experiments.beyond.schedules import EASY, SIMULATED, Schedule, by_walltime, moments_of, past_of
-from experiments.beyond.scores import LEVELS, METHODS, rank, score
+from experiments.beyond.scores import LEVELS, METHODS, rank, score, within
 from experiments.forecast.pasts import Past
 from experiments.study.experiment import Resources, Row, read_tables, run_experiment
 from experiments.study.verdicts import Outcome
@@ -145,6 +145,11 @@ def test_scores_are_those_of_the_quantiles() -> None:
     draws = rng.choice([10.0, 20.0, 30.0], (4000, 20))
     ranks = [rank(np.sort(row[:-1]), float(row[-1]), 0, "log", number) for number, row in enumerate(draws)]
     assert np.histogram(ranks, 4, (0, 1))[0] == pytest.approx([1000] * 4, abs=120)
+    # As told, its interval holds more than it promises.
+    ends = np.quantile(draws[:, :-1], (0.25, 0.75), axis=1, method="weibull")
+    assert np.mean((ends[0] <= draws[:, -1]) & (draws[:, -1] <= ends[1])) > 0.6
+    assert np.mean([within(one, 50) for one in ranks]) == pytest.approx(0.5, abs=0.03)
+    assert [within(one, 90) for one in (0.04, 0.05, 0.95, 0.96)] == [0, 1, 1, 0]
 
 
 def made(count: int, inside: float, gaps: Sequence[float]) -> list[Row]:
@@ -153,11 +158,14 @@ def made(count: int, inside: float, gaps: Sequence[float]) -> list[Row]:
     rows: list[Row] = []
     for number in range(count):
         hit = int(number / count < inside)
+        # Some of the others lie on an end, as told.
+        told = int(hit or number % 5 == 0)
         for method, median in zip(METHODS, gaps, strict=True):
             error = 3600 * median * float(rng.lognormal(0, 0.3))
             rows.append(
-                {"log": "generated", "schedule": SIMULATED, "week": number * 7 % 20, "method": method, "rank": 0.5,
-                 "share": 0.1, "queue": 3, "log_error": 0.1, "error_s": error, "inside_50": hit, "inside_90": hit}
+                {"log": "generated", "schedule": SIMULATED, "week": number * 7 % 20, "method": method,
+                 "rank": 0.7 if hit else 0.98, "share": 0.1, "queue": 3, "log_error": 0.1, "error_s": error,
+                 "inside_50": told, "inside_90": told}
             )  # fmt: skip
     return rows
 
@@ -174,6 +182,7 @@ def made(count: int, inside: float, gaps: Sequence[float]) -> list[Row]:
 def test_coverage_is_judged_by_its_rule(count: int, inside: float, expected: tuple[Outcome, Outcome]) -> None:
     verdicts = EXPERIMENT.judge({"": made(count, inside, (1, 2, 3, 4, 5))})
     assert tuple(verdict.outcome for verdict in verdicts[:2]) == expected
+    assert verdicts[0].remark.endswith(f"as told, ends included: {100 * (inside + 0.2 * (1 - inside)):.1f} %")
     # The other logs were not given.
     assert {verdict.outcome for verdict in verdicts[3:]} == {Outcome.NOT_COMPARABLE}
 
