@@ -79,7 +79,7 @@ def _pairs_of(arguments: argparse.Namespace) -> WaitPairs:
     from workloads.logs.trace import Trace
 
     if Path(arguments.input).is_dir():
-        for name in ("nodes", "format", "procs_per_node", "where", "unit", "lenient"):
+        for name in ("nodes", "format", "columns", "procs_per_node", "where", "unit", "lenient"):
             if getattr(arguments, name):
                 raise InputError(f"--{name.replace('_', '-')} requires a trace, but INPUT is a directory")
         return pairs_of_results(arguments.input, arguments.mechanism, trust=arguments.trust)

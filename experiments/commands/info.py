@@ -19,7 +19,7 @@ __all__ = ["add_arguments", "main"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("trace", metavar="TRACE", help="SWF, ALCF or sacct file")
+    parser.add_argument("trace", metavar="TRACE", help="SWF, ALCF or sacct file, or a table with named columns")
     add_reading(parser)
     parser.add_argument("--plot", metavar="FILE", help="draw the trace as FILE.png and FILE.pdf (default: not drawn)")
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from tests.documentation.session import ROOT
 from workloads.logs.swf import write_swf
+from workloads.logs.trace import TraceJob
 from workloads.theta.generator import generate
 from workloads.theta.year import ThetaYear
 
@@ -50,10 +51,44 @@ def sweep(path: Path) -> None:
     path.write_text('mechanisms = ["baseline", "CUA-SPAA"]\n[workload]\nseeds = 0\njobs = 200\n')
 
 
+def _parquet(path: Path, **columns: Callable[[TraceJob], float]) -> None:
+    """A table with a row for each of some jobs; times begin on a day in 2021."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    jobs = [job for job in generate(ThetaYear(jobs=60), seed=0).jobs if job.nodes <= 980]
+    pq.write_table(pa.table({name: [value(job) for job in jobs] for name, value in columns.items()}), path)
+
+
+def marconi(path: Path) -> None:
+    """As PM100 has it, where limits are in minutes."""
+    _parquet(
+        path,
+        submit_time=lambda job: 1.6e9 + job.submit,
+        start_time=lambda job: 1.6e9 + job.submit + 60,
+        end_time=lambda job: 1.6e9 + job.submit + 60 + job.runtime,
+        time_limit=lambda job: job.walltime / 60,
+        num_nodes_alloc=lambda job: job.nodes,
+    )
+
+
+def fugaku(path: Path) -> None:
+    """As F-DATA has it."""
+    _parquet(
+        path,
+        adt=lambda job: 1.6e9 + job.submit,
+        sdt=lambda job: 1.6e9 + job.submit + 60,
+        edt=lambda job: 1.6e9 + job.submit + 60 + job.runtime,
+        elpl=lambda job: job.walltime,
+        nnumr=lambda job: job.nodes,
+    )
+
+
 GIVEN: dict[str, dict[str, Callable[[Path], None]]] = {
     "README.md": {"theta.swf.gz": trace, "runtimes.txt": runs, "fig6.toml": sweep},
     "docs/commands.md": {"year.swf.gz": trace},
     "docs/guides/first-day.md": {"log.swf.gz": busy, "runtimes.txt": seconds},
+    "docs/guides/parquet.md": {"job_table.parquet": marconi, "21_04.parquet": fugaku},
     "docs/interchange.md": {"theta.swf.gz": busy},
 }
 

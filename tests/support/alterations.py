@@ -18,7 +18,7 @@ from experiments.study.experiment import Experiment, Row, Tables
 from experiments.study.verdicts import Outcome, Verdict
 from workloads.ground.errors import InputError
 
-__all__ = ["never_flips", "standing"]
+__all__ = ["is_number", "never_flips", "standing"]
 
 #: Columns that say what a row is of. They are left alone: without them rows only lose their partners.
 LABELS = frozenset(
@@ -110,12 +110,13 @@ def _places(experiment: Experiment, tables: Tables) -> list[tuple[str, str]]:
         for name, rows in tables.items()
         for row in rows
         for column, value in row.items()
-        if column not in LABELS and _is_number(value)
+        if column not in LABELS and is_number(value)
     }
     return sorted(numeric, key=lambda place: place[1] not in seen[place[0]])
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """Whether a cell is a number; a truth is none."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
@@ -143,8 +144,8 @@ def _altered(tables: Tables, places: Sequence[tuple[str, str]]) -> Iterator[_Alt
                 yield _with(tables, [(name, column)], change, lambda place, _, among=chosen: place in among)
     # Towards what is printed.
     for name, column in places:
-        if column != "printed" and any(_is_number(row.get("printed")) for row in tables[name]):
-            rows = [{**row, column: row["printed"]} if _is_number(row.get("printed")) else row for row in tables[name]]
+        if column != "printed" and any(is_number(row.get("printed")) for row in tables[name]):
+            rows = [{**row, column: row["printed"]} if is_number(row.get("printed")) else row for row in tables[name]]
             yield {**tables, name: rows}
 
 
@@ -187,7 +188,7 @@ def _with(
     for name, own in columns.items():
         rows = [dict(row) for row in tables[name]]
         for column in own:
-            at = [place for place, row in enumerate(rows) if _is_number(row.get(column)) and chosen(place, row)]
+            at = [place for place, row in enumerate(rows) if is_number(row.get(column)) and chosen(place, row)]
             for place, value in zip(at, change([tables[name][place][column] for place in at]), strict=True):
                 rows[place][column] = value
         done[name] = rows

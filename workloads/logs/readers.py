@@ -12,6 +12,8 @@ from workloads.ground.files import decode_text, read_bytes, sha256_of
 from workloads.ground.registry import Registry
 from workloads.logs.alcf import looks_like_alcf, parse_alcf
 from workloads.logs.choice import Choice, Where
+from workloads.logs.columnlog import column_names, looks_like_layout, parse_columns
+from workloads.logs.columnroles import ColumnNames, layout_of, roles_of
 from workloads.logs.sacct import looks_like_sacct, parse_sacct
 from workloads.logs.swf import looks_like_swf, parse_swf
 from workloads.logs.trace import Trace
@@ -21,6 +23,8 @@ __all__ = ["READERS", "Reader", "read_trace", "read_workload", "sha256_of"]
 
 #: How much of a file is looked at to recognise it [characters].
 _HEAD = 65536
+#: Name of the format of tables with named columns.
+COLUMNS = "columns"
 
 
 class _Parse(Protocol):
@@ -42,11 +46,14 @@ class Reader:
         ``procs_per_node``.
     chooses
         Whether ``parse`` has the keyword ``choice``, too (:class:`~workloads.logs.choice.Choice`).
+    maps
+        Whether it has the keyword ``columns`` (:func:`~workloads.logs.columnroles.roles_of`).
     """
 
     recognises: Callable[[str], bool]
     parse: _Parse
     chooses: bool = False
+    maps: bool = False
 
 
 class _TraceParser(Protocol):
@@ -94,6 +101,11 @@ READERS.add(
     Reader(looks_like_swf, _log(parse_swf), chooses=True),
     "Standard Workload Format (Parallel Workloads Archive)",
 )
+READERS.add(
+    COLUMNS,
+    Reader(looks_like_layout, parse_columns, chooses=True, maps=True),
+    "CSV or Parquet table with named columns; PM100 and F-DATA are recognised",
+)
 
 
 def read_workload(
@@ -104,6 +116,7 @@ def read_workload(
     procs_per_node: int | None = None,
     where: Where | None = None,
     unit: str | None = None,
+    columns: ColumnNames | None = None,
 ) -> Trace | JobTable:
     """Read a workload file.
 
@@ -123,6 +136,11 @@ def read_workload(
         state and name serve all logs that have such a column; other names are those of columns. None: all.
     unit
         ``nodes`` or ``processors`` (``cores``), whichever the sizes of jobs shall count; None: as the log does.
+    columns
+        Of a CSV or Parquet table of another site: its columns by role, ``"submit=submit_time,nodes=num_nodes_alloc,
+        start=start_time,end=end_time,walltime=time_limit:min"`` or a mapping; the roles are those of
+        :func:`~workloads.logs.columnroles.roles_of`. ``"pm100"`` and ``"f-data"`` are known, and recognised. None: a
+        file of one of the formats.
 
     Returns
     -------
@@ -136,17 +154,26 @@ def read_workload(
     UnknownNameError
         If there is no format of that name.
     ParameterError
-        If ``procs_per_node``, ``where`` or ``unit`` makes no sense for the format.
+        If ``procs_per_node``, ``where``, ``unit`` or ``columns`` makes no sense for the format.
     """
     named = READERS[format] if format is not None else None
+    if columns is not None:
+        roles_of(columns)
+        named = named or READERS[COLUMNS]
+        if not named.maps:
+            raise ParameterError("columns", f"left out with the format {format}", columns)
     choice = Choice.of(where, unit)
     data = read_bytes(path)
     reader = named or READERS[_recognised(data, path)]
     options: dict[str, Any] = {"lenient": lenient, "procs_per_node": procs_per_node}
     if choice:
         if not reader.chooses:
-            raise InputError(f"{path}: where and unit choose from SWF, ALCF and sacct logs alone, which this is not")
+            raise InputError(
+                f"{path}: where and unit choose from SWF, ALCF, sacct and column logs alone, which this is not"
+            )
         options["choice"] = choice
+    if columns is not None:
+        options["columns"] = columns
     return reader.parse(data, path, **options)
 
 
@@ -158,6 +185,7 @@ def read_trace(
     procs_per_node: int | None = None,
     where: Where | None = None,
     unit: str | None = None,
+    columns: ColumnNames | None = None,
 ) -> Trace:
     """Read a log; see :func:`read_workload`.
 
@@ -167,7 +195,7 @@ def read_trace(
         Also if the file is a job table.
     """
     workload = read_workload(
-        path, format=format, lenient=lenient, procs_per_node=procs_per_node, where=where, unit=unit
+        path, format=format, lenient=lenient, procs_per_node=procs_per_node, where=where, unit=unit, columns=columns
     )
     if not isinstance(workload, Trace):
         raise TraceError(path, None, "is a job table, but a trace is required")
@@ -176,7 +204,7 @@ def read_trace(
 
 def _recognised(data: bytes, path: str | Path) -> str:
     if data.startswith(PARQUET_MAGIC):
-        return "job-table"
+        return "job-table" if layout_of(column_names(data, path)) is None else COLUMNS
     # Cut at a line end, or a character of several bytes might be cut in two.
     head = decode_text(data[: data.find(b"\n", _HEAD) + 1 or None], path)
     for name in READERS:

@@ -1,5 +1,5 @@
 """The job table, in which every random choice is already made.
 
-Other folders use ``frames``, ``job``, ``joblife``, ``jobs``, ``jobtable``, ``profile``, ``rigidcolumns``
-and ``validation``.
+Other folders use ``frames``, ``job``, ``joblife``, ``jobs``, ``jobtable``, ``parquet``, ``profile``,
+``rigidcolumns`` and ``validation``.
 """

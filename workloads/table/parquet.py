@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,21 @@ _TEXT = ("type", "user", "project", "application", "plan", "memory_profile", "pa
 
 
 def parquet_blocks(
-    data: bytes, path: str | Path, rows: int
+    data: bytes, path: str | Path, rows: int, used: Sequence[int] | None = None
 ) -> tuple[list[str], Iterator[tuple[Sequence[Sequence[str]], list[int]]]]:
     """Names of the columns; blocks of so many rows, column by column, as text: one set of rules reads both formats.
 
-    Floats become the shortest text that reads as the same float; a null becomes an empty cell.
+    Floats become the shortest text that reads as the same float, times of day ISO dates, and durations seconds; a null
+    becomes an empty cell.
+
+    Parameters
+    ----------
+    data, path
+        Content of the file; its name for messages.
+    rows
+        Of a block.
+    used
+        Places of the columns that the blocks have; None: all.
 
     Raises
     ------
@@ -50,11 +61,13 @@ def parquet_blocks(
         raise TraceError(path, None, f"says that it holds {held:,} rows in {len(data):,} bytes, which no table does")
 
     def blocks() -> Iterator[tuple[Sequence[Sequence[str]], list[int]]]:
-        batches = file.iter_batches(batch_size=rows)
+        wanted = None if used is None else [file.schema_arrow.names[place] for place in used]
+        batches = file.iter_batches(batch_size=rows, columns=wanted)
         while True:
             try:
                 batch = next(batches, None)
-                columns = [] if batch is None else [list(map(_cell, column.to_pylist())) for column in batch.columns]
+                found = [] if batch is None else batch.columns if wanted is None else [batch[name] for name in wanted]
+                columns = [_texts(_in_microseconds(column)) for column in found]
             except unreadable:
                 raise TraceError(path, None, "is a damaged Parquet file") from None
             if batch is None:
@@ -89,9 +102,31 @@ def write_parquet(jobs: Sequence[Job], path: str | Path, columns: Sequence[str])
         pq.write_table(pa.table(arrays, list(columns)), file)
 
 
+def _in_microseconds(column: Any) -> Any:
+    """Times that Python has: nanoseconds are cut off."""
+    import pyarrow as pa
+
+    kind = column.type
+    if pa.types.is_timestamp(kind) and kind.unit == "ns":
+        return column.cast(pa.timestamp("us", kind.tz), safe=False)
+    return column.cast(pa.duration("us"), safe=False) if pa.types.is_duration(kind) and kind.unit == "ns" else column
+
+
+def _texts(column: Any) -> list[str]:
+    """Its cells as text; arrow writes whole numbers and times as Python reads them, and much faster."""
+    import pyarrow as pa
+
+    kind = column.type
+    if pa.types.is_integer(kind) or (pa.types.is_timestamp(kind) and kind.tz in (None, "UTC")):
+        return [cell or "" for cell in column.cast(pa.string()).to_pylist()]
+    return list(map(_cell, column.to_pylist()))
+
+
 def _cell(value: Any) -> str:
     if value is None:
         return ""
+    if isinstance(value, timedelta):
+        return repr(value.total_seconds())
     if isinstance(value, bool):
         return str(int(value))
     return repr(value) if isinstance(value, float) else str(value)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import argparse
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from workloads.ground.errors import InputError, OutputError, ParameterError
 from workloads.ground.fields import LARGEST_WHOLE
 from workloads.ground.units import LARGEST_SIZE, LARGEST_TIME, parse_duration
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from workloads.hybrid.assignment import Assignment
     from workloads.logs.trace import Trace
 
@@ -30,6 +32,7 @@ __all__ = [
     "read_options",
     "share",
     "sized",
+    "told_options",
     "whole",
 ]
 
@@ -120,7 +123,15 @@ def add_reading(
         help="unit of sizes: nodes, or processors (also cores) (default: as the trace counts)",
     )
     details = parser.add_argument_group("details of reading")
-    details.add_argument("--format", metavar="NAME", help="format: swf, alcf, sacct or job-table (default: recognised)")
+    details.add_argument(
+        "--format", metavar="NAME", help="format: swf, alcf, sacct, columns or job-table (default: recognised)"
+    )
+    details.add_argument(
+        "--columns",
+        metavar="ROLE=COLUMN",
+        help="columns of a CSV or Parquet table, such as submit=submit_time,nodes=num_nodes_alloc, or pm100 or f-data "
+        "(default: recognised)",
+    )
     details.add_argument(
         "--procs-per-node", metavar="N", help="processors of a node, where the trace counts processors (default: 1)"
     )
@@ -137,11 +148,22 @@ class ReadOptions(TypedDict):
     procs_per_node: int | None
     where: list[str] | None
     unit: str | None
+    columns: str | None
+
+
+#: Of these a record tells only where they are given.
+_RARE = ("where", "unit", "columns")
+
+
+def told_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of the readers as results record them: the rare ones only where they are given."""
+    return {name: value for name, value in options.items() if value is not None or name not in _RARE}
 
 
 def read_options(arguments: argparse.Namespace) -> ReadOptions:
     """Options of the readers."""
     from workloads.logs.choice import Choice
+    from workloads.logs.columnroles import roles_of
 
     per_node = arguments.procs_per_node
     try:
@@ -149,12 +171,18 @@ def read_options(arguments: argparse.Namespace) -> ReadOptions:
     except ParameterError as error:
         given = arguments.unit if error.parameter == "unit" else " ".join(arguments.where)
         raise ParameterError(f"--{error.parameter}", error.legal, shortened(given)) from None
+    if arguments.columns is not None:
+        try:
+            roles_of(arguments.columns)
+        except ParameterError as error:
+            raise ParameterError("--columns", error.legal, shortened(arguments.columns)) from None
     return ReadOptions(
         format=arguments.format,
         lenient=arguments.lenient,
         procs_per_node=None if per_node is None else whole(per_node, "--procs-per-node", 1, LARGEST_SIZE),
         where=arguments.where,
         unit=arguments.unit,
+        columns=arguments.columns,
     )
 
 

@@ -17,6 +17,7 @@ from experiments.commands.asking.arguments import (
     read_options,
     share,
     sized,
+    told_options,
     whole,
 )
 from experiments.commands.asking.life import add_life, life_of
@@ -214,8 +215,7 @@ def simulation_of(arguments: argparse.Namespace, mechanisms: Sequence[str]) -> S
         drawn = list(mechanisms) != [BASELINE] or assignment.stochastic_share > 0
         prepared = drawn or bool(life.told)
         jobs, told = life.of_jobs(trace, assign(trace, assignment, seed=seed) if drawn else as_rigid(trace))
-        how = {**read_options(arguments), "format": trace.format}
-        how = {name: value for name, value in how.items() if value is not None or name not in ("where", "unit")}
+        how = told_options({**read_options(arguments), "format": trace.format})
         configuration["input"] |= {**how, "left_out": dict(trace.excluded)}
         if drawn:
             configuration["preparation"] = {"seed": seed, **asdict(assignment)}

@@ -6,9 +6,9 @@ import argparse
 from dataclasses import asdict, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from experiments.commands.asking.arguments import duration, machine_of, read_options
+from experiments.commands.asking.arguments import duration, machine_of, read_options, told_options
 from experiments.commands.asking.outages import outages_of
 from experiments.commands.asking.planned import PlannedRun
 from experiments.commands.asking.simulation import Simulation, options_of
@@ -66,8 +66,7 @@ def long_run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> 
     ).under(options.warning)
     how = read_options(arguments)
     choice = Choice.of(how["where"], how["unit"])
-    told: dict[str, Any] = {**how, "format": "swf"}
-    told = {name: value for name, value in told.items() if value is not None or name not in ("where", "unit")}
+    told = told_options({**how, "format": "swf"})
     trace = read_long_swf(arguments.input, lenient=how["lenient"], procs_per_node=how["procs_per_node"], choice=choice)
     nodes = machine_of(arguments, trace, arguments.input)
     trace = trace.on_machine(nodes)

@@ -134,7 +134,9 @@ def test_a_table_of_the_alcf_by_queue_and_in_cores(tmp_path):
 def test_what_is_no_log_is_read_whole(tmp_path):
     (tmp_path / "t.csv").write_text("job_id,type,submit,nodes,runtime,walltime\n1,rigid,0,1,60,60\n")
     for how in ({"where": "user=a"}, {"unit": "nodes"}):
-        with pytest.raises(InputError, match=r"t\.csv: where and unit choose from SWF, ALCF and sacct logs alone"):
+        with pytest.raises(
+            InputError, match=r"t\.csv: where and unit choose from SWF, ALCF, sacct and column logs alone"
+        ):
             read_workload(tmp_path / "t.csv", **how)
 
 

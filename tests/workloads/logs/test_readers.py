@@ -132,7 +132,8 @@ cells = st.sampled_from(
     st.lists(st.lists(cells, min_size=15, max_size=18), max_size=3) | st.binary(max_size=30),
 )
 def test_no_content_breaks_a_reader(tmp_path_factory, format, lenient, content):
-    headers = {"job-table": ",".join(COLUMNS), "alcf": TEXTS["alcf"], "sacct": TEXTS["sacct"], "swf": TEXTS["swf"]}
+    headers = {"job-table": ",".join(COLUMNS), "alcf": TEXTS["alcf"], "sacct": TEXTS["sacct"], "swf": TEXTS["swf"],
+               "columns": "submit_time,start_time,end_time,num_nodes_alloc,time_limit,job_id,job_state"}  # fmt: skip
     path = tmp_path_factory.mktemp("fuzz") / "a"
     if isinstance(content, list):
         mark = {"swf": " ", "sacct": "|"}.get(format, ",")

@@ -1,0 +1,132 @@
+"""Roles of columns: where the job table of another site holds what a trace needs, and in which unit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from workloads.ground.errors import ParameterError, UnknownNameError
+from workloads.ground.fields import Columns
+
+__all__ = ["LAYOUTS", "ROLES", "ColumnNames", "Role", "layout_of", "roles_of"]
+
+#: Forms of a mapping: ``"submit=submit_time,nodes=num_nodes"``, the same as a mapping, or the name of a layout.
+ColumnNames = str | Mapping[str, str]
+
+#: What a column can hold, in the order of the documentation.
+ROLES = (
+    *("id", "submit", "start", "end", "runtime", "wait", "walltime", "nodes", "processors"),
+    *("user", "project", "partition", "qos", "state", "name"),
+)
+#: Those that are times, and may have a unit.
+_TIMES = frozenset(("submit", "start", "end", "runtime", "wait", "walltime"))
+#: Seconds of the units in which numbers may be.
+_UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+
+#: Public data sets by name: PM100 (Marconi100 at CINECA, https://doi.org/10.5281/zenodo.10127767) and F-DATA (Fugaku,
+#: https://doi.org/10.5281/zenodo.11467483). Columns that a file does not have are passed over.
+LAYOUTS: Mapping[str, str] = {
+    "pm100": "id=job_id,submit=submit_time,start=start_time,end=end_time,runtime=run_time,walltime=time_limit:min,"
+    "nodes=num_nodes_alloc,processors=num_cores_alloc,user=user_id,project=group_id,partition=partition,qos=qos,"
+    "state=job_state",
+    "f-data": "id=jid,submit=adt,start=sdt,end=edt,runtime=duration,walltime=elpl,nodes=nnumr,processors=cnumr,"
+    "user=usr,state=exit state,name=jnam",
+}
+#: What must be there for a file to be of a layout.
+_MARKS = ("submit", "start", "end", "nodes")
+_UNIT = re.compile(r"(?P<column>.+):(?P<unit>[a-z]+)")
+
+
+class Role(NamedTuple):
+    """Where something stands.
+
+    Attributes
+    ----------
+    column
+        Name of the column.
+    scale
+        Seconds of the unit of its numbers; 1 of what is no time.
+    """
+
+    column: str
+    scale: float = 1.0
+
+
+def roles_of(given: ColumnNames, names: Iterable[str] | None = None) -> dict[str, Role]:
+    """The columns by role.
+
+    Parameters
+    ----------
+    given
+        ``"submit=submit_time,walltime=time_limit:min"``, the same as a mapping, or a name of :data:`LAYOUTS`. After a
+        colon stands the unit of numbers: ns, us, ms, s, min, h or d (default s).
+    names
+        Columns of the file; of a layout only those that are there are taken.
+
+    Raises
+    ------
+    ParameterError
+        If it is not such a text, a column has a unit but holds no time, or the submit time, the size or the runtime
+        has no column.
+    UnknownNameError
+        If there is no role of a name.
+
+    Examples
+    --------
+    >>> roles_of("submit=t,nodes=n,runtime=minutes:min")["runtime"]
+    Role(column='minutes', scale=60.0)
+    """
+    layout = isinstance(given, str) and given in LAYOUTS
+    pairs = _pairs(LAYOUTS[given] if isinstance(given, str) and layout else given)
+    found: dict[str, Role] = {}
+    there = None if names is None else {name.strip().lower() for name in names}
+    for name, text in pairs:
+        if name not in ROLES:
+            raise UnknownNameError("role of a column", name, ROLES)
+        if name in found:
+            raise ParameterError("columns", "each role once", given)
+        role = _role(name, text, given)
+        if not layout or there is None or role.column.lower() in there:
+            found[name] = role
+    if "submit" not in found or not {"nodes", "processors"} & set(found):
+        raise ParameterError("columns", "columns for submit, and for nodes or processors", given)
+    if "runtime" not in found and not {"start", "end"} <= set(found):
+        raise ParameterError("columns", "a column for runtime, or for start and end", given)
+    return found
+
+
+def _pairs(given: object) -> list[tuple[str, str]]:
+    pairs: list[tuple[str, str]] = []
+    if isinstance(given, Mapping):
+        pairs = [(str(name), str(text)) for name, text in given.items()]
+    elif isinstance(given, str):
+        pairs = [(name, text) for name, _, text in (part.partition("=") for part in given.split(","))]
+    cleaned = [(name.strip().lower(), text.strip()) for name, text in pairs]
+    if not cleaned or not all(name and text for name, text in cleaned):
+        legal = f"roles and columns, such as submit=submit_time,nodes=num_nodes, or {' or '.join(LAYOUTS)}"
+        raise ParameterError("columns", legal, given)
+    return cleaned
+
+
+def _role(name: str, text: str, given: ColumnNames) -> Role:
+    match = _UNIT.fullmatch(text)
+    if match is None or match["unit"] not in _UNITS:
+        return Role(text)
+    if name not in _TIMES:
+        raise ParameterError("columns", f"no unit for {name}, which is no time", given)
+    return Role(match["column"], _UNITS[match["unit"]])
+
+
+def layout_of(names: Iterable[str]) -> str | None:
+    """The layout that has these columns; None: none of those known.
+
+    >>> layout_of(["adt", "sdt", "edt", "nnumr", "elpl"])
+    'f-data'
+    """
+    columns = Columns(list(names))
+    for layout in LAYOUTS:
+        roles = roles_of(layout)
+        if all(columns.find(roles[mark].column) is not None for mark in _MARKS):
+            return layout
+    return None
