@@ -5,13 +5,14 @@ Sources: Mu'alem & Feitelson, IEEE TPDS 12(6), 2001; docs/model.md, "Backfilling
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any, Literal, cast
 
 from policies.columns import Columns
 from policies.keeping import KeptPlan
-from policies.longqueue import LongQueue
+from policies.longqueue import Fitting, LongQueue
 from policies.named import SlurmBackfill
 from policies.port import TOLERANCE, Promise, Start, SystemView, WaitingJob
 from policies.reserving import Outlook, in_order, plan_queue
@@ -27,6 +28,8 @@ __all__ = ["BACKFILLING", "Backfilling", "Conservative", "Easy", "Strict", "back
 #: returns the :class:`~policies.port.Promise` of each job that holds a reservation; no pass needs it. With a method
 #: ``begin()`` it makes the rule of one simulation, which may keep what it has worked out from one pass to the next.
 Backfilling = Callable[[SystemView], "list[Start]"]
+
+_MIN_NODES = attrgetter("min_nodes")
 
 
 @dataclass(frozen=True)
@@ -83,8 +86,12 @@ class Easy:
         for head in queue:
             if head.min_nodes > free:
                 break
-            size = head.nodes if head.nodes < free else free
-            end = now + head.limit(size)
+            size = head.nodes
+            if size <= free:
+                end = now + head.walltime
+            else:
+                size = free
+                end = now + head.limit(size)
             if window < NEVER and end > window:
                 return None
             starts.append(Start(head.job_id, size))
@@ -92,33 +99,41 @@ class Easy:
             free -= size
         else:
             return starts
-        if not free:
-            return starts
-        # Most passes end here: looking for any job that fits is far cheaper than the shadow time.
         heads = len(starts)
-        many = queue.fitting(heads + 1, free) if only is None and type(queue) is LongQueue else None
-        behind = queue[heads + 1 :] if only is None and many is None else only or ()
-        candidates = [job for job in behind if job.min_nodes <= free] if many is None else many
-        if not candidates:
+        many: Fitting | None = None
+        behind: Iterable[WaitingJob]
+        # No job behind the first one needs fewer nodes than that.
+        fewest = 1
+        if only is not None:
+            behind = only
+            fewest = min(map(_MIN_NODES, only), default=NEVER)
+        elif type(queue) is LongQueue:
+            behind = many = queue.fitting(heads + 1, free)
+            if not many:
+                return starts
+        else:
+            behind = queue[heads + 1 :]
+            fewest = min(queue.sizes if type(queue) is ShortQueue else map(_MIN_NODES, behind), default=NEVER)
+        # Most passes end here, before the shadow time is looked for.
+        if free < fewest:
             return starts
         shadow, extra = shadow_of(view, head, free, ends)
         if window < NEVER and shadow + head.limit(head.min_nodes) > window:
             return None
         by_runtime = self.length == "runtime"
         latest = shadow + TOLERANCE - now
-        # Most candidates fail here, whatever size they would get: free and extra nodes only become fewer.
         longest = NEVER if by_runtime else latest
         if many is not None:
             many.narrow(free, longest, extra)
-        elif not by_runtime:
-            candidates = [job for job in candidates if job.walltime <= latest or job.min_nodes <= extra]
-        for job in candidates:
+        for job in behind:
             least = job.min_nodes
-            if least > free:
+            # Most candidates fail here, whatever size they would get: free and extra nodes only become fewer.
+            if least > free or (least > extra and job.walltime > longest):
                 continue
             # For rigid jobs size == nodes == least, so one rule serves both kinds.
             size = job.nodes if job.nodes < free else free
-            if (job.duration(size) if by_runtime else job.limit(size)) > latest:
+            length = job.duration(size) if by_runtime else job.walltime if size == job.nodes else job.limit(size)
+            if length > latest:
                 size = min(size, extra)
                 if size < least:
                     continue
@@ -127,7 +142,7 @@ class Easy:
                 return None
             starts.append(Start(job.job_id, size, "backfilled"))
             free -= size
-            if not free:
+            if free < fewest:
                 break
             if many is not None:
                 many.narrow(free, longest, extra)
@@ -196,21 +211,22 @@ class EasyAgain:
             self._kept = None
             return self._rule(view)
         free = view.free
-        seen = free, kept.gone, kept.jobs[0]
-        new = kept.joined
-        if kept is self._kept and new is not None and seen == self._seen and view.releases == self._releases:
-            # Most often there is one.
-            only = new if len(new) < 2 else kept.in_order(new)
-        else:
-            self._kept = only = None
+        only = None
+        if self._kept is not None:
+            new, seen = kept.joined, (free, kept.gone, kept.jobs[0])
+            if kept is self._kept and new is not None and seen == self._seen and view.releases == self._releases:
+                # Most often there is one.
+                only = new if len(new) < 2 else kept.in_order(new)
+            else:
+                self._kept = None
         starts = self._rule.before(view, queue, free, NEVER, only)
         if starts:
             self._kept = None
-        else:
-            if self._kept is None:
-                self._seen, self._releases = seen, list(view.releases)
-            self._kept, kept.joined = kept, []
-        return starts or []
+            return starts
+        if self._kept is None:
+            self._seen, self._releases = (free, kept.gone, kept.jobs[0]), list(view.releases)
+        self._kept, kept.joined = kept, []
+        return []
 
 
 @dataclass(frozen=True)

@@ -289,7 +289,8 @@ class Promise:
     nodes: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+# Not frozen: a replay makes one for each job, and that would take four times as long.
+@dataclass(slots=True, unsafe_hash=True)
 class Start:
     """Start a waiting job.
 

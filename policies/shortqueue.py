@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -16,18 +16,28 @@ _KEY = attrgetter("order_key")
 class ShortQueue(list[Any]):
     """Jobs in an order that does not change while they wait.
 
+    Parameters
+    ----------
+    sizes
+        The smallest sizes of all waiting jobs, whoever keeps them.
+    jobs
+        The first ones.
+
     Attributes
     ----------
+    sizes
+        As given.
     joined
         Those that have joined since somebody made this an empty list; None: too many to tell.
     gone
         How many have been taken out so far.
     """
 
-    __slots__ = ("gone", "joined")
+    __slots__ = ("gone", "joined", "sizes")
 
-    def __init__(self, jobs: Iterable[Any] = ()) -> None:
+    def __init__(self, sizes: Collection[int], jobs: Iterable[Any] = ()) -> None:
         super().__init__(jobs)
+        self.sizes = sizes
         self.joined: list[Any] | None = None
         self.gone = 0
 
@@ -38,7 +48,10 @@ class ShortQueue(list[Any]):
 
     def enter(self, place: int, job: Any) -> None:
         """Put a job before that place."""
-        self.insert(place, job)
+        if place == len(self):
+            self.append(job)
+        else:
+            self.insert(place, job)
         if self.joined is not None:
             self.joined.append(job)
             if len(self.joined) > _FEW:

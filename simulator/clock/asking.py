@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from policies.port import WaitingJob
+from simulator.clock.instants import ARRIVAL, Moment
 from simulator.clock.question import Asking
 from simulator.clock.scheduling import Scheduler
 from simulator.clock.submissions import Submissions
@@ -42,7 +43,7 @@ class AskingScheduler(Scheduler):
     def pass_once(self) -> None:
         waiting = self._system.waiting
         if waiting.jobs > 1 and self._system.free >= waiting.smallest():
-            self._asking.pending = True
+            self._asking.ask()
         else:
             super().pass_once()
 
@@ -77,14 +78,16 @@ class AskingSubmissions(Submissions):
         if job is None:
             raise InvariantError("the driver was asked about no job")
         asking.pending, asking.job = False, None
-        super()._arrive(job, self._cause)
+        # Nothing has happened since.
+        self._instants.moment(self._system.now, ARRIVAL, job.rank, self._let_arrive, job)
+
+    def _let_arrive(self, moment: Moment) -> None:
+        super()._arrive(moment.subject, self._cause)
 
     def _arrive(self, job: JobState, cause: str = "") -> None:
         asking = self._asking
-        if asking.about is not None:
-            # The driver sees the machine at this instant.
-            self._instants.enter()
-            if asking.about(job):
-                asking.pending, asking.job, self._cause = True, job, cause
-                return
-        super()._arrive(job, cause)
+        if asking.about is not None and asking.about(job):
+            self._instants.void, self._cause = True, cause
+            asking.ask(job)
+        else:
+            super()._arrive(job, cause)

@@ -12,12 +12,12 @@ a cancellation.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Generator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import simpy
+from simpy.core import EmptySchedule
 
 from simulator.clock.asking import AskingScheduler, AskingSubmissions
 from simulator.clock.instants import CANCELLATION, NOTICE, OUTAGE, PLAN, RELEASE, REQUEUE, Instants, Moment
@@ -82,9 +82,7 @@ class Engine:
             ranks=max(2, len(jobs if setup.stream is None else setup.stream)),
             pass_per_event=options.passes == "event",
         )
-        self._env = self._instants.env
-        # At hand, because a replay calls little else.
-        self._moment, self._enter, self._leave = self._instants.moment, self._instants.enter, self._instants.leave
+        asking.halt = self._instants.halt
         self._release = RELEASE * self._instants.ranks
         self._rule = options.backfilling
         self._timeout = to_ticks(options.timeout)
@@ -107,7 +105,6 @@ class Engine:
         self._submissions = Submissions(*given) if asking.about is None else AskingSubmissions(*given, asking=asking)
         self._left = self._submissions.coming
         self._awaited = None if setup.awaited is None else set(setup.awaited)
-        self._done = self._env.event()
         self._progress = setup.progress
         self._stream = setup.stream
         if setup.stream is not None:
@@ -153,7 +150,7 @@ class Engine:
         if not self._left:
             return
         self.launch()
-        self._run_until(self._done)
+        self._run()
         self._instants.sample()
 
     def launch(self) -> None:
@@ -162,30 +159,24 @@ class Engine:
             self._submissions.begin(self._state)
         self._submissions.feed()
         if self._service is not None and self._notices:
-            self._env.process(self._feed_notices(self._service))
+            self._instants.process(self._feed_notices(self._service))
         if self.outages is not None:
-            self._env.process(self._feed_outages(self.outages))
+            self._instants.process(self._feed_outages(self.outages))
 
     def advance(self) -> bool:
         """Run until a question waits for an answer, or to the end; whether one waits."""
-        asking, step = self._asking, self._env.step
         if not self._left:
             return False
-        try:
-            # As SimPy's run does, without an event for each stop.
-            while self._left and not asking.pending:
-                step()
-        except simpy.core.EmptySchedule:
-            raise self._stuck() from None
+        self._run()
         if not self._left:
             self._instants.sample()
-        return asking.pending
+        return self._asking.pending
 
-    def _run_until(self, event: simpy.Event) -> None:
+    def _run(self) -> None:
         try:
-            self._env.run(until=event)
-        except RuntimeError:
-            if self._done.triggered or self._env.peek() != math.inf or not self.system.waiting.jobs:
+            self._instants.run()
+        except EmptySchedule:
+            if not self.system.waiting.jobs:
                 raise
             raise self._stuck() from None
 
@@ -198,11 +189,10 @@ class Engine:
     # Processes.
 
     def _feed_notices(self, service: OnDemandService) -> Generator[simpy.Event, None, None]:
-        begin = int(self._env.now)
+        instants, begin = self._instants, int(self._instants.now)
         for job in self._notices:
-            yield self._moment(max(job.notice, begin), NOTICE, job.rank)
-            began = self._enter()
-            self._leave(began, passing=service.notice(job))
+            yield instants.moment(max(job.notice, begin), NOTICE, job.rank)
+            instants.void = not service.notice(job)
             if self._withdrawals is not None and job.job.submit is None:
                 self._withdrawals.expect(job)
 
@@ -221,34 +211,30 @@ class Engine:
                     f"no job has ended during {_MOST_FAILURES:,} failures: nodes fail too often for the remaining jobs"
                 )
             yield instants.moment(closure.start, OUTAGE, 1)
-            began = instants.enter()
             follows = outages.begin(closure)
             if follows:
                 instants.at(closure.end, OUTAGE, 0, partial(outages.end, closure))
-            instants.leave(began, passing=follows)
+            instants.void = not follows
 
-    def _end(self, moment: Any) -> None:
-        """A run is at its end, unless that was changed; a preemption, if it was warned."""
+    def _end(self, moment: Moment) -> None:
+        """A run is at its end; a preemption, if it was warned."""
         run: Run = moment.subject
-        if run.ending is not moment or run.over:
-            return
         # No circle is left behind, which only the collector would find.
         run.ending = None
-        began = self._enter()
+        job = run.job
         if run.warned:
             for gathering in self.system.vacate(run):
                 self._known_service().launch(gathering)
+            return
+        done = self.system.complete(run)
+        if job.type is JobType.ON_DEMAND:
+            self._known_service().complete(run)
         else:
-            done = self.system.complete(run)
-            if run.type is JobType.ON_DEMAND:
-                self._known_service().complete(run)
-            else:
-                self.system.give_away(run)
-            if isinstance(run.job, StochasticJob):
-                self._submissions.go_on(run.job, done)
-            if done:
-                self._terminated(run.job)
-        self._leave(began)
+            self.system.give_away(run)
+        if isinstance(job, StochasticJob):
+            self._submissions.go_on(job, done)
+        if done:
+            self._terminated(job)
 
     def _terminated(self, job: JobState) -> None:
         """Submit the jobs that depend on a job that has ended or was cancelled."""
@@ -259,30 +245,24 @@ class Engine:
             self._progress(self._submissions.coming - self._left)
         if self._submissions.depends:
             self._submissions.after(job)
-        if not self._left and not self._done.triggered:
-            self._done.succeed()
+        if not self._left:
+            self._instants.halt()
 
     # What the system and the service ask for.
 
     def began(self, run: Run) -> None:
-        # As _end_at has it, which is a call more for each run.
-        run.ending = ending = Moment(self._env, run.end, self._release + run.job.rank, self._end)
-        ending.subject = run
+        run.ending = Moment(self._instants, run.end, self._release + run.job.rank, self._end, run)
         if self._awaited is not None:
             self._awaited.discard(run.job.job_id)
-            if not self._awaited and not self._done.triggered:
-                self._done.succeed()
+            if not self._awaited:
+                self._instants.halt()
         if self._withdrawals is not None:
             self._withdrawals.began(run)
 
     def changed(self, run: Run) -> None:
-        run.ending = None
-        if not run.over:
-            self._end_at(run)
-
-    def _end_at(self, run: Run) -> None:
-        run.ending = ending = self._moment(run.end, RELEASE, run.job.rank, self._end)
-        ending.subject = run
+        if run.ending is not None:
+            run.ending.cancel()
+        run.ending = None if run.over else self._instants.moment(run.end, RELEASE, run.job.rank, self._end, run)
 
     def vacated(self, job: JobState) -> None:
         self._instants.at(self.system.now, REQUEUE, job.rank, lambda: self._requeue(job))

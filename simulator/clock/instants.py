@@ -12,9 +12,10 @@ from time import perf_counter
 from typing import Any
 
 import simpy
-from simpy.core import EmptySchedule, StopSimulation
+from simpy.core import EmptySchedule
 
 from simulator.clock.scheduling import Scheduler
+from simulator.machine.cluster import Kind
 from simulator.machine.eventlog import Sample
 from simulator.machine.system import System
 
@@ -24,6 +25,8 @@ __all__ = ["ARRIVAL", "CANCELLATION", "NOTICE", "OUTAGE", "PLAN", "RELEASE", "RE
 #: first, requeues before cancellations, and scheduling last of all.
 #: In each turn of an outage what ends comes before what begins.
 RELEASE, REQUEUE, CANCELLATION, OUTAGE, PLAN, NOTICE, ARRIVAL = range(1, 8)
+
+_HELD, _BUSY = Kind.HELD, Kind.BUSY
 
 
 class Moment(simpy.Event):
@@ -40,50 +43,22 @@ class Moment(simpy.Event):
 
     _ok = True
     _value = None
-    subject: Any = None
 
-    def __init__(self, env: Clock, at: int, priority: int, happen: Callable[[Any], None] | None = None) -> None:
+    def __init__(
+        self, env: Instants, at: int, priority: int, happen: Callable[[Any], None] | None, subject: Any = None
+    ) -> None:
         self.env = env
         self.callbacks = [] if happen is None else [happen]
+        self.subject = subject
         heappush(env._queue, (at, priority, next(env._eid), self))  # type: ignore[misc]  # any whole number
 
-
-class Clock(simpy.Environment):
-    """SimPy's environment, which does something when no event of an instant is left.
-
-    Attributes
-    ----------
-    instant_over
-        What is done then, once; None: nothing.
-    """
-
-    instant_over: Callable[[], None] | None = None
-
-    def step(self) -> None:
-        """The next event, or the end of an instant; otherwise as ``simpy.Environment.step``."""
-        queue = self._queue
-        if self.instant_over is not None and (not queue or queue[0][0] != self._now):
-            over, self.instant_over = self.instant_over, None
-            over()
-            return
-        try:
-            self._now, _, _, event = heappop(queue)
-        except IndexError:
-            raise EmptySchedule from None
-        callbacks, event.callbacks = event.callbacks, None  # type: ignore[assignment]  # as SimPy has it
-        try:
-            for callback in callbacks:
-                callback(event)
-        except StopSimulation:
-            event.callbacks = callbacks[callbacks.index(callback) + 1 :]
-            self.schedule(event, -1)  # type: ignore[arg-type]  # before all others
-            raise
-        if not event._ok and not hasattr(event, "_defused"):
-            raise event._value
+    def cancel(self) -> None:
+        """Nothing happens."""
+        self.callbacks.clear()
 
 
-class Instants:
-    """One instant after the other.
+class Instants(simpy.Environment):
+    """One instant after the other: SimPy's environment, which runs a pass when no event of an instant is left.
 
     Parameters
     ----------
@@ -101,10 +76,12 @@ class Instants:
 
     Attributes
     ----------
-    env
-        SimPy's.
     ranks
         As given.
+    void
+        Whether the present event has changed nothing, so that it is no decision and causes no pass.
+    began
+        When the present event began, by the wall clock [s]: later, where some of its time is no part of a decision.
     latencies
         Wall-clock seconds of each decision with its scheduling pass.
     samples
@@ -112,66 +89,95 @@ class Instants:
     """
 
     def __init__(self, system: System, scheduler: Scheduler, *, begin: int, ranks: int, pass_per_event: bool) -> None:
-        self.env = Clock(begin)
+        super().__init__(begin)
         self._system = system
-        # At hand, because a replay calls little else.
-        self._may_start, self._collect = scheduler.may_start, scheduler.collect
-        self._schedule, self._end_instant = scheduler.pass_once, scheduler.end_instant
+        self._scheduler = scheduler
         self.ranks = ranks
         self._pass_per_event = pass_per_event
         # Most replays have neither outages nor a recorder of decisions: a call per event would be slow.
         self._collecting, self._explaining = scheduler.has_outages, system.decisions.enabled
-        self._pass_due = False
-        self._spent = 0.0
+        self.void = self._halted = self._pass_due = False
+        self.began = self._over = self._spent = 0.0
         self.latencies: list[float] = []
         self.samples: list[Sample] = []
 
-    def moment(self, at: int, turn: int, rank: int, happen: Callable[[Any], None] | None = None) -> Moment:
+    def moment(
+        self, at: int, turn: int, rank: int, happen: Callable[[Any], None] | None = None, subject: Any = None
+    ) -> Moment:
         """An event at that time, in its place among those of the instant."""
-        return Moment(self.env, at, turn * self.ranks + rank, happen)
+        return Moment(self, at, turn * self.ranks + rank, happen, subject)
 
     def at(self, at: int, turn: int, rank: int, happen: Callable[[], bool]) -> None:
         """Let something happen at that time; if it says that it was void, it causes no pass."""
 
-        def occur(_: simpy.Event) -> None:
-            began = self.enter()
-            self.leave(began, passing=happen())
+        def occur(_: Moment) -> None:
+            self.void = not happen()
 
         self.moment(at, turn, rank, occur)
 
-    def enter(self) -> float:
-        """An event happens: the instant before, if there was one, is complete."""
-        now: int = self.env._now  # type: ignore[assignment]  # all delays are integers, so it is one too
-        system = self._system
-        if now != system.now:
-            if self._explaining:
-                self.sample()
-            else:
-                # As there, which is a call more for each instant.
-                waiting = system.waiting
-                _, held, busy, _ = system.cluster.totals
-                self.samples.append((system.now, busy, held, waiting.jobs, waiting.nodes))
-            system.now = now
-        return perf_counter()
+    def halt(self) -> None:
+        """Stop the clock after the present event, or pass."""
+        self._halted = True
 
-    def leave(self, began: float, *, passing: bool = True) -> None:
-        """An event has happened; unless it was void, a pass follows where anything could start."""
-        if not passing:
-            return
-        if self._collecting:
-            self._collect()
-        spent = perf_counter() - began
-        if self._pass_due:
-            self._spent += spent
-        elif not self._may_start():
-            self.latencies.append(spent)
-        else:
-            self._spent = spent
-            if self._pass_per_event:
+    def run(self, until: None = None) -> None:  # type: ignore[override]  # it runs until it is halted
+        """Let one event after the other happen, until the clock is halted.
+
+        As ``simpy.Environment.run``, with the work of ``step`` and of each event and instant in one loop: calls of
+        their own would be a good part of the time of a replay.
+
+        Raises
+        ------
+        simpy.core.EmptySchedule
+            If nothing is left to happen.
+        """
+        queue, system, scheduler = self._queue, self._system, self._scheduler
+        waiting, totals, may_start = system.waiting, system.cluster.totals, scheduler.may_start
+        samples, latencies = self.samples, self.latencies
+        now: int
+        self._halted = False
+        while not self._halted:
+            if self._pass_due and (not queue or queue[0][0] != self._now):
                 self._pass()
+                continue
+            if not queue:
+                raise EmptySchedule
+            now, _, _, event = heappop(queue)  # type: ignore[assignment]  # all times are whole numbers
+            self._now = now
+            callbacks, event.callbacks = event.callbacks, None  # type: ignore[assignment]  # as SimPy has it
+            if type(event) is not Moment:
+                # The beginning or the end of a process.
+                for callback in callbacks:
+                    callback(event)
+                if not event._ok and not hasattr(event, "_defused"):
+                    raise event._value
+                continue
+            if not callbacks:
+                continue
+            if now != system.now:
+                # The instant before, if there was one, is complete.
+                if self._explaining:
+                    self.sample()
+                else:
+                    # As there, which is a call more for each instant.
+                    samples.append((system.now, totals[_BUSY], totals[_HELD], waiting.jobs, waiting.nodes))
+                system.now = now
+            self.void = False
+            self.began = perf_counter()
+            for callback in callbacks:
+                callback(event)
+            if self.void:
+                continue
+            if self._collecting:
+                scheduler.collect()
+            self._over = over = perf_counter()
+            if self._pass_due:
+                self._spent += over - self.began
+            elif may_start():
+                self._spent, self._pass_due = over - self.began, True
+                if self._pass_per_event:
+                    self._pass()
             else:
-                self._pass_due = True
-                self.env.instant_over = self._pass
+                latencies.append(over - self.began)
 
     def sample(self) -> None:
         """Note the machine as the instant has left it."""
@@ -180,11 +186,11 @@ class Instants:
         _, held, busy, _ = system.cluster.totals
         self.samples.append((system.now, busy, held, waiting.jobs, waiting.nodes))
         if self._explaining:
-            self._end_instant()
+            self._scheduler.end_instant()
 
     def _pass(self) -> None:
         """One scheduling pass."""
-        began = perf_counter()
         self._pass_due = False
-        self._schedule()
-        self.latencies.append(self._spent + perf_counter() - began)
+        self._scheduler.pass_once()
+        # The last event is just over.
+        self.latencies.append(self._spent + perf_counter() - self._over)

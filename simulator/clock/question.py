@@ -24,9 +24,17 @@ class Asking:
         Whether a question waits for its answer.
     job
         The submitted job that it is about.
+    halt
+        Stops the clock.
     """
 
     order: bool = False
     about: Callable[[JobState], bool] | None = None
     pending: bool = field(default=False, init=False)
     job: JobState | None = field(default=None, init=False)
+    halt: Callable[[], None] = field(default=lambda: None, init=False)
+
+    def ask(self, job: JobState | None = None) -> None:
+        """Put the question: the clock stands still until it is answered."""
+        self.pending, self.job = True, job
+        self.halt()

@@ -55,6 +55,8 @@ class Scheduler:
         self._trial = trial
         rule = backfilling(options.backfilling, options.backfill_length)
         self._backfill: Backfilling = getattr(rule, "begin", lambda: rule)()
+        # At hand, because a replay asks for little else.
+        self._waiting, self._totals, self._pool = system.waiting, system.cluster.totals, system.cluster.pool
         system.waiting.keep_columns(getattr(self._backfill, "long_from", inf))
         self._tenants = TENANCIES[options.tenants]
         self._growth = Growth(options.expansion, self._backfill) if options.expansion != "none" else None
@@ -74,13 +76,12 @@ class Scheduler:
         Most instants end here: no rule need look at the queue then. Where running jobs may be expanded, free nodes are
         reason enough.
         """
-        system = self._system
-        waiting = system.waiting
-        if self._growth is not None and system.free:
+        waiting = self._waiting
+        if self._growth is not None and self._system.free:
             return True
         if not waiting.jobs:
             return False
-        free, held, _, _ = system.cluster.totals
+        free, held, _, _ = self._totals
         least = waiting.least
         return free + held >= (waiting.smallest() if least is None else least)
 
@@ -89,9 +90,9 @@ class Scheduler:
         system = self._system
         if self._outages is not None:
             self._outages.start_booked()
-        pool = system.cluster.pool
-        least = system.waiting.least
-        if pool.nodes >= (system.waiting.smallest() if least is None else least):
+        pool, waiting = self._pool, self._waiting
+        least = waiting.least
+        if pool.nodes >= (waiting.smallest() if least is None else least):
             starts: Sequence[Start] = self._backfill(system)
             if type(starts) is not list:
                 starts = listed(self._rule, starts)
@@ -104,7 +105,7 @@ class Scheduler:
                 if start.reason:
                     system.decisions.reason(system.now, start.job_id, start)
         # Without held nodes no reservation has any to lend.
-        if system.reservations and system.cluster.totals[Kind.HELD] and system.waiting.jobs:
+        if system.reservations and self._totals[Kind.HELD] and waiting.jobs:
             for start in listed(self._tenancy, self._tenants(system)):
                 self._start_tenant(start)
         if self._growth is not None and system.free:

@@ -86,7 +86,7 @@ class Setup:
         """The states of the jobs, in the order of the input; none of a stream, which makes them one by one."""
         if self.stream is not None:
             return []
-        ranks = {job_id: rank for rank, job_id in enumerate(sorted(job.job_id for job in self.table))}
+        ranks = {job_id: rank for rank, job_id in enumerate(sorted([job.job_id for job in self.table]))}
         origin, options, baseline = self.origin, self.options, self.mechanism is None
         return [
             job_state(job, row, ranks[job.job_id], origin, options, baseline=baseline)

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from time import perf_counter
-from typing import Any
 
-from simulator.clock.instants import ARRIVAL, Instants
+from simulator.clock.instants import ARRIVAL, Instants, Moment
 from simulator.clock.setup import Setup
 from simulator.machine.jobstate import FixedJob, JobState
 from simulator.machine.stochastic import StochasticJob
@@ -67,6 +66,7 @@ class Submissions:
         self._system = system
         self._service = service
         self._instants = instants
+        self._arrival = ARRIVAL * instants.ranks
         self._book = setup.book
         self._withdrawals = withdrawals
         self._successors = _successors_of(jobs) if setup.lively else {}
@@ -93,16 +93,16 @@ class Submissions:
 
     def feed(self) -> None:
         """The jobs that arrive by the clock do so, each when the one before it has."""
-        self._first = int(self._instants.env.now)
+        self._first = int(self._instants.now)
         self._next()
 
     def _next(self) -> None:
-        job = next(self._coming, None)
-        if job is not None:
+        for job in self._coming:
             at = job.submit if job.submit > self._first else self._first
-            self._instants.moment(at, ARRIVAL, job.rank, self._come).subject = job
+            Moment(self._instants, at, self._arrival + job.rank, self._come, job)
+            return
 
-    def _come(self, moment: Any) -> None:
+    def _come(self, moment: Moment) -> None:
         job: JobState = moment.subject
         self._next()
         self._arrive(job, "waits already" if job.submit < self._first else "")
@@ -124,20 +124,18 @@ class Submissions:
     def _arrive(self, job: JobState, cause: str = "") -> None:
         """A job is submitted."""
         system, service = self._system, self._service
-        began = self._instants.enter()
         if self.opened < 0:
             self._open(system.now)
         if system.log.enabled:
             system.log(system.now, "submit", job.job_id, 0, 0, cause)
         if isinstance(job, StochasticJob):
-            began += self._plan(job)
+            self._plan(job)
         if self._withdrawals is not None:
             self._withdrawals.expect(job)
         if service is not None and job.type is JobType.ON_DEMAND and isinstance(job, FixedJob):
             service.arrive(job)
         else:
             system.waiting.add(job, system.now)
-        self._instants.leave(began)
 
     def _open(self, now: int) -> None:
         """Time and nodes are accounted for from now on, whatever a notice has reserved before."""
@@ -145,18 +143,18 @@ class Submissions:
         self._system.cluster.restart_accounting(now)
 
     def _follow(self, job: JobState, cause: str) -> None:
-        moment = self._instants.moment(_move_submit(job, self._system.now), ARRIVAL, job.rank)
-        moment.callbacks.append(lambda _: self._arrive(job, cause))
+        at = _move_submit(job, self._system.now)
+        self._instants.moment(at, ARRIVAL, job.rank, lambda _: self._arrive(job, cause))
 
-    def _plan(self, job: StochasticJob) -> float:
-        """Plan a job that is submitted; returns how long it took."""
+    def _plan(self, job: StochasticJob) -> None:
+        """Plan a job that is submitted."""
         if self._book is None:
             raise InvariantError(f"job {job.job_id} is stochastic, and there is nobody to plan it")
         began = perf_counter()
         job.plan(self._book)
         spent = perf_counter() - began
         self.planning_seconds += spent
-        return spent
+        self._instants.began += spent
 
     def _resubmit(self, job: StochasticJob) -> bool:
         if job.withdrawn:

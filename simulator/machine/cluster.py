@@ -63,18 +63,20 @@ class Cluster:
         InvariantError
             If the source does not have them, or time runs backwards.
         """
-        if not 0 <= count <= source.nodes or now < self._since:
+        before = source.nodes
+        if count < 0 or count > before or now < self._since:
             raise InvariantError(
-                f"cannot move {count} nodes at {now} from an account that holds {source.nodes} since {self._since}"
+                f"cannot move {count} nodes at {now} from an account that holds {before} since {self._since}"
             )
-        source.nodes -= count
+        source.nodes = before - count
         target.nodes += count
-        if source.kind is not target.kind:
-            totals = self.totals
+        given, taken = source.kind, target.kind
+        if given != taken:
             if now != self._since:
                 self._integrate(now)
-            totals[source.kind] -= count
-            totals[target.kind] += count
+            totals = self.totals
+            totals[given] -= count
+            totals[taken] += count
 
     def restart_accounting(self, now: int) -> None:
         """Forget the time before ``now``."""

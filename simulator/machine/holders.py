@@ -7,6 +7,8 @@ Source: docs/model.md, "The six mechanisms" and "Readings that are not parameter
 
 from __future__ import annotations
 
+from typing import Any
+
 from simulator.machine.cluster import Account, Kind
 from simulator.machine.jobstate import FixedJob, JobState
 from simulator.machine.usage import Usage
@@ -60,21 +62,22 @@ class Run(Account):
         "warned",
     )
 
+    lenders: dict[Lender, int]
+    claims: list[tuple[Gathering, int]]
+    plan: Reservation | None
+    beneficiary: Reservation | None
+    release: tuple[int, int, int] | None
+    ending: Any
+
     def __init__(self, job: JobState, now: int) -> None:
         self.kind = Kind.BUSY
         self.nodes = 0
         self.job = job
-        self.start = now
-        self.end = now
-        self.expected_end = now
-        self.warned = False
-        self.over = False
-        self.lenders: dict[Lender, int] = {}
-        self.plan: Reservation | None = None
-        self.claims: list[tuple[Gathering, int]] = []
-        self.beneficiary: Reservation | None = None
-        self.release: tuple[int, int, int] | None = None
-        self.ending: object = None
+        self.start = self.end = self.expected_end = now
+        self.warned = self.over = False
+        self.lenders = {}
+        self.claims = []
+        self.plan = self.beneficiary = self.release = self.ending = None
 
     @property
     def job_id(self) -> int:

@@ -65,34 +65,37 @@ class JobState:
         "withdrawn",
     )
 
-    def __init__(self, job: Job, kind: JobType, row: int, rank: int, origin: int, runtime: int) -> None:
+    order_key: tuple[object, int]
+    start: int | None
+    end: int | None
+
+    def __init__(
+        self, job: Job, kind: JobType, row: int, rank: int, origin: int, runtime: int, walltime: int = 0
+    ) -> None:
         self.job = job
-        self.job_id = job.job_id
-        self.type = kind
-        self.row = row
-        self.rank = rank
-        self.nodes = job.nodes
-        self.min_nodes = job.nodes
         # A no-show is never asked for its submit time.
-        self.submit = to_ticks(job.submit) - origin if job.submit is not None else -1
-        self.first_submit = self.submit
-        self.notice = -1
-        self.estimated_arrival = self.submit
+        submit = to_ticks(job.submit) - origin if job.submit is not None else -1
+        self._begin(job.job_id, kind, row, rank, submit, job.nodes, runtime, walltime)
         if job.notice is not None and job.estimated_arrival is not None:
             self.notice = to_ticks(job.notice) - origin
             self.estimated_arrival = to_ticks(job.estimated_arrival) - origin
-        self.setup = 0
+
+    def _begin(
+        self, job_id: int, kind: JobType, row: int, rank: int, submit: int, nodes: int, runtime: int, walltime: int
+    ) -> None:
+        """Set all fields; several at a time, because this is done for each of what may be millions of jobs."""
+        self.job_id = job_id
+        self.type = kind
+        self.row = row
+        self.rank = rank
+        self.submit = self.first_submit = self.estimated_arrival = submit
+        self.nodes = self.min_nodes = nodes
         self.undisturbed = runtime
-        self.order_key: tuple[object, int] = (0, row)
-        self.waiting = False
-        self.withdrawn = False
-        self.walltime = 0
-        self.runs = 0
-        self.start: int | None = None
-        self.end: int | None = None
-        self.preemptions = 0
-        self.shrinks = 0
-        self.lost = 0
+        self.walltime = walltime
+        self.notice = -1
+        self.setup = self.runs = self.preemptions = self.shrinks = self.lost = 0
+        self.waiting = self.withdrawn = False
+        self.start = self.end = None
 
     @property
     def user(self) -> str:
@@ -127,12 +130,14 @@ class FixedJob(JobState):
     def __init__(self, job: Job, kind: JobType, row: int, rank: int, origin: int, *, baseline: bool) -> None:
         runtime, walltime = job.runtime, job.walltime
         if baseline:
-            runtime = job.trace_runtime if job.trace_runtime is not None else runtime
-            walltime = job.trace_walltime if job.trace_walltime is not None else walltime
+            if job.trace_runtime is not None:
+                runtime = job.trace_runtime
+            if job.trace_walltime is not None:
+                walltime = job.trace_walltime
         total = to_ticks(runtime)
-        super().__init__(job, kind, row, rank, origin, total)
-        self.walltime = to_ticks(walltime)
+        JobState.__init__(self, job, kind, row, rank, origin, total, to_ticks(walltime))
         self.interval = self.cost = self.period = self.dumps = 0
+        self.compute = total
         if not baseline and kind is JobType.RIGID:
             # The two are rounded apart.
             self.setup = min(to_ticks(job.setup), total)
@@ -142,7 +147,7 @@ class FixedJob(JobState):
                 self.period = self.interval + self.cost
                 # No dump at the end, so the last slice may be up to one period long.
                 self.dumps = max(0, -(-(total - self.setup) // self.period) - 1)
-        self.compute = total - self.setup - self.dumps * self.cost
+            self.compute = total - self.setup - self.dumps * self.cost
 
     def limit(self, nodes: int) -> int:
         return self.walltime

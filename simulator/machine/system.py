@@ -96,7 +96,9 @@ class System:
 
     @property
     def queue(self) -> Sequence[JobState]:
-        return self.waiting.in_order(self)
+        waiting = self.waiting
+        listed = waiting.listed
+        return waiting.in_order(self) if listed is None else listed
 
     @property
     def on_demand_waits(self) -> bool:
@@ -133,7 +135,7 @@ class System:
         if job.waiting:
             self.waiting.remove(job)
         if run is None:
-            run = FixedRun(job, now) if type(job) is FixedJob else begin_run(job, now)
+            run = FixedRun(job, now) if isinstance(job, FixedJob) else begin_run(job, now)
         for account, count in sources:
             self.cluster.move(account, run, count, now)
         if lenders:
@@ -344,7 +346,7 @@ class System:
         """A run is over; its nodes are still to be given away."""
         run.over = True
         run.plan = None
-        del (self.leaving if run.warned else self.runs)[run.job_id]
+        del (self.leaving if run.warned else self.runs)[run.job.job_id]
         self.expected.forget(run.release)
         run.release = None
         if self.ledger is not None:

@@ -46,6 +46,8 @@ class Queue:
         How many wait, and the sum of their requested sizes.
     least
         The fewest nodes on which one of them can start, 0 if none waits; None: :meth:`smallest` knows.
+    listed
+        All of them, first to last, where that is at hand; None: :meth:`in_order` knows.
     """
 
     def __init__(self, order: Order, name: str = "given") -> None:
@@ -54,14 +56,18 @@ class Queue:
         # A dynamic order is sorted once per instant, unless a job joins.
         self._sorted_at: int | None = None
         self._urgent: list[JobState] = []
-        self._jobs: list[JobState] = ShortQueue() if order.static else []
+        #: How many of them can start on so many nodes, and no fewer.
+        self._sizes: dict[int, int] = {}
+        self._jobs: list[JobState] = ShortQueue(self._sizes) if order.static else []
+        self._key = order.key
         self._ranking = order.ranking() if order.ranking is not None else None
         self._deep = DEEP_SORTED if order.static else DEEP if self._ranking is not None else inf
         self._columns: Columns | None = None
         self._long: Sequence[JobState] | None = None
+        # Short queues in an order that does not change are listed as they are: no other way is as fast.
+        self.listed: ShortQueue | None = self._jobs if type(self._jobs) is ShortQueue else None
         self.jobs = 0
         self.nodes = 0
-        self._sizes: dict[int, int] = {}
         self.least: int | None = None
 
     def keep_columns(self, count: float) -> None:
@@ -150,36 +156,36 @@ class Queue:
         self.nodes += job.nodes
         size, sizes = job.min_nodes, self._sizes
         sizes[size] = sizes.get(size, 0) + 1
-        if self.least is not None and (size < self.least or self.jobs == 1):
+        if self.jobs == 1 or (self.least is not None and size < self.least):
             self.least = size
         if urgent:
             insort(self._urgent, job, key=_ARRIVAL)
-            self._long = None
+            self._long = self.listed = None
             return
-        place = len(self._jobs)
+        jobs = self._jobs
+        place = len(jobs)
         if not self._order.static:
             self._sorted_at = None
         else:
             try:
-                key = self._order.key(job, now)
+                key = self._key(job, now)
                 if key != key:
                     raise ValueError(f"the key of job {job.job_id} is {key}")
                 job.order_key = (key, job.row)
                 # Most arrivals go to the end.
-                if self._jobs and self._jobs[-1].order_key > job.order_key:
-                    place = bisect_right(self._jobs, job.order_key, key=_KEY)
+                if jobs and jobs[-1].order_key > job.order_key:
+                    place = bisect_right(jobs, job.order_key, key=_KEY)
             except Exception as error:
                 raise self._failed(error) from error
         if self._columns is not None:
             self._enter(self._columns, place, job)
+            return
+        if type(jobs) is ShortQueue:
+            jobs.enter(place, job)
         else:
-            jobs = self._jobs
-            if type(jobs) is ShortQueue:
-                jobs.enter(place, job)
-            else:
-                jobs.insert(place, job)
-            if len(self._jobs) > self._deep:
-                self._spread()
+            jobs.insert(place, job)
+        if len(jobs) > self._deep:
+            self._spread()
 
     def _spread(self) -> None:
         """Keep columns of the jobs from now on."""
@@ -187,7 +193,7 @@ class Queue:
 
         jobs = self._jobs
         columns = Columns(0 if self._ranking is None else self._ranking.width)
-        self._jobs, self._columns = columns.jobs, columns
+        self._jobs, self._columns, self.listed = columns.jobs, columns, None
         for place, job in enumerate(jobs):
             self._enter(columns, place, job)
 
@@ -222,10 +228,11 @@ class Queue:
             # Only the last job of the smallest size leaves the question open; it is answered when it is asked.
             del sizes[size]
             if size == self.least:
-                self.least = None
+                self.least = None if self.jobs else 0
         self._long = None
         if self._urgent and job in self._urgent:
             self._urgent.remove(job)
+            self._list()
             return
         columns, jobs = self._columns, self._jobs
         if jobs and jobs[0] is job:
@@ -243,4 +250,10 @@ class Queue:
             if 2 * len(jobs) < self._deep:
                 self._columns = self._sorted_at = None
                 if self._order.static:
-                    self._jobs = ShortQueue(jobs)
+                    self._jobs = ShortQueue(self._sizes, jobs)
+                    self._list()
+
+    def _list(self) -> None:
+        """List the jobs as they are from now on, if that may be."""
+        if not self._urgent and type(self._jobs) is ShortQueue:
+            self.listed = self._jobs
