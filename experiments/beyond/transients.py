@@ -20,8 +20,8 @@ __all__ = ["DAY", "SERIES", "daily", "mser", "smoothed"]
 Floats = NDArray[np.float64]
 #: A day [ticks].
 DAY = 86_400 * SECOND
-#: What is followed, with its unit.
-SERIES = {"wait": "h", "utilisation": "%", "queue": "jobs"}
+#: What is followed.
+SERIES = ("wait", "utilisation", "queue")
 #: Of a replication no more than this share is cut: beyond it few values are left, and the error says nothing.
 _MOST = 0.5
 
@@ -46,9 +46,11 @@ def daily(records: Sequence[JobRecord], nodes: int) -> dict[str, Floats]:
         for name in ("submit", "start", "end", "nodes")
     )
     first = int(submit.min())
-    days = int((submit.max() - first) // DAY)
-    edges = first + DAY * np.arange(days + 1, dtype=np.int64)
-    day = (submit - first) // DAY
+    # From the first submit on: sums of times since 1970 would lose digits.
+    submit, start, end = submit - first, start - first, end - first
+    days = int(submit.max() // DAY)
+    edges = DAY * np.arange(days + 1, dtype=np.int64)
+    day = submit // DAY
     within = day < days
     count = np.bincount(day[within], minlength=days)
     waited = np.bincount(day[within], weights=(start - submit)[within].astype(float), minlength=days)
@@ -66,7 +68,8 @@ def _present(begin: NDArray[np.int64], end: NDArray[np.int64], weight: NDArray[n
     """Between each two edges, the sum of the weights times how long each is there."""
     # The integral up to an edge: of all that began before, less of all that ended before.
     grown = _integral(begin, weight, edges) - _integral(end, weight, edges)
-    return np.diff(grown)
+    found: Floats = np.diff(grown)
+    return found
 
 
 def _integral(since: NDArray[np.int64], weight: NDArray[np.int64], edges: NDArray[np.int64]) -> Floats:
@@ -75,7 +78,8 @@ def _integral(since: NDArray[np.int64], weight: NDArray[np.int64], edges: NDArra
     place = np.searchsorted(since[order], edges)
     total = np.concatenate(([0.0], np.cumsum(weights)))
     moment = np.concatenate(([0.0], np.cumsum(weights * times)))
-    return edges * total[place] - moment[place]
+    found: Floats = edges.astype(float) * total[place] - moment[place]
+    return found
 
 
 def mser(values: Floats) -> int:

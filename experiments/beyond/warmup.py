@@ -46,7 +46,7 @@ GENERATED = "generated"
 #: Datasets by name, as they are called in words.
 _LOGS: Mapping[str, str] = {GENERATED: "generated", "theta": "Theta 2022", "kth": "KTH-SP2", "blue": "SDSC-BLUE"}
 #: Averages by name, as they are called in words.
-METRICS = {
+METRICS: Mapping[str, str] = {
     "wait_h": "mean wait",
     "turnaround_h": "turnaround",
     "bounded_slowdown": "bounded slowdown",
@@ -315,6 +315,8 @@ def _draw(tables: Tables) -> Figure:
         for mechanism in dict.fromkeys(row["mechanism"] for row in rows):
             for metric in METRICS:
                 whole = _levels(rows, metric, mechanism, 0.0)
+                if not np.isfinite(whole).any():  # a log has no on-demand jobs
+                    continue
                 for cut in dict.fromkeys(row["cut_days"] for row in rows):
                     gap = (_levels(rows, metric, mechanism, cut) - whole) / _margin(metric, float(np.nanmean(whole)))
                     gap = gap[np.isfinite(gap)]
@@ -327,7 +329,7 @@ def _draw(tables: Tables) -> Figure:
                         )  # fmt: skip
     curves = [{**row, "dataset": _LOGS[row["dataset"]]} for row in tables["curves"]]
     cuts = [{**row, "dataset": _LOGS[row["dataset"]]} for row in tables["truncation"]]
-    return plot_warmup(curves, cuts, moves, SERIES, [known_metric(name) for name in METRICS])
+    return plot_warmup(curves, cuts, moves, SERIES, METRICS)
 
 
 EXPERIMENTS: Sequence[Experiment] = (

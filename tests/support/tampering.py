@@ -124,9 +124,10 @@ def _parts(figure: Figure) -> Iterator[Any]:
         elif isinstance(artist, Collection):
             yield from (np.ma.filled(artist.get_offsets(), np.nan), np.asarray(artist.get_facecolor()))
             yield from (np.asarray(path.vertices, dtype=float) for path in artist.get_paths())
-            yield None if artist.get_array() is None else np.ma.filled(artist.get_array(), np.nan)
+            values = artist.get_array()
+            yield None if values is None else np.ma.filled(values, np.nan)
         elif isinstance(artist, AxesImage):
-            yield np.ma.filled(artist.get_array(), np.nan)
+            yield np.asarray(artist.get_array())
         elif isinstance(artist, Text):
             yield (artist.get_text(), artist.get_position())
         elif isinstance(artist, Axes):

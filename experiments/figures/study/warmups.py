@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from experiments.figures.style import FONT, INK, PAGE, dress, legend_above, new_figure
-from workloads.ground.quantities import Metric
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,7 +18,7 @@ _MARKS = ("o", "s", "^", "D")
 
 
 def plot_warmup(
-    curves: Rows, truncations: Rows, moves: Rows, series: Mapping[str, str], metrics: Sequence[Metric]
+    curves: Rows, truncations: Rows, moves: Rows, series: Sequence[str], metrics: Mapping[str, str]
 ) -> Figure:
     """Above Welch's curves with the days that MSER-5 cuts, below how far cuts move the averages.
 
@@ -32,9 +31,9 @@ def plot_warmup(
     moves
         Rows of ``dataset``, ``mechanism``, ``metric``, ``cut_days``, ``moved``, ``low`` and ``high``, in margins.
     series
-        Units of the series.
+        Names of the series.
     metrics
-        The columns below.
+        Names of the averages, and what they are called.
     """
     datasets = list(dict.fromkeys(row["dataset"] for row in curves))
     color = dict(zip(datasets, _COLORS, strict=False))
@@ -60,11 +59,11 @@ def plot_warmup(
     panels = bottom.subplots(1, len(metrics), sharey=True)
     lines = list(dict.fromkeys((row["dataset"], row["mechanism"]) for row in moves))
     places = sorted({row["cut_days"] for row in moves})
-    for number, (axes, metric) in enumerate(zip(panels, metrics, strict=True)):
+    for number, (axes, (metric, words)) in enumerate(zip(panels, metrics.items(), strict=True)):
         axes.axhspan(-1, 1, color="#EEEEEE", linewidth=0, zorder=-2)
         for order, (dataset, mechanism) in enumerate(lines):
             own = [row for row in moves if (row["dataset"], row["mechanism"], row["metric"])
-                   == (dataset, mechanism, metric.name)]  # fmt: skip
+                   == (dataset, mechanism, metric)]  # fmt: skip
             shift = 0.12 * (order - (len(lines) - 1) / 2)
             spots = [places.index(row["cut_days"]) + shift for row in own]
             same = [other for other, _ in lines[:order]].count(dataset)
@@ -77,9 +76,10 @@ def plot_warmup(
                     axes.plot([spot, spot], [row["low"], row["high"]], color=color[dataset], linewidth=0.8)
         axes.axhline(0, color=INK, linewidth=0.6)
         axes.set_xticks(range(len(places)), [f"{place:g}" for place in places])
+        head = words.removeprefix("share of ").removeprefix("bounded ")
         dress(axes, x="Days cut", y="Change (margins)" if not number else "",
-              title=f"({chr(ord('d') + number)}) {metric.title}", grid="y")  # fmt: skip
+              title=f"({chr(ord('d') + number)}) {head}", grid="y")  # fmt: skip
         axes.title.set_fontsize(FONT["legend"])
     shown = [name for name in handles if ", " in name]
-    legend_above(figure, [handles[name] for name in shown], shown, columns=3)
+    legend_above(figure, [handles[name] for name in shown], shown, columns=2)
     return figure
