@@ -93,7 +93,7 @@ def mser(values: Floats) -> int:
     Examples
     --------
     >>> mser(np.array([0.0, 5.0, 9.0, 10.0, 11.0, 10.0, 9.0, 10.0, 11.0, 10.0]))
-    2
+    3
     """
     known = np.flatnonzero(np.isfinite(values))
     kept = values[known]

@@ -6,7 +6,8 @@ Other folders use this package's own names, and ``planning.advice``, ``planning.
 ``study.aggregates``, ``study.bearing``, ``study.courses``, ``study.datasets``, ``study.delays``,
 ``study.evaluation``, ``study.evidence``, ``study.factors``, ``study.front``, ``study.honesty``, ``study.inputs``,
 ``study.intervals``, ``study.machine``, ``study.marginals``, ``study.mechanisms``, ``study.orders``,
-``study.reliability``, ``study.requestgains``, ``study.scenarios``, ``study.sensitivity`` and ``style``.
+``study.reliability``, ``study.requestgains``, ``study.scenarios``, ``study.sensitivity``, ``study.warmups`` and
+``style``.
 """
 
 from __future__ import annotations

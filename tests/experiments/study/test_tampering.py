@@ -65,8 +65,6 @@ def test_every_column_of_long_experiments_counts(name: str, monkeypatch: pytest.
 ROWS: list[dict[str, Any]] = [
     {"trace": trace, "seen": 1.0 + trace, "drawn": 2.0 * trace, "idle": 3.0, "word": "x"} for trace in range(4)
 ]
-    {"trace": trace, "seen": 1.0 + trace, "drawn": 2.0 * trace, "idle": 3.0, "word": "x"} for trace in range(4)
-]
 
 
 def _judge(tables: Tables) -> list[Verdict]:
