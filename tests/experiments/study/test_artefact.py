@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -103,11 +104,33 @@ def test_wrong_words(
     assert sorted(path.name for path in tmp_path.iterdir()) == before
 
 
+#: One that plans, one that draws its data, one that looks at jobs, one that simulates and stores.
+CHEAP = ("checkpoint-intro", "profiles-fig4", "hybrid-fig1", "hybrid-table2")
+
+
 @pytest.mark.system
 def test_a_second_directory_has_the_same_bytes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["reproduce", "--quick", "--only", "checkpoint-intro", "-o", str(tmp_path / "one")]
-    assert main([*words, "--archive", str(tmp_path / "one.zip"), "--seed", "5"]) == 0
-    assert main(["reproduce", "--check", str(tmp_path / "one.zip"), "-o", str(tmp_path / "two")]) == 0
-    assert "1 of 1 experiment came out with the same bytes" in capsys.readouterr().out
-    for path in (tmp_path / "one").glob("checkpoint-intro*.csv"):
+    words = [
+        "reproduce",
+        "--quick",
+        *(word for name in CHEAP for word in ("--only", name)),
+        "-o",
+        str(tmp_path / "one"),
+    ]
+    assert main([*words, "--archive", str(tmp_path / "one.zip"), "--seed", "5", "--workers", "2"]) == 0
+    assert main(["reproduce", "--check", str(tmp_path / "one.zip"), "-o", str(tmp_path / "two"), "--workers", "1"]) == 0
+    assert "4 of 4 experiments came out with the same bytes" in capsys.readouterr().out
+    tables = sorted((tmp_path / "one").glob("*.csv"))
+    assert len(tables) >= 2 * len(CHEAP)
+    for path in tables:
         assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", all_experiments())
+def test_every_experiment_measured_again_has_the_same_bytes(
+    name: str, tmp_path: Path, quick_directory: Callable[[str], Path]
+) -> None:
+    found = recorded_experiments(quick_directory(name))[name]
+    measure_experiment(found.experiment, found.parameters, found.seed, tmp_path, "0")
+    assert differences(found, tmp_path) == []
