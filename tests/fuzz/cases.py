@@ -45,6 +45,25 @@ _MECHANISMS = ("baseline", "N&PAA", "N&SPAA", "CUA&PAA", "CUA&SPAA", "CUP&PAA", 
 _WHERE = ("partition=batch", "user!=u1,U0", "state=completed", "queue=1", "project=a1", "NodeList=x", "qos=")
 
 
+#: Mappings of a table with named columns, whole and broken.
+_COLUMNS = (
+    "pm100",
+    "f-data",
+    "submit=submit_time,nodes=num_nodes_alloc,start=start_time,end=end_time,walltime=time_limit:min",
+    "submit=submit_time:ms,processors=num_cores_alloc,runtime=time_limit:d,id=user_id,state=job_state",
+    "submit=submit_time,nodes=,runtime=time_limit",
+    "submit=q,nodes=n:h",
+)
+
+
+def _columns(rng: Random) -> Case:
+    """A table with named columns, mapped in most cases."""
+    data = mutated(rng, seeds.columns())
+    mapping = ("--columns", rng.choice(_COLUMNS)) if rng.random() < 0.7 else ()
+    own = _trace("a.csv", lambda _: data, "16")(rng)
+    return Case((*own.words, *mapping), own.files)
+
+
 def _trace(name: str, data: Callable[[Random], bytes], nodes: str) -> Callable[[Random], Case]:
     def make(rng: Random) -> Case:
         reading = (
@@ -356,7 +375,8 @@ _PLAUSIBLE: Mapping[str, tuple[str, ...]] = {
     "--by": ("user", "project", "size", "type", "week", "day"),
     "--strategy": ("mean-by-mean", "median-by-median", "doubling", "optimal", "all-checkpoint", "periodic"),
     "--fit": ("discrete", "kernel", "polynomial"),
-    "--format": ("swf", "alcf", "sacct", "job-table", "perfetto", "batsim", "parquet"),
+    "--columns": _COLUMNS,
+    "--format": ("swf", "alcf", "sacct", "columns", "job-table", "perfetto", "batsim", "parquet"),
     "--where": _WHERE,
     "--unit": ("nodes", "processors", "cores"),
     "--shares": ("0.5,0.3,0.2", "1,0,0"),
@@ -454,6 +474,7 @@ def _files_for(command: str, words: list[str]) -> dict[str, bytes]:
 READERS: Mapping[str, tuple[float, Callable[[Random], Case]]] = {
     "swf": (18, _trace("a.swf", lambda rng: mutated(rng, seeds.files_of("trace")["a.swf"]), "4392")),
     "alcf": (12, _trace("a.csv", lambda rng: mutated(rng, seeds.alcf()), "4392")),
+    "columns": (10, _columns),
     "sacct": (14, _trace("a.txt", _sacct, "16")),
     "queue": (6, _queue),
     "job-table": (12, _job_table),

@@ -92,6 +92,17 @@ def alcf() -> bytes:
     return "\n".join(lines).encode() + b"\n"
 
 
+def columns() -> bytes:
+    """A table of jobs with the columns of PM100, as CSV."""
+    lines = ["job_id,submit_time,start_time,end_time,time_limit,num_nodes_alloc,num_cores_alloc,user_id,job_state"]
+    for n in range(8):
+        times = f"2020-05-01 {10 + n}:00:00+00:00,2020-05-01 {10 + n}:0{n}:00+00:00,{1588350000 + 3600 * n}"
+        lines.append(
+            f"{n},{times},{60 * (1 + n)},{1 + n},{32 * (1 + n)},{n % 3},{'TIMEOUT' if n == 3 else 'COMPLETED'}"
+        )
+    return "\n".join(lines).encode() + b"\n"
+
+
 def sacct() -> bytes:
     """Accounting of Slurm as ``sacct -P`` prints it."""
     names = "JobIDRaw|JobID|User|Account|Partition|State|Submit|Eligible|Start|End|ElapsedRaw|TimelimitRaw|NNodes|NCPUS"
