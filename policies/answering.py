@@ -17,7 +17,7 @@ from policies.arrival import ARRIVALS, ArrivalStrategy, WaitAtArrival
 from policies.network import ScoringNetwork
 from policies.port import Preempt, Request, RunningJob, Shrink, SystemView
 from workloads.ground.units import SECOND
-from workloads.table.job import JobType
+from workloads.table.job import MALLEABLE
 
 __all__ = ["CONSEQUENCES", "LearnedAtArrival", "consequences", "possible", "still_lacking"]
 
@@ -89,7 +89,7 @@ def consequences(
             actions = strategy.make_room(later, request, lacking) if lacking else []
             row[:5] = _effects(actions, by_id, view)
     total = view.nodes
-    spare = sum(run.nodes - run.min_nodes for run in running if run.type is JobType.MALLEABLE and not run.borrowed)
+    spare = sum(run.nodes - run.min_nodes for run in running if run.type is MALLEABLE and not run.borrowed)
     seen[:, 5] = lacking / total
     seen[:, 6] = request.nodes / total
     seen[:, 7] = log10(1.0 + request.walltime / SECOND) / 6.0

@@ -13,7 +13,7 @@ from policies.knapsack import Item, cheapest_cover
 from policies.port import Preempt, Request, RunningJob, Shrink, SystemView
 from workloads.ground.errors import InputError, ParameterError
 from workloads.ground.registry import Registry
-from workloads.table.job import JobType
+from workloads.table.job import MALLEABLE, ON_DEMAND
 
 __all__ = [
     "ARRIVALS",
@@ -40,7 +40,7 @@ class ArrivalStrategy(Protocol):
 
 def _available(run: RunningJob) -> int:
     """Nodes that a preemption would free for another job: those that belong to no reservation."""
-    return 0 if run.type is JobType.ON_DEMAND else run.nodes - run.borrowed
+    return 0 if run.type is ON_DEMAND else run.nodes - run.borrowed
 
 
 #: In which order PAA takes its victims.
@@ -75,7 +75,7 @@ class PreemptAtArrival:
         actions: list[Preempt | Shrink] = []
         apart = self.victims == "malleable-first"
         victims = sorted(
-            (apart and run.type is not JobType.MALLEABLE, run.loss(view.now), run.job_id, _available(run))
+            (apart and run.type is not MALLEABLE, run.loss(view.now), run.job_id, _available(run))
             for run in view.running
             if _available(run)
         )
@@ -154,7 +154,7 @@ class LeastLossAtArrival:
         for run in view.running:
             nodes = _available(run) - spare.get(run.job_id, 0)
             if nodes:
-                loss = run.loss(view.now) + (run.nodes * view.warning if run.type is JobType.MALLEABLE else 0)
+                loss = run.loss(view.now) + (run.nodes * view.warning if run.type is MALLEABLE else 0)
                 items.append(Item(loss, run.job_id, nodes))
         victims = cheapest_cover(items, missing - sum(spare.values()))
         actions: list[Preempt | Shrink] = []
@@ -171,7 +171,7 @@ def _shrinkable(view: SystemView) -> dict[int, int]:
     return {
         run.job_id: run.nodes - run.min_nodes
         for run in view.running
-        if run.type is JobType.MALLEABLE and not run.borrowed and run.nodes > run.min_nodes
+        if run.type is MALLEABLE and not run.borrowed and run.nodes > run.min_nodes
     }
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from operator import attrgetter
 from typing import Any, Literal, cast
 
@@ -102,21 +103,23 @@ class Easy:
         heads = len(starts)
         many: Fitting | None = None
         behind: Iterable[WaitingJob]
-        # No job behind the first one needs fewer nodes than that.
+        # No job behind the first one needs fewer nodes than that. Most passes end here, before the shadow time is
+        # looked for.
         fewest = 1
-        if only is not None:
-            behind = only
-            fewest = min(map(_MIN_NODES, only), default=NEVER)
-        elif type(queue) is LongQueue:
+        if only is None and type(queue) is ShortQueue:
+            fewest = min(queue.sizes)
+            if free < fewest:
+                return starts
+            behind = islice(queue, heads + 1, None)
+        elif only is None and type(queue) is LongQueue:
             behind = many = queue.fitting(heads + 1, free)
             if not many:
                 return starts
         else:
-            behind = queue[heads + 1 :]
-            fewest = min(queue.sizes if type(queue) is ShortQueue else map(_MIN_NODES, behind), default=NEVER)
-        # Most passes end here, before the shadow time is looked for.
-        if free < fewest:
-            return starts
+            behind = queue[heads + 1 :] if only is None else only
+            fewest = min(map(_MIN_NODES, behind), default=NEVER)
+            if free < fewest:
+                return starts
         shadow, extra = shadow_of(view, head, free, ends)
         if window < NEVER and shadow + head.limit(head.min_nodes) > window:
             return None
@@ -197,7 +200,7 @@ class EasyAgain:
 
     def __call__(self, view: SystemView) -> list[Start]:
         """The jobs to start now, in this order."""
-        queue = view.queue
+        queue, free = view.queue, view.free
         kept: Columns | ShortQueue
         # As a test of the type, because this is asked in every pass, and slow of abstract classes.
         if type(queue) is ShortQueue and queue:
@@ -210,7 +213,6 @@ class EasyAgain:
         if view.windows or view.reservations:
             self._kept = None
             return self._rule(view)
-        free = view.free
         only = None
         if self._kept is not None:
             new, seen = kept.joined, (free, kept.gone, kept.jobs[0])

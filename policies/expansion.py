@@ -21,7 +21,7 @@ from policies.profile import Profile
 from policies.reserving import profile_of
 from workloads.ground.errors import ParameterError
 from workloads.ground.registry import Registry, function_of
-from workloads.table.job import JobType
+from workloads.table.job import MALLEABLE
 
 __all__ = ["EXPANSIONS", "Expansion", "Grow"]
 
@@ -74,7 +74,7 @@ class Grow:
 
 def _spare(run: RunningJob) -> int:
     """By how many nodes a run may grow."""
-    return run.max_nodes - run.nodes if run.type is JobType.MALLEABLE and not run.borrowed else 0
+    return run.max_nodes - run.nodes if run.type is MALLEABLE and not run.borrowed else 0
 
 
 def _promised(view: SystemView, promises: Sequence[Promise]) -> Profile:

@@ -17,7 +17,7 @@ from policies.port import TOLERANCE, Action, Expect, Hold, Preempt, Request, Run
 from workloads.ground.errors import ParameterError
 from workloads.ground.registry import Registry, function_of
 from workloads.ground.units import SECOND
-from workloads.table.job import JobType
+from workloads.table.job import MALLEABLE, ON_DEMAND
 
 __all__ = ["NOTICES", "NoticeStrategy", "Weigh", "collect", "ignore", "plan"]
 
@@ -51,7 +51,7 @@ def plan(view: SystemView, request: Request) -> list[Action]:
         gap -= nodes
     victims = []
     for run in eligible:
-        if run.expected_end > due and run.type is not JobType.ON_DEMAND:
+        if run.expected_end > due and run.type is not ON_DEMAND:
             overhead, at, reason = _preemption(view, request.estimated_arrival, run)
             victims.append((overhead, run.job_id, run.nodes, at, reason))
     for _, job_id, nodes, at, reason in sorted(victims):
@@ -64,7 +64,7 @@ def plan(view: SystemView, request: Request) -> list[Action]:
 
 def _preemption(view: SystemView, arrival: int, run: RunningJob) -> tuple[int, int, str]:
     """The planned overhead of a run [node-ticks], when it would be preempted, and why then."""
-    if run.type is JobType.MALLEABLE:
+    if run.type is MALLEABLE:
         return run.nodes * run.setup, max(view.now, arrival - view.warning), "in time for its warning"
     if run.period is not None:
         ready = run.start + run.setup
@@ -118,7 +118,7 @@ class Weigh:
         due = arrival + TOLERANCE
         eligible = [run for run in view.running if not run.planned and not run.borrowed]
         leaving = sorted((run.expected_end, run.job_id, run.nodes) for run in eligible if run.expected_end <= due)
-        staying = [run for run in eligible if run.expected_end > due and run.type is not JobType.ON_DEMAND]
+        staying = [run for run in eligible if run.expected_end > due and run.type is not ON_DEMAND]
 
         expected: list[Action] = []
         reserving, left = 0, missing
@@ -156,14 +156,14 @@ class Weigh:
 
 def _late(view: SystemView, arrival: int, run: RunningJob) -> int:
     """What a run loses if it is preempted at the arrival."""
-    if run.type is JobType.MALLEABLE:
+    if run.type is MALLEABLE:
         return run.nodes * (run.setup + view.warning)
     return run.loss(arrival)
 
 
 def _early(view: SystemView, arrival: int, run: RunningJob, price: float) -> tuple[int, int]:
     """What a rigid run costs if it is preempted after its last checkpoint before the arrival, and when that is."""
-    if run.type is not JobType.MALLEABLE:
+    if run.type is not MALLEABLE:
         overhead, at, _ = _preemption(view, arrival, run)
         if at < arrival:
             return overhead + run.nodes * round(price * (arrival - at)), at

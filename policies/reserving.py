@@ -15,7 +15,7 @@ from policies.longqueue import LongQueue
 from policies.port import Promise, Start, SystemView, WaitingJob
 from policies.profile import Profile
 from policies.shadow import NEVER, arriving
-from workloads.table.job import JobType
+from workloads.table.job import ON_DEMAND
 
 __all__ = ["Outlook", "in_order", "plan_queue", "profile_of"]
 
@@ -164,5 +164,5 @@ def profile_of(
     if head is None and view.queue:
         head = view.queue[0]
     # An open reservation collects nothing while an on-demand job waits, which then stands first.
-    collecting = head is None or head.type is not JobType.ON_DEMAND
+    collecting = head is None or head.type is not ON_DEMAND
     return Profile(view.now, free, arriving(view, releases, collecting=collecting), view.windows)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from policies.port import TOLERANCE, SystemView, WaitingJob
-from workloads.table.job import JobType
+from workloads.table.job import ON_DEMAND
 
 __all__ = ["NEVER", "Shadow", "arriving", "shadow_of"]
 
@@ -50,18 +50,18 @@ def shadow_of(view: SystemView, head: WaitingJob, free: int, started: Sequence[t
         releases = merged
     # On-demand jobs stand first, so that one waits only if it is the head: the view still shows those in the queue that
     # this pass has started.
-    releases = arriving(view, releases, collecting=head.type is not JobType.ON_DEMAND)
-    time = NEVER
-    for at, _, released in releases:
-        # All nodes that come back at the shadow time itself count, so the walk goes on to the end of that instant.
-        if at > time + TOLERANCE:
-            break
+    releases = arriving(view, releases, collecting=head.type is not ON_DEMAND)
+    walk = iter(releases)
+    for time, _, released in walk:
         free += released
-        if free >= nodes and time == NEVER:
-            time = at
-    if free < nodes:
-        return Shadow(NEVER, 0)
-    return Shadow(time, free - nodes)
+        if free >= nodes:
+            # All nodes that come back at the shadow time itself count, so the walk goes on to the end of that instant.
+            for at, _, more in walk:
+                if at > time + TOLERANCE:
+                    break
+                free += more
+            return Shadow(time, free - nodes)
+    return Shadow(NEVER, 0)
 
 
 def arriving(

@@ -52,9 +52,10 @@ class ShortQueue(list[Any]):
             self.append(job)
         else:
             self.insert(place, job)
-        if self.joined is not None:
-            self.joined.append(job)
-            if len(self.joined) > _FEW:
+        joined = self.joined
+        if joined is not None:
+            joined.append(job)
+            if len(joined) > _FEW:
                 self.joined = None
 
     def leave(self, place: int) -> None:

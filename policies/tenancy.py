@@ -11,7 +11,7 @@ from policies.longqueue import LongQueue
 from policies.port import TOLERANCE, Reservation, Start, SystemView, WaitingJob
 from policies.windows import admitted
 from workloads.ground.registry import Registry, function_of
-from workloads.table.job import JobType
+from workloads.table.job import ON_DEMAND
 
 __all__ = ["TENANCIES", "Tenancy"]
 
@@ -61,7 +61,7 @@ def _tenancy(admit: Admission) -> Tenancy:
         available = sum(nodes for _, nodes in idle)
         queue = view.queue
         for job in queue.fitting(0, available) if isinstance(queue, LongQueue) else queue:
-            if job.min_nodes > available or job.type is JobType.ON_DEMAND:
+            if job.min_nodes > available or job.type is ON_DEMAND:
                 continue
             admission = admit(view, job, idle)
             if admission is None:

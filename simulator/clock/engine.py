@@ -35,12 +35,13 @@ from simulator.services.outages import OutageService
 from simulator.services.withdrawals import Withdrawals
 from workloads.ground.errors import InputError, InvariantError
 from workloads.ground.units import to_ticks
-from workloads.table.job import JobType
+from workloads.table.job import ON_DEMAND
 
 if TYPE_CHECKING:
     pass
 
 __all__ = ["Engine"]
+
 
 #: Jobs between two reports of progress.
 _REPORT_EVERY = 200
@@ -89,10 +90,10 @@ class Engine:
         self._notices = sorted(
             (
                 job
-                for job in jobs
+                for job in (jobs if self._service is not None else ())
                 if isinstance(job, FixedJob)
                 and job.notice >= 0
-                and job.type is JobType.ON_DEMAND
+                and job.type is ON_DEMAND
                 and (state is None or state.comes(job))
             ),
             key=lambda job: (job.notice, job.rank),
@@ -103,7 +104,7 @@ class Engine:
             self._withdrawals = Withdrawals(jobs, self.system, self._service, self)
         given = (setup, self.system, self._service, self._instants, self._withdrawals)
         self._submissions = Submissions(*given) if asking.about is None else AskingSubmissions(*given, asking=asking)
-        self._left = self._submissions.coming
+        self._left, self._depends = self._submissions.coming, self._submissions.depends
         self._awaited = None if setup.awaited is None else set(setup.awaited)
         self._progress = setup.progress
         self._stream = setup.stream
@@ -221,16 +222,16 @@ class Engine:
         run: Run = moment.subject
         # No circle is left behind, which only the collector would find.
         run.ending = None
-        job = run.job
+        system, job = self.system, run.job
         if run.warned:
-            for gathering in self.system.vacate(run):
+            for gathering in system.vacate(run):
                 self._known_service().launch(gathering)
             return
-        done = self.system.complete(run)
-        if job.type is JobType.ON_DEMAND:
+        done = system.complete(run)
+        if job.type is ON_DEMAND:
             self._known_service().complete(run)
         else:
-            self.system.give_away(run)
+            system.give_away(run)
         if isinstance(job, StochasticJob):
             self._submissions.go_on(job, done)
         if done:
@@ -238,14 +239,14 @@ class Engine:
 
     def _terminated(self, job: JobState) -> None:
         """Submit the jobs that depend on a job that has ended or was cancelled."""
-        self._left -= 1
+        self._left = left = self._left - 1
         if self._stream is not None:
             self._stream.ended(job)
-        if self._progress is not None and self._left % _REPORT_EVERY == 0:
-            self._progress(self._submissions.coming - self._left)
-        if self._submissions.depends:
+        if self._progress is not None and left % _REPORT_EVERY == 0:
+            self._progress(self._submissions.coming - left)
+        if self._depends:
             self._submissions.after(job)
-        if not self._left:
+        if not left:
             self._instants.halt()
 
     # What the system and the service ask for.

@@ -131,19 +131,23 @@ class Instants(simpy.Environment):
             If nothing is left to happen.
         """
         queue, system, scheduler = self._queue, self._system, self._scheduler
-        waiting, totals, may_start = system.waiting, system.cluster.totals, scheduler.may_start
+        waiting, totals = system.waiting, system.cluster.totals
+        may_start, pass_once = scheduler.may_start, scheduler.pass_once
         samples, latencies = self.samples, self.latencies
         now: int
         self._halted = False
         while not self._halted:
             if self._pass_due and (not queue or queue[0][0] != self._now):
-                self._pass()
+                # The last event is just over.
+                self._pass_due = False
+                pass_once()
+                latencies.append(self._spent + perf_counter() - self._over)
                 continue
             if not queue:
                 raise EmptySchedule
             now, _, _, event = heappop(queue)  # type: ignore[assignment]  # all times are whole numbers
-            self._now = now
             callbacks, event.callbacks = event.callbacks, None  # type: ignore[assignment]  # as SimPy has it
+            self._now = now
             if type(event) is not Moment:
                 # The beginning or the end of a process.
                 for callback in callbacks:
@@ -172,12 +176,13 @@ class Instants(simpy.Environment):
             self._over = over = perf_counter()
             if self._pass_due:
                 self._spent += over - self.began
-            elif may_start():
-                self._spent, self._pass_due = over - self.began, True
-                if self._pass_per_event:
-                    self._pass()
-            else:
+            elif not may_start():
                 latencies.append(over - self.began)
+            elif self._pass_per_event:
+                pass_once()
+                latencies.append(perf_counter() - self.began)
+            else:
+                self._spent, self._pass_due = over - self.began, True
 
     def sample(self) -> None:
         """Note the machine as the instant has left it."""
@@ -187,10 +192,3 @@ class Instants(simpy.Environment):
         self.samples.append((system.now, busy, held, waiting.jobs, waiting.nodes))
         if self._explaining:
             self._scheduler.end_instant()
-
-    def _pass(self) -> None:
-        """One scheduling pass."""
-        self._pass_due = False
-        self._scheduler.pass_once()
-        # The last event is just over.
-        self.latencies.append(self._spent + perf_counter() - self._over)

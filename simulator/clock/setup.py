@@ -86,11 +86,14 @@ class Setup:
         """The states of the jobs, in the order of the input; none of a stream, which makes them one by one."""
         if self.stream is not None:
             return []
-        ranks = {job_id: rank for rank, job_id in enumerate(sorted([job.job_id for job in self.table]))}
+        ids = [job.job_id for job in self.table]
+        ranks = [0] * len(ids)
+        for rank, row in enumerate(sorted(range(len(ids)), key=ids.__getitem__)):
+            ranks[row] = rank
         origin, options, baseline = self.origin, self.options, self.mechanism is None
         return [
-            job_state(job, row, ranks[job.job_id], origin, options, baseline=baseline)
-            for row, job in enumerate(self.table)
+            job_state(job, row, rank, origin, options, baseline=baseline)
+            for row, (job, rank) in enumerate(zip(self.table, ranks, strict=True))
         ]
 
     @cached_property

@@ -9,6 +9,7 @@ Source for dependencies: Standard Workload Format 2.2, fields 17 and 18; docs/mo
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 from time import perf_counter
 
 from simulator.clock.instants import ARRIVAL, Instants, Moment
@@ -21,7 +22,7 @@ from simulator.services.startingstate import StartingState
 from simulator.services.withdrawals import Withdrawals
 from workloads.ground.errors import InvariantError
 from workloads.ground.units import SECOND, to_ticks
-from workloads.table.job import JobType
+from workloads.table.job import ON_DEMAND
 
 __all__ = ["Submissions"]
 
@@ -73,10 +74,10 @@ class Submissions:
         # Jobs that wait for another one, or run already, do not arrive by the clock.
         running = state.jobs if state is not None else frozenset()
         others = {job.job_id for after in self._successors.values() for job in after} | running
-        arrivals = sorted(
-            (job for job in jobs if job.submit >= 0 and job.job_id not in others),
-            key=lambda job: (job.submit, job.rank),
-        )
+        arrivals = [job for job in jobs if job.submit >= 0]
+        if others:
+            arrivals = [job for job in arrivals if job.job_id not in others]
+        arrivals.sort(key=attrgetter("submit", "rank"))
         self._coming = iter(arrivals) if setup.stream is None else setup.stream.arrivals()
         self._first = 0
         self.depends = bool(self._successors)
@@ -132,7 +133,7 @@ class Submissions:
             self._plan(job)
         if self._withdrawals is not None:
             self._withdrawals.expect(job)
-        if service is not None and job.type is JobType.ON_DEMAND and isinstance(job, FixedJob):
+        if service is not None and job.type is ON_DEMAND and isinstance(job, FixedJob):
             service.arrive(job)
         else:
             system.waiting.add(job, system.now)

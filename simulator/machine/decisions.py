@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 from policies.port import Action, Expect, Hold, Preempt, Promise, Start, SystemView
 from simulator.machine.holders import Run
-from workloads.table.job import JobType
+from workloads.table.job import ON_DEMAND
 
 __all__ = ["Decision", "Decisions"]
 
@@ -158,7 +158,7 @@ class Decisions:
             left = [
                 (run.loss(now), run.job_id, run.nodes - run.borrowed)
                 for run in runs.values()
-                if run.job_id not in victims and run.type is not JobType.ON_DEMAND and run.nodes > run.borrowed
+                if run.job_id not in victims and run.type is not ON_DEMAND and run.nodes > run.borrowed
             ]
             if left:
                 loss, job_id, nodes = min(left)

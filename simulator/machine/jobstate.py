@@ -7,7 +7,7 @@ compute time and checkpoints, that of a malleable job node-ticks. Source: Fan et
 from __future__ import annotations
 
 from workloads.ground.units import to_ticks
-from workloads.table.job import Job, JobType
+from workloads.table.job import MALLEABLE, RIGID, Job, JobType
 
 __all__ = ["FixedJob", "JobState", "MalleableJob", "divide"]
 
@@ -72,27 +72,22 @@ class JobState:
     def __init__(
         self, job: Job, kind: JobType, row: int, rank: int, origin: int, runtime: int, walltime: int = 0
     ) -> None:
+        # Several at a time, because this is done for each of what may be a million jobs.
         self.job = job
-        # A no-show is never asked for its submit time.
-        submit = to_ticks(job.submit) - origin if job.submit is not None else -1
-        self._begin(job.job_id, kind, row, rank, submit, job.nodes, runtime, walltime)
-        if job.notice is not None and job.estimated_arrival is not None:
-            self.notice = to_ticks(job.notice) - origin
-            self.estimated_arrival = to_ticks(job.estimated_arrival) - origin
-
-    def _begin(
-        self, job_id: int, kind: JobType, row: int, rank: int, submit: int, nodes: int, runtime: int, walltime: int
-    ) -> None:
-        """Set all fields; several at a time, because this is done for each of what may be millions of jobs."""
-        self.job_id = job_id
+        self.job_id = job.job_id
         self.type = kind
         self.row = row
         self.rank = rank
+        self.nodes = self.min_nodes = job.nodes
+        # A no-show is never asked for its submit time.
+        submit = to_ticks(job.submit) - origin if job.submit is not None else -1
         self.submit = self.first_submit = self.estimated_arrival = submit
-        self.nodes = self.min_nodes = nodes
+        self.notice = -1
+        if job.notice is not None and job.estimated_arrival is not None:
+            self.notice = to_ticks(job.notice) - origin
+            self.estimated_arrival = to_ticks(job.estimated_arrival) - origin
         self.undisturbed = runtime
         self.walltime = walltime
-        self.notice = -1
         self.setup = self.runs = self.preemptions = self.shrinks = self.lost = 0
         self.waiting = self.withdrawn = False
         self.start = self.end = None
@@ -138,7 +133,7 @@ class FixedJob(JobState):
         JobState.__init__(self, job, kind, row, rank, origin, total, to_ticks(walltime))
         self.interval = self.cost = self.period = self.dumps = 0
         self.compute = total
-        if not baseline and kind is JobType.RIGID:
+        if not baseline and kind is RIGID:
             # The two are rounded apart.
             self.setup = min(to_ticks(job.setup), total)
             if job.checkpoint_interval is not None:
@@ -169,7 +164,7 @@ class MalleableJob(JobState):
 
     def __init__(self, job: Job, row: int, rank: int, origin: int) -> None:
         total = to_ticks(job.runtime)
-        super().__init__(job, JobType.MALLEABLE, row, rank, origin, total)
+        super().__init__(job, MALLEABLE, row, rank, origin, total)
         self.min_nodes = job.min_nodes if job.min_nodes is not None else job.nodes
         self.setup = min(to_ticks(job.setup), total)
         self.work = (total - self.setup) * job.nodes
@@ -186,4 +181,6 @@ class MalleableJob(JobState):
 def divide(node_ticks: int, nodes: int) -> int:
     """Time that the work takes at that size, rounded to a tick; halves to even, as ``round`` does."""
     ticks, rest = divmod(node_ticks, nodes)
+    if not rest:
+        return ticks
     return ticks + (2 * rest > nodes or (2 * rest == nodes and ticks % 2))

@@ -7,7 +7,7 @@ from simulator.machine.jobstate import FixedJob, JobState, MalleableJob
 from simulator.machine.run import FixedRun, MalleableRun
 from simulator.machine.stochastic import ReservedRun, StochasticJob
 from simulator.options import Options
-from workloads.table.job import Job, JobType
+from workloads.table.job import MALLEABLE, RIGID, STOCHASTIC, Job
 
 __all__ = ["begin_run", "job_state"]
 
@@ -29,11 +29,11 @@ def job_state(job: Job, row: int, rank: int, origin: int, options: Options, *, b
         Whether on-demand and malleable jobs are rigid, too, and all of these at their trace runtime and walltime
         (docs/model.md, "Readings that are not parameters"). Stochastic jobs are what they are under every mechanism.
     """
-    if job.type is JobType.STOCHASTIC:
+    if job.type is STOCHASTIC:
         return StochasticJob(job, row, rank, origin, options)
     if baseline:
-        return FixedJob(job, JobType.RIGID, row, rank, origin, baseline=True)
-    if job.type is JobType.MALLEABLE:
+        return FixedJob(job, RIGID, row, rank, origin, baseline=True)
+    if job.type is MALLEABLE:
         return MalleableJob(job, row, rank, origin)
     return FixedJob(job, job.type, row, rank, origin, baseline=False)
 

@@ -25,13 +25,13 @@ class ExpectedReleases:
 
     def expect(self, run: Run) -> None:
         """Enter, or enter anew, when a run is expected to release how many nodes."""
+        entries, nodes = self.entries, run.nodes
         if run.release is not None:
-            self.forget(run.release)
-        nodes = run.nodes
+            del entries[bisect_left(entries, run.release)]
         if run.lenders or run.claims:
             nodes -= run.borrowed + run.promised()
-        run.release = (run.end if run.warned else run.expected_end, run.job.rank, nodes)
-        insort(self.entries, run.release)
+        run.release = entry = (run.end if run.warned else run.expected_end, run.job.rank, nodes)
+        insort(entries, entry)
 
     def expect_gathering(self, gathering: Gathering) -> None:
         """An arrived job that waits for promised nodes will release all its nodes when its walltime is over."""

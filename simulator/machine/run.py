@@ -35,9 +35,9 @@ class FixedRun(Run):
         return self.job.period or None
 
     def begin(self) -> None:
-        job = self.job
-        self.end = self.start + job.setup + job.compute + job.dumps * job.cost
-        self.expected_end = self.start + job.walltime
+        job, start = self.job, self.start
+        self.end = start + job.setup + job.compute + job.dumps * job.cost
+        self.expected_end = start + job.walltime
 
     def _cycles(self, at: int) -> int:
         """Complete cycles of compute and dump by that time."""
@@ -104,20 +104,24 @@ class MalleableRun(Run):
         self._in_work = 0
 
     def begin(self) -> None:
-        self.end = self.start + self.job.duration(self.nodes)
-        self.expected_end = self.start + self.job.limit(self.nodes)
+        job, start, nodes = self.job, self.start, self.nodes
+        self.end = start + job.duration(nodes)
+        self.expected_end = start + (job.walltime if nodes == job.nodes else job.limit(nodes))
 
     def settle(self, now: int) -> None:
         """Book the time since the last change; before the nodes change."""
-        ready = self.start + self.job.setup
-        setup = max(0, min(now, ready) - self._settled)
-        work = max(0, now - max(self._settled, ready))
-        self._in_setup += setup * self.nodes
-        self._in_work += work * self.nodes
-        # The end is rounded to a tick, so that the last fraction may already be done.
-        self.job.work = max(0, self.job.work - work * self.nodes)
-        self.job.work_limit = max(0, self.job.work_limit - work * self.nodes)
+        job, nodes, since = self.job, self.nodes, self._settled
+        ready = self.start + job.setup
         self._settled = now
+        if since < ready:
+            self._in_setup += (min(now, ready) - since) * nodes
+            since = ready
+        if now > since:
+            work = (now - since) * nodes
+            self._in_work += work
+            # The end is rounded to a tick, so that the last fraction may already be done.
+            job.work = max(0, job.work - work)
+            job.work_limit = max(0, job.work_limit - work)
 
     def resized(self, now: int) -> None:
         """Set the ends anew, once the nodes have changed."""

@@ -24,7 +24,7 @@ from simulator.machine.truth import (
 from simulator.machine.usage import Usage
 from simulator.options import Options
 from workloads.ground.errors import InvariantError
-from workloads.table.job import Job, JobType
+from workloads.table.job import RIGID, Job
 
 if TYPE_CHECKING:
     from policies.planning.planbook import PlanBook, Planned
@@ -97,7 +97,7 @@ class StochasticJob(JobState):
     def __init__(self, job: Job, row: int, rank: int, origin: int, options: Options) -> None:
         self.truth = Truth(job, options)
         # To policies each of its reservations is a rigid job.
-        super().__init__(job, JobType.RIGID, row, rank, origin, self.truth.runtime)
+        super().__init__(job, RIGID, row, rank, origin, self.truth.runtime)
         self.application = job.application
         self.planned: Planned | None = None
         self.request = _NOTHING

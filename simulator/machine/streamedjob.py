@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from simulator.machine.jobstate import FixedJob
-from workloads.table.job import Job, JobType
+from workloads.table.job import RIGID, Job
 from workloads.table.rigidcolumns import RigidColumns
 
 __all__ = ["StreamedJob"]
@@ -35,10 +35,21 @@ class StreamedJob(FixedJob):
         runtime: int,
         walltime: int,
     ) -> None:
+        # All fields by themselves: this is done once for each of millions of jobs.
         self._table = table
-        self._begin(job_id, JobType.RIGID, row, rank, submit, nodes, runtime, walltime)
-        self.interval = self.cost = self.period = self.dumps = 0
-        self.compute = runtime
+        self.row = row
+        self.rank = rank
+        self.job_id = job_id
+        self.type = RIGID
+        self.submit = self.first_submit = self.estimated_arrival = submit
+        self.nodes = self.min_nodes = nodes
+        self.undisturbed = self.compute = runtime
+        self.walltime = walltime
+        self.notice = -1
+        self.setup = self.interval = self.cost = self.period = self.dumps = 0
+        self.runs = self.preemptions = self.shrinks = self.lost = 0
+        self.waiting = self.withdrawn = False
+        self.start = self.end = None
 
     @property
     def job(self) -> Job:  # type: ignore[override]  # made when it is asked for

@@ -19,16 +19,16 @@ from simulator.machine.decisions import Decisions
 from simulator.machine.eventlog import EventLog
 from simulator.machine.fairshare import UsageLedger
 from simulator.machine.holders import Gathering, Lender, Loan, Reservation, Run
-from simulator.machine.jobstate import FixedJob, JobState
+from simulator.machine.jobstate import JobState
 from simulator.machine.kinds import begin_run
 from simulator.machine.releases import ExpectedReleases
-from simulator.machine.run import FixedRun, MalleableRun
+from simulator.machine.run import MalleableRun
 from simulator.machine.stochastic import StochasticJob
 from simulator.machine.usage import Usage
 from simulator.machine.waiting import Queue
 from simulator.options import Options
 from workloads.ground.units import to_ticks
-from workloads.table.job import JobType
+from workloads.table.job import ON_DEMAND
 
 __all__ = ["System", "Timing"]
 
@@ -120,7 +120,7 @@ class System:
     def requeue(self, job: JobState) -> None:
         """A preempted job enters the queue again."""
         self.log(self.now, "requeue", job.job_id, 0, 0)
-        self.waiting.add(job, self.now, urgent=job.type is JobType.ON_DEMAND)
+        self.waiting.add(job, self.now, urgent=job.type is ON_DEMAND)
 
     def start(
         self,
@@ -131,13 +131,13 @@ class System:
         run: Run | None = None,
     ) -> Run:
         """Start a job on nodes of these accounts; those of ``lenders`` are borrowed. ``run``: one that has begun."""
-        now = self.now
+        now, move = self.now, self.cluster.move
         if job.waiting:
             self.waiting.remove(job)
         if run is None:
-            run = FixedRun(job, now) if isinstance(job, FixedJob) else begin_run(job, now)
+            run = begin_run(job, now)
         for account, count in sources:
-            self.cluster.move(account, run, count, now)
+            move(account, run, count, now)
         if lenders:
             for lender, count in lenders.items():
                 run.lenders[lender] = count
@@ -293,7 +293,8 @@ class System:
         if self.reservations:
             self.release(run)
         else:
-            self.cluster.move(run, self.cluster.pool, run.nodes, self.now)
+            cluster = self.cluster
+            cluster.move(run, cluster.pool, run.nodes, self.now)
 
     def release(self, source: Account) -> None:
         """All nodes of an account go to open reservations, earliest notice first, then to the free pool."""
@@ -347,11 +348,12 @@ class System:
         run.over = True
         run.plan = None
         del (self.leaving if run.warned else self.runs)[run.job.job_id]
-        self.expected.forget(run.release)
-        run.release = None
+        if run.release is not None:
+            self.expected.forget(run.release)
+            run.release = None
         if self.ledger is not None:
             self.ledger.hold(run.job, 0, self.now)
 
     def is_preemptible(self, run: Run) -> bool:
         """Whether a run goes on, may be preempted, and is not under warning."""
-        return not run.over and not run.warned and run.type is not JobType.ON_DEMAND
+        return not run.over and not run.warned and run.type is not ON_DEMAND

@@ -152,12 +152,15 @@ class Queue:
         if job.waiting:
             raise InvariantError(f"job {job.job_id} is in the queue already")
         job.waiting = True
-        self.jobs += 1
+        self.jobs = count = self.jobs + 1
         self.nodes += job.nodes
-        size, sizes = job.min_nodes, self._sizes
-        sizes[size] = sizes.get(size, 0) + 1
-        if self.jobs == 1 or (self.least is not None and size < self.least):
-            self.least = size
+        size, sizes, least = job.min_nodes, self._sizes, self.least
+        if size in sizes:
+            sizes[size] += 1
+        else:
+            sizes[size] = 1
+            if count == 1 or (least is not None and size < least):
+                self.least = size
         if urgent:
             insort(self._urgent, job, key=_ARRIVAL)
             self._long = self.listed = None
@@ -218,17 +221,20 @@ class Queue:
         if not job.waiting:
             raise InvariantError(f"job {job.job_id} is not in the queue")
         job.waiting = False
-        self.jobs -= 1
+        self.jobs = count = self.jobs - 1
         self.nodes -= job.nodes
         size, sizes = job.min_nodes, self._sizes
-        left = sizes[size] - 1
-        if left:
-            sizes[size] = left
+        if sizes[size] > 1:
+            sizes[size] -= 1
         else:
             # Only the last job of the smallest size leaves the question open; it is answered when it is asked.
             del sizes[size]
             if size == self.least:
-                self.least = None if self.jobs else 0
+                self.least = None if count else 0
+        listed = self.listed
+        if listed is not None:
+            listed.leave(0 if listed[0] is job else bisect_left(listed, job.order_key, key=_KEY))
+            return
         self._long = None
         if self._urgent and job in self._urgent:
             self._urgent.remove(job)

@@ -12,7 +12,7 @@ from typing import Any
 from policies.port import Expand, Expect, Hold, Preempt, Shrink, Start, WaitingJob
 from simulator.machine.holders import Reservation
 from workloads.ground.errors import InvariantError
-from workloads.table.job import JobType
+from workloads.table.job import MALLEABLE, ON_DEMAND
 
 __all__ = [
     "described",
@@ -115,7 +115,7 @@ def plan_problem(action: Any, run: Any, now: int) -> str:
     if run.plan is not None:
         return f"job {run.job_id} is in a plan already"
     if isinstance(action, Preempt):
-        if run.type is JobType.ON_DEMAND:
+        if run.type is ON_DEMAND:
             return f"job {run.job_id} is on-demand and may not be preempted"
         if action.at is not None and (type(action.at) is not int or action.at < now):
             return f"it is {now} already"
@@ -131,8 +131,8 @@ def room_problem(action: Any, run: Any, missing: int) -> str:
     if missing <= 0:
         return "nothing is missing any more"
     if isinstance(action, Preempt):
-        return f"job {run.job_id} may not be preempted" if run.type is JobType.ON_DEMAND else ""
-    if run.type is not JobType.MALLEABLE:
+        return f"job {run.job_id} may not be preempted" if run.type is ON_DEMAND else ""
+    if run.type is not MALLEABLE:
         return f"job {run.job_id} is not malleable"
     if type(action.nodes) is not int or action.nodes < 1:
         return "the nodes must be a whole number of at least 1"
@@ -151,7 +151,7 @@ def growth_problem(action: Any, run: Any, free: int) -> str:
         return "an expansion answers with Expand"
     if run is None:
         return f"job {action.job_id!r} does not run"
-    if run.type is not JobType.MALLEABLE:
+    if run.type is not MALLEABLE:
         return f"job {run.job_id} is not malleable"
     if type(action.nodes) is not int or action.nodes < 1:
         return "the nodes must be a whole number of at least 1"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = ["Job", "JobType"]
+__all__ = ["MALLEABLE", "ON_DEMAND", "RIGID", "STOCHASTIC", "Job", "JobType"]
 
 
 class JobType(StrEnum):
@@ -19,6 +19,10 @@ class JobType(StrEnum):
     MALLEABLE = "malleable"
     #: Unknown runtime, submitted as a sequence of reservations (docs/model.md, "Stochastic jobs").
     STOCHASTIC = "stochastic"
+
+
+# For loops that a simulation spends its time in: to ask an enumeration for a member costs as much as a call.
+RIGID, ON_DEMAND, MALLEABLE, STOCHASTIC = JobType
 
 
 @dataclass(frozen=True, slots=True)
