@@ -69,15 +69,16 @@ class PreemptAtArrival:
             raise ParameterError("victims", " or ".join(_VICTIMS), self.victims)
 
     def room(self, view: SystemView, request: Request) -> int:
-        return sum(_available(run) for run in view.running if not run.owes(request.job_id))
+        return sum([_available(run) for run in view.running if not run.owes(request.job_id)])
 
     def make_room(self, view: SystemView, request: Request, missing: int) -> list[Preempt | Shrink]:
         actions: list[Preempt | Shrink] = []
         apart = self.victims == "malleable-first"
+        now = view.now
         victims = sorted(
-            (apart and run.type is not MALLEABLE, run.loss(view.now), run.job_id, _available(run))
+            (apart and run.type is not MALLEABLE, run.loss(now), run.job_id, nodes)
             for run in view.running
-            if _available(run)
+            if (nodes := _available(run))
         )
         for _, _, job_id, nodes in victims:
             if missing <= 0:

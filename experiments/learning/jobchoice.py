@@ -112,7 +112,7 @@ class JobChoice(Environment[SteppedSimulation]):
         self._shape = (first, len(COLUMNS))
         self._backfilling = backfilling
         self._events = events
-        self._lasting = np.empty((len(COLUMNS), 0))
+        self._lasting = np.empty((0, len(COLUMNS)))
         # A mask is a piece of this line.
         self._line = np.repeat([True, False], first)
 
@@ -136,28 +136,28 @@ class JobChoice(Environment[SteppedSimulation]):
         # Few calls of numpy: each costs as much as a hundred numbers. Rows are legal, and need not be checked again.
         simulation = self._running()
         free, waiting = simulation.view.free, simulation.waiting
-        found = self._lasting.take(simulation.rows(self._first), axis=1, mode="clip")
-        wait = found[0]
+        found = self._lasting.take(simulation.rows(self._first), axis=0, mode="clip")
+        wait = found[:, 0]
         np.subtract(simulation.view.now / SECOND + 1.0, wait, out=wait)
         np.log10(wait, out=wait)
         np.multiply(wait, _SIXTH, out=wait)
-        found[4] = found[4] <= free
-        found[5] = free / self.nodes
-        found[6] = log10(1.0 + waiting) * _SIXTH
+        found[:, 4] = found[:, 4] <= free
+        found[:, 5] = free / self.nodes
+        found[:, 6] = log10(1.0 + waiting) * _SIXTH
         seen = np.zeros(self._shape, np.float32)
-        seen[: found.shape[1]] = found.T
+        seen[: len(found)] = found
         return seen
 
     def _describe(self, jobs: Sequence[Job], origin: int) -> None:
-        """Note what does not change of the jobs of the episode: a row for each column, with submit [s] for wait, and
-        size for whether it fits."""
+        """Note what does not change of the jobs of the episode: a row for each, with submit [s] for wait, and size for
+        whether it fits."""
         sizes = np.array([job.nodes for job in jobs], dtype=float)
-        lasting = self._lasting = np.zeros((len(COLUMNS), len(jobs)))
-        lasting[0] = [(to_ticks(job.submit or 0.0) - origin) / SECOND for job in jobs]
-        lasting[1] = np.log10(1.0 + np.array([job.walltime for job in jobs])) / 6.0
-        lasting[2] = sizes / self.nodes
-        lasting[3] = np.log10(sizes) / (log10(self.nodes) or 1.0)
-        lasting[4] = sizes
+        lasting = self._lasting = np.zeros((len(jobs), len(COLUMNS)))
+        lasting[:, 0] = [(to_ticks(job.submit or 0.0) - origin) / SECOND for job in jobs]
+        lasting[:, 1] = np.log10(1.0 + np.array([job.walltime for job in jobs])) / 6.0
+        lasting[:, 2] = sizes / self.nodes
+        lasting[:, 3] = np.log10(sizes) / (log10(self.nodes) or 1.0)
+        lasting[:, 4] = sizes
 
     def _compared(self, jobs: Sequence[Job], name: str) -> Result:
         return simulate(jobs, self.nodes, order=name, backfilling=self._backfilling, events=False)

@@ -12,7 +12,6 @@ from typing import Any
 from simulator.machine.cluster import Account, Kind
 from simulator.machine.jobstate import FixedJob, JobState
 from simulator.machine.usage import Usage
-from workloads.table.job import JobType
 
 __all__ = ["Gathering", "Lender", "Loan", "Reservation", "Run"]
 
@@ -26,6 +25,8 @@ class Run(Account):
     ----------
     job
         Job of the run.
+    job_id, type
+        Of the job: at hand, because policies ask each run for them.
     start, end, expected_end
         When it began; when it will give its nodes back (its completion, or the end of its warning); when its walltime
         is over.
@@ -54,11 +55,13 @@ class Run(Account):
         "ending",
         "expected_end",
         "job",
+        "job_id",
         "lenders",
         "over",
         "plan",
         "release",
         "start",
+        "type",
         "warned",
     )
 
@@ -73,19 +76,13 @@ class Run(Account):
         self.kind = Kind.BUSY
         self.nodes = 0
         self.job = job
+        self.job_id = job.job_id
+        self.type = job.type
         self.start = self.end = self.expected_end = now
         self.warned = self.over = False
         self.lenders = {}
         self.claims = []
         self.plan = self.beneficiary = self.release = self.ending = None
-
-    @property
-    def job_id(self) -> int:
-        return self.job.job_id
-
-    @property
-    def type(self) -> JobType:
-        return self.job.type
 
     @property
     def min_nodes(self) -> int:

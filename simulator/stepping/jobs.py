@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -92,7 +93,8 @@ class SteppedSimulation(Stepped):
 
     def rows(self, most: int) -> npt.NDArray[np.intp]:
         """Rows in the table of the first waiting jobs, at most so many; valid until the next choice."""
-        jobs, known, count = list(self._system.queue[:most]), self._known, len(self._known)
+        jobs: list[Any] = self._system.queue[:most]  # type: ignore[assignment]  # pieces of queues are lists
+        known, count = self._known, len(self._known)
         if len(self._rows) < most:
             self._rows = np.empty(most, np.intp)
             count = 0
