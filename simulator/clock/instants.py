@@ -178,7 +178,8 @@ class Instants(simpy.Environment):
                 self._spent += over - self.began
             elif not may_start():
                 latencies.append(over - self.began)
-            elif self._pass_per_event:
+            elif self._pass_per_event or not (self._halted or (queue and queue[0][0] == now)):
+                # As most often, no other event of the instant is left.
                 pass_once()
                 latencies.append(perf_counter() - self.began)
             else:
