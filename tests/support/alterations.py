@@ -53,7 +53,7 @@ _CHANGES: tuple[_Change, ...] = (
     lambda values: [values[(37 * place + 11) % len(values)] for place in range(len(values))],
 )
 #: Levels that are missed by far: whatever is printed, some factor leads there.
-_FACTORS = (*(2.0**step for step in range(-10, 11)), *(1.01**step for step in range(-70, 71)))
+_FACTORS = (*(2.0**step for step in range(-10, 11)), *(1.01**step for step in range(-90, 71)))
 
 
 def standing(verdict: Verdict) -> str:
@@ -64,13 +64,17 @@ def standing(verdict: Verdict) -> str:
     return there[0] if there else ""
 
 
-def never_flips(experiment: Experiment, tables: Tables) -> list[str]:
-    """Claims whose verdict no alteration changes.
+def never_flips(experiment: Experiment, tables: Tables, but: Callable[[str], bool] = lambda claim: False) -> list[str]:
+    """Claims whose verdict no alteration changes, without those that ``but`` says need not.
 
     A verdict that becomes "not comparable" has not changed: its data are only gone. What was not comparable before is
     left out.
     """
-    left = {verdict.claim: told for verdict in experiment.judge(tables) if (told := standing(verdict))}
+    left = {
+        verdict.claim: told
+        for verdict in experiment.judge(tables)
+        if (told := standing(verdict)) and not but(verdict.claim)
+    }
     for altered in _altered(tables, _places(experiment, tables)):
         if not left:
             break
@@ -122,12 +126,14 @@ def is_number(value: Any) -> bool:
 
 def _altered(tables: Tables, places: Sequence[tuple[str, str]]) -> Iterator[_Altered]:
     """The tables altered, each time in one way; what changes most comes first."""
-    for which in (places, *([place] for place in places)):
-        for change in _CHANGES:
-            yield _with(tables, which, change)
-            yield _with(tables, which, change, lambda place, _: place % 2 == 0)
+    yield from _changed(tables, places)
     for factor in _FACTORS:
         yield _with(tables, places, _times(factor))
+    # Tables that are set against each other.
+    for name in tables:
+        yield from _changed(tables, [place for place in places if place[0] == name])
+    for place in places:
+        yield from _changed(tables, [place])
     # Comparisons of rows: the rows of one mechanism, one mix, one order.
     for label, value in _groups(tables):
         for factor in (3, 1 / 3):
@@ -147,6 +153,13 @@ def _altered(tables: Tables, places: Sequence[tuple[str, str]]) -> Iterator[_Alt
         if column != "printed" and any(is_number(row.get("printed")) for row in tables[name]):
             rows = [{**row, column: row["printed"]} if is_number(row.get("printed")) else row for row in tables[name]]
             yield {**tables, name: rows}
+
+
+def _changed(tables: Tables, which: Sequence[tuple[str, str]]) -> Iterator[_Altered]:
+    """Each change of these columns, in all rows and in every second one."""
+    for change in _CHANGES:
+        yield _with(tables, which, change)
+        yield _with(tables, which, change, lambda place, _: place % 2 == 0)
 
 
 def _groups(tables: Tables) -> list[tuple[str, Any]]:
