@@ -22,7 +22,7 @@ from experiments.output.seals import Sealed, open_sealed
 from experiments.study.experiment import Experiment, find_experiment
 from experiments.study.parameters import told
 from workloads.ground.errors import InputError, TraceError
-from workloads.ground.files import atomic_open, is_plain_file, is_plain_name, read_bytes
+from workloads.ground.files import atomic_open, is_plain_file, is_plain_name
 
 __all__ = ["Recorded", "differences", "opened", "recorded_experiments", "write_artefact"]
 
@@ -77,7 +77,7 @@ def write_artefact(directory: Path, names: Sequence[str], path: str | Path) -> N
         sealed = open_sealed(directory, f"{name}.json")
         files[sealed.manifest] = sealed.raw
         for table in sealed.files or ():
-            files[table] = read_bytes(sealed.need(table, "which its manifest names"))
+            files[table] = sealed.need(table, "which its manifest names").read_bytes()
     with atomic_open(path, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in sorted(files):
             archive.writestr(zipfile.ZipInfo(name, _NO_TIME), files[name], zipfile.ZIP_DEFLATED)
@@ -186,7 +186,9 @@ def differences(item: Recorded, directory: Path) -> list[str]:
         before, now = item.sealed.need(name, "which its manifest names"), again.find(name)
         if now is None:
             found.append(f"{name}: was not made again")
-        elif _table(item.experiment.id, name) not in item.experiment.clocked and read_bytes(before) != read_bytes(now):
+        elif (
+            _table(item.experiment.id, name) not in item.experiment.clocked and before.read_bytes() != now.read_bytes()
+        ):
             found.append(f"{name}:{_first(before, now)}")
     found += [f"{name}: is new" for name in again.files or () if name not in (item.sealed.files or ())]
     return found

@@ -102,6 +102,6 @@ EXPERIMENTS: Sequence[Experiment] = (
         judge=_judge,
         draw=_draw,
         simulates=True,
-        clocked=("",),
+        clocked=("", "runs"),
     ),
 )

@@ -61,6 +61,22 @@ def test_what_differs_is_named_with_its_line(measured: Path, tmp_path: Path) -> 
     assert " became " in told[0]
 
 
+def test_a_table_without_rows_is_archived_and_compared(tmp_path: Path) -> None:
+    experiment = find_experiment("checkpoint-table1")
+    bare = replace(experiment, measure=lambda *_: {**experiment.measure(*_), "none": []})
+    for place in ("one", "two"):
+        (tmp_path / place).mkdir()
+        measure_experiment(bare, bare.quick, 0, tmp_path / place, "0")
+    write_artefact(tmp_path / "one", ["checkpoint-table1"], tmp_path / "one.zip")
+    with opened(tmp_path / "one.zip") as directory:
+        assert differences(recorded_experiments(directory)["checkpoint-table1"], tmp_path / "two") == []
+
+
+def test_what_the_clock_says_is_not_compared() -> None:
+    clocked = {name: item.clocked for name, item in all_experiments().items() if item.clocked}
+    assert clocked == {"hybrid-latency": ("", "runs"), "hybrid-obs": ("decisions",)}
+
+
 def _altered(tables: dict[str, list[dict[str, object]]]) -> dict[str, list[dict[str, object]]]:
     first, *rest = tables[""]
     name = list(first)[-1]
