@@ -52,6 +52,7 @@ UNSEEN: Mapping[str, Sequence[str]] = {
              "accurate_share", "node_mtbf"),
         *_of("incomplete-fig8", "", "jobs", "work_node_hours", "machine"),
         *_of("profiles-fig1[36]", "settings", "tau", "earliest_start_min"),
+        *_of("beyond-warmup", "truncation", "days"),
         *_of("profiles-fig17", "settings", "heavy_start_min", "factor", "first"),
         *_of("checkpoint*-table4", "", "printed_utilization_gain", "printed_stretch_gain"),
     ),
