@@ -190,7 +190,9 @@ def test_every_altered_digit_is_noticed(place: Path, times: int) -> None:
         kind = [*look][number % 3]
         files = {path: path.read_bytes() for path in (place / kind).iterdir() if path.suffix in (".csv", ".json")}
         files = {path: text for path, text in files.items() if re.search(rb"\d", text)}
-        path = rng.choice([path for path in sorted(files) if not path.name.endswith("-verdicts.csv")])
+        # Verdicts are made again from the tables, and times no result depends on.
+        apart = ("-verdicts.csv", "times.json")
+        path = rng.choice([path for path in sorted(files) if not path.name.endswith(apart)])
         before = files[path]
         digits = [at for at, byte in enumerate(before) if chr(byte).isdigit()]
         at = rng.choice(digits)
