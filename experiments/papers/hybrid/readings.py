@@ -137,7 +137,13 @@ def _judge(tables: Tables) -> list[Verdict]:
     ]
 
 
-_WORDS = {Outcome.HOLDS: "hold", Outcome.FAILS: "do not hold", Outcome.UNDECIDED: "are undecided"}
+#: How a reading comes out, of one of them and of several.
+_WORDS = {
+    Outcome.HOLDS: ("holds", "hold"),
+    Outcome.FAILS: ("does not hold", "do not hold"),
+    Outcome.UNDECIDED: ("is undecided", "are undecided"),
+    Outcome.NOT_COMPARABLE: ("is not comparable", "are not comparable"),
+}
 
 
 def _found_best(best: Score, scores: Sequence[Score]) -> Verdict:
@@ -176,8 +182,9 @@ def _held(name: str, scores: Sequence[Score]) -> list[bool]:
 def _observation(claim: Claim, scores: Sequence[Score]) -> Verdict:
     every = [score.found[claim.name][1] for score in scores]
     statement = Statement(f"Observation {claim.name}, under some reading: {claim.text}", claim.printed, claim.source)
-    told = ", ".join(f"{sum(own.outcome is outcome for own in every)} {words}" for outcome, words in _WORDS.items())
-    rule = f"{every[0].rule}; under one of {len(every)} readings after Holm, or under none"
+    counts = {outcome: sum(own.outcome is outcome for own in every) for outcome in _WORDS}
+    told = ", ".join(f"{count} {_WORDS[outcome][count > 1]}" for outcome, count in counts.items() if count)
+    rule = "; ".join(filter(None, (every[0].rule, f"under one of {len(every)} readings after Holm, or under none")))
     return statement.verdict(either([own.decision for own in every]), rule, told, _depends(claim.name, scores))
 
 
@@ -219,7 +226,7 @@ def _sentences(screened: Sequence[Score]) -> list[Verdict]:
     found = _measures(screened)
     rule = (
         f"holds if each effect lies within its margin ({_SAME:g} claims, 5 % of a printed duration, 1 point of a "
-        f"share; two one-sided tests), does not hold if one lies outside, refuted by one of {len(found)} after Holm"
+        f"share, by two one-sided tests), does not hold if one lies outside, refuted by one of {len(found)} after Holm"
     )
     verdicts = []
     for label in found[_CLAIMS]:
