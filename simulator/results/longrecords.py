@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from simulator.machine.eventlog import Sample
 from simulator.results.records import JobRecord
+from workloads.ground.rows import ColumnRows
 from workloads.table.job import JobType
 from workloads.table.rigidcolumns import RigidColumns
 
@@ -21,7 +22,7 @@ _BLOCK = 4096
 Ticks = NDArray[np.int64]
 
 
-class LongRecords(Sequence[JobRecord]):
+class LongRecords(ColumnRows[JobRecord]):
     """The records of rigid jobs that all came and ended, and were never preempted.
 
     Attributes
@@ -52,20 +53,6 @@ class LongRecords(Sequence[JobRecord]):
 
     def __len__(self) -> int:
         return len(self.start)
-
-    def __iter__(self) -> Iterator[JobRecord]:
-        for begin in range(0, len(self), _BLOCK):
-            yield from self._made(slice(begin, begin + _BLOCK))
-
-    @overload
-    def __getitem__(self, index: int) -> JobRecord: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[JobRecord]: ...
-    def __getitem__(self, index: int | slice) -> JobRecord | list[JobRecord]:
-        if isinstance(index, slice):
-            return self._made(index)
-        place = range(len(self))[index]
-        return self._made(slice(place, place + 1))[0]
 
     def _made(self, rows: slice) -> list[JobRecord]:
         jobs = self.jobs
