@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +14,6 @@ from workloads.table.job import JobType
 from workloads.table.rigidcolumns import RigidColumns
 
 __all__ = ["LongRecords", "LongSamples"]
-
-#: Rows that are made at a time while one goes through all of them.
-_BLOCK = 4096
 
 Ticks = NDArray[np.int64]
 
@@ -67,7 +63,7 @@ class LongRecords(ColumnRows[JobRecord]):
         ]
 
 
-class LongSamples(Sequence[Sample]):
+class LongSamples(ColumnRows[Sample]):
     """The machine at the end of each instant.
 
     Attributes
@@ -85,15 +81,5 @@ class LongSamples(Sequence[Sample]):
     def __len__(self) -> int:
         return len(self.table)
 
-    def __iter__(self) -> Iterator[Sample]:
-        for begin in range(0, len(self), _BLOCK):
-            yield from self[begin : begin + _BLOCK]
-
-    @overload
-    def __getitem__(self, index: int) -> Sample: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Sample]: ...
-    def __getitem__(self, index: int | slice) -> Sample | list[Sample]:
-        if isinstance(index, slice):
-            return [(time, busy, held, jobs, nodes) for time, busy, held, jobs, nodes in self.table[index].tolist()]
-        return self[range(len(self))[index] : range(len(self))[index] + 1][0]
+    def _made(self, rows: slice) -> list[Sample]:
+        return [(time, busy, held, jobs, nodes) for time, busy, held, jobs, nodes in self.table[rows].tolist()]
