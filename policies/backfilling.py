@@ -107,7 +107,8 @@ class Easy:
         # looked for.
         fewest = 1
         if only is None and type(queue) is ShortQueue:
-            fewest = min(queue.sizes)
+            sizes = queue.sizes
+            fewest = sizes.least or sizes.smallest()
             if free < fewest:
                 return starts
             behind = islice(queue, heads + 1, None)

@@ -1,16 +1,38 @@
-"""Short queues: waiting jobs in a list that tells what has changed since it was last looked at."""
+"""Short queues: waiting jobs in a list that tells what has changed since it was last looked at, and their sizes."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from operator import attrgetter
 from typing import Any
 
-__all__ = ["ShortQueue"]
+__all__ = ["ShortQueue", "Sizes"]
 
 #: So many new jobs are told.
 _FEW = 16
 _KEY = attrgetter("order_key")
+
+
+class Sizes(dict[int, int]):
+    """How many waiting jobs can start on so many nodes, and no fewer.
+
+    Attributes
+    ----------
+    least
+        The fewest nodes on which one of them can start; None: :meth:`smallest` knows.
+    """
+
+    __slots__ = ("least",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.least: int | None = None
+
+    def smallest(self) -> int:
+        """The fewest nodes on which one of them can start; 0 if none waits."""
+        if self.least is None:
+            self.least = min(self, default=0)
+        return self.least
 
 
 class ShortQueue(list[Any]):
@@ -19,7 +41,7 @@ class ShortQueue(list[Any]):
     Parameters
     ----------
     sizes
-        The smallest sizes of all waiting jobs, whoever keeps them.
+        Of all waiting jobs, whoever keeps them.
     jobs
         The first ones.
 
@@ -35,7 +57,7 @@ class ShortQueue(list[Any]):
 
     __slots__ = ("gone", "joined", "sizes")
 
-    def __init__(self, sizes: Collection[int], jobs: Iterable[Any] = ()) -> None:
+    def __init__(self, sizes: Sizes, jobs: Iterable[Any] = ()) -> None:
         super().__init__(jobs)
         self.sizes = sizes
         self.joined: list[Any] | None = None

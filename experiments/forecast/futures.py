@@ -22,7 +22,8 @@ from simulator.options import Options
 from simulator.sketch.sketching import PresentJob, Sketch, can_sketch
 from workloads.ground.errors import ParameterError, UnknownNameError
 from workloads.ground.streams import stream
-from workloads.ground.units import LARGEST_TIME, SECOND, to_seconds, to_ticks
+from workloads.ground.ticks import in_ticks
+from workloads.ground.units import LARGEST_TIME, to_seconds, to_ticks
 from workloads.outages.failures import FailureRate
 from workloads.table.job import Job
 
@@ -176,7 +177,7 @@ class Drawing:
         zero, most = self._zero, self.state.nodes
         for history, first, submits, runtimes in self._weeks(draw, self.horizon):
             nodes, walltimes = history.sizes_of_submitted(first, first + len(submits))
-            piece = np.array((_in_ticks(submits) - zero, nodes, _in_ticks(walltimes), _in_ticks(runtimes)))
+            piece = np.array((in_ticks(submits) - zero, nodes, in_ticks(walltimes), in_ticks(runtimes)))
             yield piece[:, nodes <= most]
 
     def _weeks(
@@ -277,7 +278,7 @@ class Drawing:
         ids = frozenset(awaited)
         places = {job.job_id: place for place, job in enumerate(self.state.jobs) if job.job_id in ids}
         starts, tried = sketch.starts(
-            _in_ticks(self.runtimes[draw]), self._coming_ticks(draw), places.values(), list(map(to_ticks, walltimes))
+            in_ticks(self.runtimes[draw]), self._coming_ticks(draw), places.values(), list(map(to_ticks, walltimes))
         )
         found = {job_id: to_seconds(int(starts[place]) + zero) for job_id, place in places.items()}
         return found, [(to_seconds(at + zero), backfilled) for at, backfilled in tried]
@@ -287,8 +288,3 @@ class Drawing:
         """Where the simulated clock stands at 0 [ticks of the log's clock]."""
         first = min((to_ticks(job.submit) for job in self.state.jobs), default=0)
         return first if self.state.origin is None else min(first, to_ticks(self.state.origin))
-
-
-def _in_ticks(seconds: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-    """As :func:`workloads.ground.units.to_ticks` rounds, all at once."""
-    return np.rint(seconds * SECOND).astype(np.int64)

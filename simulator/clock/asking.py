@@ -42,7 +42,7 @@ class AskingScheduler(Scheduler):
 
     def pass_once(self) -> None:
         waiting = self._system.waiting
-        if waiting.jobs > 1 and self._system.free >= waiting.smallest():
+        if waiting.jobs > 1 and self._system.free >= waiting.sizes.smallest():
             self._asking.ask()
         else:
             super().pass_once()

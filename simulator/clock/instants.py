@@ -26,7 +26,7 @@ __all__ = ["ARRIVAL", "CANCELLATION", "NOTICE", "OUTAGE", "PLAN", "RELEASE", "RE
 #: In each turn of an outage what ends comes before what begins.
 RELEASE, REQUEUE, CANCELLATION, OUTAGE, PLAN, NOTICE, ARRIVAL = range(1, 8)
 
-_HELD, _BUSY = Kind.HELD, Kind.BUSY
+_FREE, _HELD, _BUSY = Kind.FREE, Kind.HELD, Kind.BUSY
 
 
 class Moment(simpy.Event):
@@ -131,8 +131,8 @@ class Instants(simpy.Environment):
             If nothing is left to happen.
         """
         queue, system, scheduler = self._queue, self._system, self._scheduler
-        waiting, totals = system.waiting, system.cluster.totals
-        may_start, pass_once = scheduler.may_start, scheduler.pass_once
+        waiting, totals, grows, pass_once = system.waiting, system.cluster.totals, scheduler.grows, scheduler.pass_once
+        sizes = waiting.sizes
         samples, latencies = self.samples, self.latencies
         now: int
         self._halted = False
@@ -176,7 +176,12 @@ class Instants(simpy.Environment):
             self._over = over = perf_counter()
             if self._pass_due:
                 self._spent += over - self.began
-            elif not may_start():
+            elif not (
+                # Most instants end here: no rule need look at the queue where no job waits, or the smallest one would
+                # not find enough nodes, free or held (which may be idle reserved ones).
+                (waiting.jobs and totals[_FREE] + totals[_HELD] >= (sizes.least or sizes.smallest()))
+                or (grows and totals[_FREE])
+            ):
                 latencies.append(over - self.began)
             elif self._pass_per_event or not (self._halted or (queue and queue[0][0] == now)):
                 # As most often, no other event of the instant is left.

@@ -70,24 +70,14 @@ class Scheduler:
         system.decisions.ask(begun)
 
     @property
+    def grows(self) -> bool:
+        """Whether running jobs may be expanded."""
+        return self._growth is not None
+
+    @property
     def has_outages(self) -> bool:
         """Whether nodes may be away."""
         return self._outages is not None
-
-    def may_start(self) -> bool:
-        """Whether a job waits, and free or held nodes (which may be idle reserved ones) would do for the smallest.
-
-        Most instants end here: no rule need look at the queue then. Where running jobs may be expanded, free nodes are
-        reason enough.
-        """
-        waiting = self._waiting
-        if self._growth is not None and self._system.free:
-            return True
-        if not waiting.jobs:
-            return False
-        free, held, _, _ = self._totals
-        least = waiting.least
-        return free + held >= (waiting.smallest() if least is None else least)
 
     def pass_once(self) -> None:
         """One scheduling pass."""
@@ -95,8 +85,8 @@ class Scheduler:
         if self._outages is not None:
             self._outages.start_booked()
         pool, waiting = self._pool, self._waiting
-        least = waiting.least
-        if pool.nodes >= (waiting.smallest() if least is None else least):
+        least = waiting.sizes.least
+        if pool.nodes >= (waiting.sizes.smallest() if least is None else least):
             starts: Sequence[Start] = self._backfill(system)
             if type(starts) is not list:
                 starts = listed(self._rule, starts)

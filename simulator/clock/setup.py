@@ -12,7 +12,7 @@ from simulator.clock.trial import Trial
 from simulator.machine.decisions import Decisions
 from simulator.machine.eventlog import EventLog
 from simulator.machine.jobstate import JobState
-from simulator.machine.kinds import job_state
+from simulator.machine.kinds import job_states
 from simulator.options import Options
 from simulator.services.startingstate import StartingState, starting_state_of
 from workloads.table.job import Job
@@ -86,15 +86,7 @@ class Setup:
         """The states of the jobs, in the order of the input; none of a stream, which makes them one by one."""
         if self.stream is not None:
             return []
-        ids = [job.job_id for job in self.table]
-        ranks = [0] * len(ids)
-        for rank, row in enumerate(sorted(range(len(ids)), key=ids.__getitem__)):
-            ranks[row] = rank
-        origin, options, baseline = self.origin, self.options, self.mechanism is None
-        return [
-            job_state(job, row, rank, origin, options, baseline=baseline)
-            for row, (job, rank) in enumerate(zip(self.table, ranks, strict=True))
-        ]
+        return job_states(self.table, self.origin, self.options, baseline=self.mechanism is None)
 
     @cached_property
     def lively(self) -> bool:

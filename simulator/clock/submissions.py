@@ -77,7 +77,9 @@ class Submissions:
         arrivals = [job for job in jobs if job.submit >= 0]
         if others:
             arrivals = [job for job in arrivals if job.job_id not in others]
-        arrivals.sort(key=attrgetter("submit", "rank"))
+        # One after the other, because keys of two numbers are made anew for each job.
+        arrivals.sort(key=attrgetter("rank"))
+        arrivals.sort(key=attrgetter("submit"))
         self._coming = iter(arrivals) if setup.stream is None else setup.stream.arrivals()
         self._first = 0
         self.depends = bool(self._successors)

@@ -7,7 +7,7 @@ compute time and checkpoints, that of a malleable job node-ticks. Source: Fan et
 from __future__ import annotations
 
 from workloads.ground.units import to_ticks
-from workloads.table.job import MALLEABLE, RIGID, Job, JobType
+from workloads.table.job import MALLEABLE, Job, JobType
 
 __all__ = ["FixedJob", "JobState", "MalleableJob", "divide"]
 
@@ -69,10 +69,7 @@ class JobState:
     start: int | None
     end: int | None
 
-    def __init__(
-        self, job: Job, kind: JobType, row: int, rank: int, origin: int, runtime: int, walltime: int = 0
-    ) -> None:
-        # Several at a time, because this is done for each of what may be a million jobs.
+    def __init__(self, job: Job, kind: JobType, row: int, rank: int, origin: int, runtime: int) -> None:
         self.job = job
         self.job_id = job.job_id
         self.type = kind
@@ -83,14 +80,20 @@ class JobState:
         submit = to_ticks(job.submit) - origin if job.submit is not None else -1
         self.submit = self.first_submit = self.estimated_arrival = submit
         self.notice = -1
-        if job.notice is not None and job.estimated_arrival is not None:
-            self.notice = to_ticks(job.notice) - origin
-            self.estimated_arrival = to_ticks(job.estimated_arrival) - origin
+        if job.notice is not None:
+            self.foresee(origin)
         self.undisturbed = runtime
-        self.walltime = walltime
+        self.walltime = 0
         self.setup = self.runs = self.preemptions = self.shrinks = self.lost = 0
         self.waiting = self.withdrawn = False
         self.start = self.end = None
+
+    def foresee(self, origin: int) -> None:
+        """Take notice and estimated arrival from the job table."""
+        job = self.job
+        if job.notice is not None and job.estimated_arrival is not None:
+            self.notice = to_ticks(job.notice) - origin
+            self.estimated_arrival = to_ticks(job.estimated_arrival) - origin
 
     @property
     def user(self) -> str:
@@ -110,7 +113,20 @@ class JobState:
 
 
 class FixedJob(JobState):
-    """A job of one size: rigid or on-demand.
+    """A job of one size: rigid or on-demand, as yet without overheads.
+
+    Parameters
+    ----------
+    job
+        The row of the job table.
+    kind
+        What it is taken for.
+    row, rank
+        As of :class:`JobState`.
+    origin
+        Ticks of the table's clock at which the simulated clock stands at 0.
+    submit, runtime, walltime
+        On the simulated clock [ticks]; the submit of a no-show is -1.
 
     Attributes
     ----------
@@ -122,27 +138,39 @@ class FixedJob(JobState):
 
     __slots__ = ("compute", "cost", "dumps", "interval", "period")
 
-    def __init__(self, job: Job, kind: JobType, row: int, rank: int, origin: int, *, baseline: bool) -> None:
-        runtime, walltime = job.runtime, job.walltime
-        if baseline:
-            if job.trace_runtime is not None:
-                runtime = job.trace_runtime
-            if job.trace_walltime is not None:
-                walltime = job.trace_walltime
-        total = to_ticks(runtime)
-        JobState.__init__(self, job, kind, row, rank, origin, total, to_ticks(walltime))
-        self.interval = self.cost = self.period = self.dumps = 0
-        self.compute = total
-        if not baseline and kind is RIGID:
-            # The two are rounded apart.
-            self.setup = min(to_ticks(job.setup), total)
-            if job.checkpoint_interval is not None:
-                self.interval = to_ticks(job.checkpoint_interval)
-                self.cost = to_ticks(job.checkpoint_cost)
-                self.period = self.interval + self.cost
-                # No dump at the end, so the last slice may be up to one period long.
-                self.dumps = max(0, -(-(total - self.setup) // self.period) - 1)
-            self.compute = total - self.setup - self.dumps * self.cost
+    def __init__(
+        self, job: Job, kind: JobType, row: int, rank: int, origin: int, submit: int, runtime: int, walltime: int
+    ) -> None:
+        # All fields by themselves: this is done for each of what may be a million jobs.
+        self.job = job
+        self.job_id = job.job_id
+        self.type = kind
+        self.row = row
+        self.rank = rank
+        self.nodes = self.min_nodes = job.nodes
+        self.submit = self.first_submit = self.estimated_arrival = submit
+        self.notice = -1
+        if job.notice is not None:
+            self.foresee(origin)
+        self.undisturbed = self.compute = runtime
+        self.walltime = walltime
+        self.setup = self.interval = self.cost = self.period = self.dumps = 0
+        self.runs = self.preemptions = self.shrinks = self.lost = 0
+        self.waiting = self.withdrawn = False
+        self.start = self.end = None
+
+    def take_overheads(self) -> None:
+        """Set apart what a rigid job spends on its setup and on checkpoints."""
+        job, total = self.job, self.compute
+        # The two are rounded apart.
+        self.setup = min(to_ticks(job.setup), total)
+        if job.checkpoint_interval is not None:
+            self.interval = to_ticks(job.checkpoint_interval)
+            self.cost = to_ticks(job.checkpoint_cost)
+            self.period = self.interval + self.cost
+            # No dump at the end, so the last slice may be up to one period long.
+            self.dumps = max(0, -(-(total - self.setup) // self.period) - 1)
+        self.compute = total - self.setup - self.dumps * self.cost
 
     def limit(self, nodes: int) -> int:
         return self.walltime

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from simulator.machine.holders import Run
 from simulator.machine.jobstate import FixedJob, JobState, MalleableJob
 from simulator.machine.run import FixedRun, MalleableRun
 from simulator.machine.stochastic import ReservedRun, StochasticJob
 from simulator.options import Options
+from workloads.ground.ticks import list_in_ticks
 from workloads.table.job import MALLEABLE, RIGID, STOCHASTIC, Job
 
-__all__ = ["begin_run", "job_state"]
+__all__ = ["begin_run", "job_state", "job_states"]
 
 
 def job_state(job: Job, row: int, rank: int, origin: int, options: Options, *, baseline: bool) -> JobState:
@@ -29,13 +32,59 @@ def job_state(job: Job, row: int, rank: int, origin: int, options: Options, *, b
         Whether on-demand and malleable jobs are rigid, too, and all of these at their trace runtime and walltime
         (docs/model.md, "Readings that are not parameters"). Stochastic jobs are what they are under every mechanism.
     """
-    if job.type is STOCHASTIC:
-        return StochasticJob(job, row, rank, origin, options)
+    [submit], [runtime], [walltime] = _columns([job], baseline=baseline)
+    return _state(job, row, rank, origin, options, submit, runtime, walltime, baseline=baseline)
+
+
+def job_states(table: Sequence[Job], origin: int, options: Options, *, baseline: bool) -> list[JobState]:
+    """The states of all jobs of a table, as :func:`job_state` makes each of them."""
+    ids = [job.job_id for job in table]
+    ranks = [0] * len(ids)
+    for rank, row in enumerate(sorted(range(len(ids)), key=ids.__getitem__)):
+        ranks[row] = rank
+    # Times of all jobs are converted at once: one by one takes as long as the rest of a state.
+    columns = _columns(table, baseline=baseline)
+    return [
+        _state(job, row, rank, origin, options, submit, runtime, walltime, baseline=baseline)
+        for row, (job, rank, submit, runtime, walltime) in enumerate(zip(table, ranks, *columns, strict=True))
+    ]
+
+
+def _columns(table: Sequence[Job], *, baseline: bool) -> tuple[list[int], list[int], list[int]]:
+    """Submit, runtime and walltime of each job on the table's clock [ticks]; the submit of a no-show is -1."""
+    submits = [-1.0 if job.submit is None else job.submit for job in table]
     if baseline:
-        return FixedJob(job, RIGID, row, rank, origin, baseline=True)
-    if job.type is MALLEABLE:
+        runtimes = [job.runtime if job.trace_runtime is None else job.trace_runtime for job in table]
+        walltimes = [job.walltime if job.trace_walltime is None else job.trace_walltime for job in table]
+    else:
+        runtimes, walltimes = [job.runtime for job in table], [job.walltime for job in table]
+    return list_in_ticks(submits), list_in_ticks(runtimes), list_in_ticks(walltimes)
+
+
+def _state(
+    job: Job,
+    row: int,
+    rank: int,
+    origin: int,
+    options: Options,
+    submit: int,
+    runtime: int,
+    walltime: int,
+    *,
+    baseline: bool,
+) -> JobState:
+    """The state of a job whose times are known in ticks."""
+    kind = job.type
+    if kind is STOCHASTIC:
+        return StochasticJob(job, row, rank, origin, options)
+    if kind is MALLEABLE and not baseline:
         return MalleableJob(job, row, rank, origin)
-    return FixedJob(job, job.type, row, rank, origin, baseline=False)
+    if job.submit is not None:
+        submit -= origin
+    state = FixedJob(job, RIGID if baseline else kind, row, rank, origin, submit, runtime, walltime)
+    if kind is RIGID and not baseline:
+        state.take_overheads()
+    return state
 
 
 def begin_run(job: JobState, now: int) -> Run:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from policies.order import Order
 from policies.port import SystemView
-from policies.shortqueue import ShortQueue
+from policies.shortqueue import ShortQueue, Sizes
 from simulator.machine.jobstate import JobState
 from workloads.ground.errors import InvariantError
 
@@ -44,8 +44,8 @@ class Queue:
     ----------
     jobs, nodes
         How many wait, and the sum of their requested sizes.
-    least
-        The fewest nodes on which one of them can start, 0 if none waits; None: :meth:`smallest` knows.
+    sizes
+        Theirs.
     listed
         All of them, first to last, where that is at hand; None: :meth:`in_order` knows.
     """
@@ -56,9 +56,8 @@ class Queue:
         # A dynamic order is sorted once per instant, unless a job joins.
         self._sorted_at: int | None = None
         self._urgent: list[JobState] = []
-        #: How many of them can start on so many nodes, and no fewer.
-        self._sizes: dict[int, int] = {}
-        self._jobs: list[JobState] = ShortQueue(self._sizes) if order.static else []
+        self.sizes = Sizes()
+        self._jobs: list[JobState] = ShortQueue(self.sizes) if order.static else []
         self._key = order.key
         self._ranking = order.ranking() if order.ranking is not None else None
         self._deep = DEEP_SORTED if order.static else DEEP if self._ranking is not None else inf
@@ -68,7 +67,6 @@ class Queue:
         self.listed: ShortQueue | None = self._jobs if type(self._jobs) is ShortQueue else None
         self.jobs = 0
         self.nodes = 0
-        self.least: int | None = None
 
     def keep_columns(self, count: float) -> None:
         """Keep columns from so many waiting jobs on, where that is earlier, and the order allows for columns."""
@@ -78,12 +76,6 @@ class Queue:
     @property
     def on_demand_waits(self) -> bool:
         return bool(self._urgent)
-
-    def smallest(self) -> int:
-        """The fewest nodes on which a waiting job can start; 0 if none waits."""
-        if self.least is None:
-            self.least = min(self._sizes, default=0)
-        return self.least
 
     def in_order(self, view: SystemView) -> Sequence[JobState]:
         """All waiting jobs, first to last.
@@ -154,13 +146,13 @@ class Queue:
         job.waiting = True
         self.jobs = count = self.jobs + 1
         self.nodes += job.nodes
-        size, sizes, least = job.min_nodes, self._sizes, self.least
+        size, sizes = job.min_nodes, self.sizes
         if size in sizes:
             sizes[size] += 1
         else:
             sizes[size] = 1
-            if count == 1 or (least is not None and size < least):
-                self.least = size
+            if count == 1 or (sizes.least is not None and size < sizes.least):
+                sizes.least = size
         if urgent:
             insort(self._urgent, job, key=_ARRIVAL)
             self._long = self.listed = None
@@ -223,14 +215,14 @@ class Queue:
         job.waiting = False
         self.jobs = count = self.jobs - 1
         self.nodes -= job.nodes
-        size, sizes = job.min_nodes, self._sizes
+        size, sizes = job.min_nodes, self.sizes
         if sizes[size] > 1:
             sizes[size] -= 1
         else:
             # Only the last job of the smallest size leaves the question open; it is answered when it is asked.
             del sizes[size]
-            if size == self.least:
-                self.least = None if count else 0
+            if size == sizes.least:
+                sizes.least = None if count else 0
         listed = self.listed
         if listed is not None:
             listed.leave(0 if listed[0] is job else bisect_left(listed, job.order_key, key=_KEY))
@@ -256,7 +248,7 @@ class Queue:
             if 2 * len(jobs) < self._deep:
                 self._columns = self._sorted_at = None
                 if self._order.static:
-                    self._jobs = ShortQueue(self._sizes, jobs)
+                    self._jobs = ShortQueue(self.sizes, jobs)
                     self._list()
 
     def _list(self) -> None:

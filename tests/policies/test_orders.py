@@ -19,12 +19,12 @@ from policies.orders.fairshare import FairShare, group_of
 from policies.orders.multifactor import Multifactor
 from simulator import simulate
 from simulator.machine.fairshare import UsageLedger
-from simulator.machine.jobstate import FixedJob
+from simulator.machine.jobstate import JobState
 from simulator.machine.waiting import Queue
 from tests.reference.easy import load_swf, replay_easy, replay_easy_naive
 from tests.shared_data import trace_file
 from tests.strategies.tables import random_job_table
-from tests.support.jobs import rigid
+from tests.support.jobs import rigid, waiting_state
 from workloads.ground.errors import InputError, InvariantError, ParameterError
 from workloads.ground.units import SECOND
 from workloads.table.job import Job, JobType
@@ -163,7 +163,7 @@ class TestFairShare:
 
     def test_the_ledger_halves_and_adds(self) -> None:
         ledger = UsageLedger(100.0)
-        state = FixedJob(rigid(1, 0, 4, 50, project="p"), JobType.RIGID, 0, 0, 0, baseline=True)
+        state = waiting_state(rigid(1, 0, 4, 50, project="p"), 0)
         ledger.hold(state, 4, 0)
         # 4 nodes for 50 s, the integral of 4 x 2^(-t/100): 400 / ln 2 x (1 - 2^(-1/2)).
         at_end = 400 / math.log(2) * (1 - 0.5**0.5)
@@ -174,7 +174,7 @@ class TestFairShare:
 
     def test_the_ledger_is_the_same_however_often_it_is_looked_at(self) -> None:
         once, often = UsageLedger(1000.0), UsageLedger(1000.0)
-        job = FixedJob(rigid(1, 0, 4, 50, project="p"), JobType.RIGID, 0, 0, 0, baseline=True)
+        job = waiting_state(rigid(1, 0, 4, 50, project="p"), 0)
         for ledger in (once, often):
             ledger.hold(job, 4, 0)
         for at in range(0, 5000, 7):
@@ -327,8 +327,8 @@ def test_every_order_on_a_piece_of_a_real_trace(name: str) -> None:
 # The queue.
 
 
-def _state(row: int, submit: float, nodes: int, walltime: float) -> FixedJob:
-    return FixedJob(rigid(row + 1, submit, nodes, walltime), JobType.RIGID, row, row, 0, baseline=True)
+def _state(row: int, submit: float, nodes: int, walltime: float) -> JobState:
+    return waiting_state(rigid(row + 1, submit, nodes, walltime), row)
 
 
 @pytest.mark.parametrize("name", list(PLAIN))

@@ -10,6 +10,9 @@ from typing import Any
 
 from experiments.output.seals import seal
 from simulator import simulate
+from simulator.machine.jobstate import JobState
+from simulator.machine.kinds import job_state
+from simulator.options import Options
 from tests.reference.hybrid import replay
 from workloads.table.job import Job, JobType
 
@@ -24,6 +27,7 @@ __all__ = [
     "rigid",
     "stochastic",
     "untimed",
+    "waiting_state",
 ]
 
 #: First start, end, preemptions, shrinks of a job; start and end None for a no-show.
@@ -180,3 +184,8 @@ def resealed(directory: Path, manifest: str = "run.json", **changes: Any) -> Non
                 shutil.copy(directory / name, place)
         seal(Path(place), manifest, {**told, **changes}, drawn)
         shutil.copy(Path(place, manifest), directory)
+
+
+def waiting_state(job: Job, row: int) -> JobState:
+    """The state of a job of the baseline, on the table's clock."""
+    return job_state(job, row, row, 0, Options(), baseline=True)

@@ -16,6 +16,7 @@ import numpy as np
 
 from workloads.ground.errors import ParameterError
 from workloads.ground.streams import stream
+from workloads.ground.ticks import in_ticks
 from workloads.ground.units import to_ticks
 from workloads.hybrid.checkpointing import NODE_MTBF
 from workloads.hybrid.groups import GROUPINGS, group_jobs, group_names
@@ -25,7 +26,7 @@ from workloads.logs.trace import Trace
 from workloads.logs.tracecolumns import TraceColumns
 from workloads.table.job import Job, JobType
 from workloads.table.jobs import Jobs
-from workloads.table.rigidcolumns import RigidColumns, ticks_of
+from workloads.table.rigidcolumns import RigidColumns
 
 __all__ = ["EXTRA_DUMPS", "OVERHEADS", "Assignment", "as_rigid", "as_rigid_columns", "assign"]
 
@@ -216,14 +217,14 @@ def as_rigid_columns(trace: Trace) -> RigidColumns:
     jobs = trace.jobs
     if not isinstance(jobs, TraceColumns):
         raise TypeError("the jobs of this trace do not stand in columns")
-    walltime = np.maximum(1, ticks_of(jobs.walltime))
+    walltime = np.maximum(1, in_ticks(jobs.walltime))
     ids = jobs.job_id
     return RigidColumns(
         jobs.names.texts,
         job_id=ids if len(np.unique(ids)) == len(ids) else np.arange(1, len(ids) + 1),
-        submit=ticks_of(jobs.submit),
+        submit=in_ticks(jobs.submit),
         nodes=jobs.nodes,
-        runtime=np.minimum(np.maximum(1, ticks_of(jobs.runtime)), walltime),
+        runtime=np.minimum(np.maximum(1, in_ticks(jobs.runtime)), walltime),
         walltime=walltime,
         killed=jobs.killed,
         user=jobs.user,

@@ -6,24 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from numpy.typing import NDArray
 
 from workloads.ground.rows import ColumnRows
 from workloads.ground.units import SECOND
 from workloads.table.job import Job, JobType
 
-__all__ = ["RigidColumns", "ticks_of"]
-
-
-def ticks_of(seconds: npt.ArrayLike) -> NDArray[np.int64]:
-    """Seconds as ticks, shape (n,), as :func:`workloads.ground.units.to_ticks` has them.
-
-    >>> ticks_of([1.5, 0.0000005]).tolist()
-    [1500000, 0]
-    """
-    # Both round halves to even.
-    return np.rint(np.asarray(seconds, np.float64) * SECOND).astype(np.int64)
+__all__ = ["RigidColumns"]
 
 
 class RigidColumns(ColumnRows[Job]):

@@ -18,12 +18,12 @@ from policies.mechanism import BASELINE, MECHANISMS
 from policies.order import ORDERS, Order
 from simulator import simulate
 from simulator.machine import waiting
-from simulator.machine.jobstate import FixedJob
+from simulator.machine.jobstate import JobState
 from simulator.machine.waiting import Queue
 from simulator.prospects import starts_by_walltime
 from tests.policies.test_policies import View
 from tests.strategies.tables import Table, crowded_job_table, job_tables
-from tests.support.jobs import rigid
+from tests.support.jobs import rigid, waiting_state
 from workloads.ground.errors import InvariantError
 from workloads.ground.units import SECOND
 from workloads.table.job import Job, JobType
@@ -53,7 +53,7 @@ class Seen(View):
         return 7.0 if group is None else float(len(group) % 3)
 
 
-def states(data: st.DataObject, count: int) -> list[FixedJob]:
+def states(data: st.DataObject, count: int) -> list[JobState]:
     """Jobs of few sizes, times and groups, some a tick apart, in the order of their submits."""
     submits = sorted(data.draw(st.lists(st.integers(0, 9), min_size=count, max_size=count)))
     found = []
@@ -62,7 +62,7 @@ def states(data: st.DataObject, count: int) -> list[FixedJob]:
         walltime = data.draw(st.sampled_from([1.0, 2.0, 4.0, 4.000001, 8.0, 3.0]))
         project = "x" * data.draw(st.integers(0, 4))
         job = Job(row + 1, JobType.RIGID, float(submit), nodes, walltime, walltime, project=project)
-        found.append(FixedJob(job, JobType.RIGID, row, row, 0, baseline=True))
+        found.append(waiting_state(job, row))
     return found
 
 
@@ -116,10 +116,10 @@ def test_keys_in_arrays_are_those_of_the_order(name: str) -> None:
     ranking = order.ranking()
     rng = np.random.default_rng(5)
     jobs = [
-        FixedJob(
+        waiting_state(
             Job(i + 1, JobType.RIGID, float(rng.uniform(0, 1e7)), int(rng.integers(1, 5000)), 1.0,
                 float(np.exp(rng.uniform(0, 12))), project=f"p{i % 9}"),
-            JobType.RIGID, i, i, 0, baseline=True,
+            i,
         )
         for i in range(400)
     ]  # fmt: skip
@@ -182,7 +182,7 @@ def test_a_job_that_is_tried_with_several_walltimes(table: Table, order: str, ru
 
 
 def test_what_a_waiting_job_asks_for_may_be_renewed() -> None:
-    jobs = [FixedJob(rigid(row + 1, row, 1, 10.0), JobType.RIGID, row, row, 0, baseline=True) for row in range(4)]
+    jobs = [waiting_state(rigid(row + 1, row, 1, 10.0), row) for row in range(4)]
     with columns_from(0):
         queue = Queue(ORDERS["fcfs"])
     for job in jobs:
