@@ -33,6 +33,9 @@ class TraceFile:
         For logs that count processors.
     where, unit
         Which jobs are read, and what their sizes count: see :func:`workloads.logs.readers.read_workload`.
+    columns
+        Of a CSV or Parquet table: its columns by role, ``"submit=t,nodes=n,runtime=r"``, or ``pm100`` or ``f-data``;
+        None: recognised.
     lenient
         Count broken lines instead of refusing the log; None: as for all traces, else not.
     directory
@@ -45,6 +48,7 @@ class TraceFile:
     procs_per_node: int | None = None
     where: tuple[str, ...] | None = None
     unit: str | None = None
+    columns: str | None = None
     lenient: bool | None = None
     directory: str = "."
 
@@ -64,7 +68,7 @@ class Workload:
         :class:`workloads.theta.year.ThetaYear`.
     traces
         Logs; empty: the workloads are generated.
-    nodes, format, procs_per_node, where, unit, lenient
+    nodes, format, procs_per_node, where, unit, columns, lenient
         As in :class:`TraceFile`, for all traces that do not say it themselves.
 
     Raises
@@ -82,13 +86,16 @@ class Workload:
     procs_per_node: int | None = None
     where: tuple[str, ...] | None = None
     unit: str | None = None
+    columns: str | None = None
     lenient: bool | None = None
 
     def __post_init__(self) -> None:
         if (self.seeds is None) == (not self.traces):
             raise InputError("give either seeds (of generated years) or traces")
         others = (
-            ("jobs", "presets") if self.traces else ("nodes", "format", "procs_per_node", "where", "unit", "lenient")
+            ("jobs", "presets")
+            if self.traces
+            else ("nodes", "format", "procs_per_node", "where", "unit", "columns", "lenient")
         )
         for name in others:
             if getattr(self, name) is not None:

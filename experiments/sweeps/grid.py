@@ -29,6 +29,10 @@ __all__ = ["GeneratedYear", "Log", "RunConfiguration", "expand", "kind_of"]
 _MOST_RUNS = 100_000
 
 
+#: What logs could not say at first: where it is not said, a run is what it was.
+_LATER = ("where", "unit", "columns")
+
+
 @dataclass(frozen=True)
 class GeneratedYear:
     """A workload of :func:`workloads.theta.generator.generate`."""
@@ -62,7 +66,7 @@ class Log:
         Absolute; on a cluster the workers must see it under this name.
     sha256
         SHA-256 of the file.
-    nodes, format, procs_per_node, lenient, where, unit
+    nodes, format, procs_per_node, lenient, where, unit, columns
         As in :class:`experiments.sweeps.configuration.TraceFile`.
     """
 
@@ -75,10 +79,11 @@ class Log:
     lenient: bool
     where: tuple[str, ...] | None = None
     unit: str | None = None
+    columns: str | None = None
 
     def identity(self) -> dict[str, Any]:
         told = {name: value for name, value in asdict(self).items() if name not in ("label", "path")}
-        return {name: value for name, value in told.items() if value is not None or name not in ("where", "unit")}
+        return {name: value for name, value in told.items() if value is not None or name not in _LATER}
 
 
 @dataclass(frozen=True)
@@ -206,7 +211,7 @@ def _workloads(sweep: Sweep) -> Iterator[GeneratedYear | Log]:
         label = " ".join((trace.path, *(trace.where or ())))
         yield Log(
             label, str(path), sha256_of(path), trace.nodes, trace.format, trace.procs_per_node, lenient,
-            trace.where, trace.unit,
+            trace.where, trace.unit, trace.columns,
         )  # fmt: skip
 
 

@@ -184,6 +184,7 @@ def _trace(workload: GeneratedYear | Log) -> Trace:
         procs_per_node=workload.procs_per_node,
         where=workload.where,
         unit=workload.unit,
+        columns=workload.columns,
     )
     nodes = workload.nodes if workload.nodes is not None else trace.nodes
     if nodes is None:

@@ -13,6 +13,7 @@ from experiments.sweeps.configuration import AssignmentAxes, OptionAxes, Sweep, 
 from experiments.sweeps.values import (
     Hook,
     axis,
+    column_names,
     conditions,
     flag,
     format_name,
@@ -78,7 +79,7 @@ def make_sweep(**tables: Any) -> Sweep:
     >>> make_sweep(workload={"seed": 0})
     Traceback (most recent call last):
     workloads.ground.errors.InputError: workload: unknown key 'seed': did you mean seeds? known are seeds, jobs, \
-presets, traces, nodes, format, procs_per_node, where, unit, lenient
+presets, traces, nodes, format, procs_per_node, where, unit, columns, lenient
     """
     return _structured(tables, "", ".")
 
@@ -122,6 +123,7 @@ def _completed(trace: TraceFile, workload: Workload, directory: str) -> TraceFil
         procs_per_node=trace.procs_per_node or workload.procs_per_node,
         where=trace.where or workload.where,
         unit=trace.unit or workload.unit,
+        columns=trace.columns or workload.columns,
         lenient=bool(workload.lenient) if trace.lenient is None else trace.lenient,
         directory=directory,
     )
@@ -183,7 +185,7 @@ def _converter() -> Converter:
 
     log: dict[str, Hook] = {
         **{"nodes": positive, "format": format_name, "procs_per_node": positive, "where": conditions, "unit": unit},
-        "lenient": flag,
+        **{"columns": column_names, "lenient": flag},
     }
     of_file = hooked(TraceFile, path=text, **log)
 

@@ -18,11 +18,13 @@ from workloads.ground.numbers import is_whole
 from workloads.hybrid.assignment import Assignment
 from workloads.hybrid.parameters import is_mix, parameter_value, whole, wrong
 from workloads.logs.choice import conditions_of, unit_of
+from workloads.logs.columnroles import roles_of
 from workloads.logs.readers import READERS
 
 __all__ = [
     "Hook",
     "axis",
+    "column_names",
     "conditions",
     "flag",
     "format_name",
@@ -123,6 +125,12 @@ def conditions(raw: Any, _: Any) -> tuple[str, ...]:
 
 def unit(raw: Any, _: Any) -> str:
     return str(unit_of(text(raw)))
+
+
+def column_names(raw: Any, _: Any) -> str:
+    given = text(raw)
+    roles_of(given)
+    return given
 
 
 def vary(raw: Any, _: Any) -> str:

@@ -54,14 +54,14 @@ WORKLOAD = "[workload]\nseeds = 0\n"
         (
             "[workload]\nseeds = 0\nseed = 0",
             "workload: unknown key 'seed': did you mean seeds? known are seeds, jobs, presets, traces, nodes, "
-            "format, procs_per_node, where, unit, lenient",
+            "format, procs_per_node, where, unit, columns, lenient",
         ),
         ("[workload]\ntraces = [3]", "workload.traces[0] must be a table, not 3"),
         ("[workload]\ntraces = [{nodes = 3}]", "workload.traces[0].path is missing"),
         (
             "[workload]\ntraces = ['a', {path = 'b', node = 3}]",
             "workload.traces[1]: unknown key 'node': did you mean nodes? known are path, nodes, format,"
-            " procs_per_node, where, unit, lenient",
+            " procs_per_node, where, unit, columns, lenient",
         ),
         ("[workload]\ntraces = [{path = 'a', directory = 'b'}]", "workload.traces[0]: unknown key 'directory'"),
         ("[workload]\ntraces = ['a']\nnodes = '10'", "workload.nodes must be a whole number of at least 1, not '10'"),
@@ -71,6 +71,11 @@ WORKLOAD = "[workload]\nseeds = 0\n"
         ),
         ("[workload]\ntraces = ['a']\nwhere = 'batch'", "workload.where must be a column and its values, such as"),
         ("[workload]\ntraces = ['a']\nunit = 'racks'", "workload.unit must be nodes or processors (or cores), not"),
+        (
+            "[workload]\ntraces = ['a']\ncolumns = 'submit=t'",
+            "workload.columns must be columns for submit, and for",
+        ),
+        ("[workload]\nseeds = 0\ncolumns = 'pm100'", "columns is only for traces"),
         ("[workload]\ntraces = ['a']\nlenient = 1", "workload.lenient must be true or false, not 1"),
         ("mechanism = 'all'\n" + WORKLOAD, "unknown key 'mechanism': did you mean mechanisms"),
         ("mechanisms = 'CUB-PAA'\n" + WORKLOAD, "mechanisms: unknown mechanism 'CUB-PAA': did you mean"),
@@ -358,6 +363,7 @@ def test_the_key_is_what_decides_the_result_and_nothing_else(tmp_path: Path) -> 
     logs += [
         replace(plain, workload=replace(log, sha256="1" * 64)),
         replace(plain, workload=replace(log, lenient=True)),
+        replace(plain, workload=replace(log, columns="pm100")),
     ]
     keys = [run.key for run in (plain, *different, *logs)]
     assert len(set(keys)) == len(keys)

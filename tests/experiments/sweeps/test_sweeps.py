@@ -421,6 +421,25 @@ def test_a_defect_is_told_with_its_traceback(tmp_path: Path, monkeypatch: pytest
         result.complete()
 
 
+def test_a_table_with_named_columns_is_the_log_that_it_was_made_of(tmp_path: Path) -> None:
+    trace = generate(ThetaYear(jobs=30), seed=0)
+    write_swf(trace, tmp_path / "a.swf")
+    lines = [
+        "came,size,took,asked,ann,lab",
+        *(f"{job.submit},{job.nodes},{job.runtime},{job.walltime},{job.user},{job.project}" for job in trace.jobs),
+    ]
+    (tmp_path / "a.csv").write_text("\n".join(lines))
+    columns = "submit=came,nodes=size,runtime=took,walltime=asked,user=ann,project=lab"
+    traces = [str(tmp_path / "a.swf"), {"path": str(tmp_path / "a.csv"), "columns": columns}]
+    result = run_sweep(
+        make_sweep(workload={"nodes": trace.nodes, "traces": traces}, mechanisms="baseline"),
+        tmp_path / "out",
+        workers=1,
+    ).complete()
+    one, other = ({**row, "workload": "", "run": ""} for row in result.summary)
+    assert one == other
+
+
 def test_a_trace_that_has_changed_meanwhile_is_refused(traces: Path) -> None:
     run = expand(make_sweep(workload={"traces": str(traces / "good.swf")}, mechanisms="baseline"))[0]
     with (traces / "good.swf").open("a") as file:
