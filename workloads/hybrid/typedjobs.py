@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, Protocol
 
 from workloads.ground.errors import ParameterError
@@ -122,9 +123,11 @@ def _moved(job: Job, ticks: int) -> Job:
     )
 
 
-def _interval(nodes: int, factor: float, how: Overheads) -> int:
+@lru_cache(maxsize=1024)
+def _interval(nodes: int, factor: float, node_mtbf: float) -> int:
     """Compute time between two checkpoints [ticks], at least a tick, at most what a table holds: that is never."""
-    return to_ticks(min(max(checkpoint_interval(nodes, factor, how.node_mtbf), 1 / SECOND), LARGEST_TIME))
+    # Jobs have few sizes: most have been asked for before.
+    return to_ticks(min(max(checkpoint_interval(nodes, factor, node_mtbf), 1 / SECOND), LARGEST_TIME))
 
 
 def rigid(job: TraceJob, job_id: int, draw: float, how: Overheads) -> Job:
@@ -132,8 +135,8 @@ def rigid(job: TraceJob, job_id: int, draw: float, how: Overheads) -> Job:
     runtime, _ = _times(job)
     setup = _setup(runtime, how.rigid_setup, draw)
     cost = to_ticks(checkpoint_cost(job.nodes))
-    daly = _interval(job.nodes, 1.0, how)
-    interval = _interval(job.nodes, how.checkpoint_factor, how)
+    daly = _interval(job.nodes, 1.0, how.node_mtbf)
+    interval = _interval(job.nodes, how.checkpoint_factor, how.node_mtbf)
     if how.overheads == "added":
         compute, dumps, booked = runtime, checkpoints_of_compute(runtime, daly), 0
         longer = setup

@@ -92,13 +92,16 @@ def _restrained(rate: list[float], submitted: list[float], drain: list[float], p
     logarithm; plain floats, because a step depends on the one before.
     """
 
-    def run(factor: float) -> tuple[float, list[float]]:
+    def run(factor: float, *, whole: bool = False) -> tuple[float, list[float]]:
         place, queue, end = 0.0, 0.0, len(submitted) - 1
         path = [0.0]
         total = 0.0
         for step, out in zip(rate, drain, strict=True):
             move = factor * step * math.exp(-queue / patience)
             total += move
+            if total >= 1 and not whole:
+                # It is only asked whether all is submitted.
+                break
             before = submitted[min(end, int(place * end))]
             place = min(1.0, place + move)
             queue = max(0.0, queue + submitted[int(place * end)] - before - out)
@@ -114,7 +117,7 @@ def _restrained(rate: list[float], submitted: list[float], drain: list[float], p
             low = middle
         else:
             high = middle
-    path = np.array(run(high)[1])
+    path = np.array(run(high, whole=True)[1])
     return np.asarray(path / path[-1])
 
 
