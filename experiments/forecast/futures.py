@@ -117,7 +117,7 @@ class Drawing:
         user, request = parties_of(job.user, job.walltime, job.nodes)
         # A stream for each job: the others keep their numbers when one more is asked for.
         own = stream(self._seed, "forecast", "runtime", job.job_id).standard_normal(self.draws)
-        scores = alike.mean + (
+        scores = alike.mean + alike.spread * (
             math.sqrt(alike.anyone) * self._scores("anyone")
             + math.sqrt(alike.user - alike.anyone) * self._scores(*user)
             + math.sqrt(alike.request - alike.user) * self._scores("same", *request)

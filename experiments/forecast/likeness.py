@@ -1,8 +1,9 @@
 """Likeness: how much the runtimes of jobs that are on a machine at once are correlated, by past states.
 
-At some past times the jobs that waited or ran are compared with the distributions that were known of them then. Jobs of
-one user are correlated as the scores of theirs were. Jobs of different users are as much as it needs for the work of
-all jobs of a state to differ from what was expected of it as it did: on that work the waits depend.
+At some past times the jobs that waited or ran are compared with the distributions that were known of them then. Their
+levels tell how much wider a distribution must be than the few runs that it is made of. Jobs of one user are correlated
+as the scores of theirs were. Jobs of different users are as much as it needs for the work of all jobs of a state to
+differ from what was expected of it as it did: on that work the waits depend.
 
 Source: docs/forecast.md.
 """
@@ -21,11 +22,13 @@ __all__ = ["INDEPENDENT", "Likeness", "likeness_of", "parties_of"]
 #: A past state is taken at every so manieth run, and the last so many of them count.
 _EVERY, _STATES = 100, 160
 #: A short past says little of how alike jobs of different users are: so many states with this correlation count too.
-_PRIOR_STATES, _PRIOR = 30, 0.2
+_PRIOR_STATES, _PRIOR = 30, 0.1
 #: So many jobs are compared at most; of large queues fewer states count.
 _MOST = 20_000
 #: No two jobs are taken to be more alike.
 _LARGEST = 0.9
+#: No scores are taken to have a larger standard deviation.
+_WIDEST = 3.0
 _HALVINGS = 20
 #: Mean of the absolute value of a standard normal variable.
 _USUAL = math.sqrt(2.0 / math.pi)
@@ -35,7 +38,7 @@ State = Sequence[tuple[PastRun, Compared]]
 
 
 class Likeness(NamedTuple):
-    """Normal scores of runtimes: their correlations and their mean.
+    """Normal scores of runtimes: their correlations, their mean and their standard deviation.
 
     Attributes
     ----------
@@ -47,12 +50,15 @@ class Likeness(NamedTuple):
         Between jobs of one user, walltime and size class; at least that of one user.
     mean
         Mean of the scores; above 0, if jobs run for longer than the past runs that they are compared with.
+    spread
+        Their standard deviation; above 1, if runtimes differ more than those of the past runs did.
     """
 
     anyone: float
     user: float
     request: float
     mean: float = 0.0
+    spread: float = 1.0
 
 
 #: Runtimes have nothing in common.
@@ -91,10 +97,12 @@ def likeness_of(runs: Runs, least: int = 10) -> Likeness:
     square = _mean(states, lambda seen: (seen.score - mean) ** 2)
     if not square:
         return INDEPENDENT
+    # The level of a normal variable with the standard deviation s is arctan(s) / pi from a half, on average.
+    spread = min(_WIDEST, math.tan(math.pi * _mean(states, lambda seen: seen.apart)))
     user, request = _of_one_user(states, mean, square)
-    found = _of_anyone(states, mean, user, request)
+    found = _of_anyone(states, mean, spread, user, request)
     anyone = (len(states) * found + _PRIOR_STATES * _PRIOR) / (len(states) + _PRIOR_STATES)
-    return Likeness(anyone, max(anyone, user), max(anyone, request), mean)
+    return Likeness(anyone, max(anyone, user), max(anyone, request), mean, spread)
 
 
 def _states(runs: Runs, least: int) -> Iterator[State]:
@@ -134,17 +142,19 @@ def _of_one_user(states: Sequence[State], mean: float, square: float) -> tuple[f
     return found[1], max(found[1:])
 
 
-def _of_anyone(states: Sequence[State], mean: float, user: float, request: float) -> float:
+def _of_anyone(states: Sequence[State], mean: float, spread: float, user: float, request: float) -> float:
     """The correlation with which the work of states is as far from the expected one, on average, as it was.
 
     Distances count, not their squares, which a few states would decide; and a state as often as it has jobs.
     """
+    # Shares that are uniform in (0, 1) deviate so much more if their scores are wider: runtimes end at the walltime.
+    wider = math.sqrt(spread)
     sums = []
     for state in states:
         over = sum(seen.residual - mean * seen.deviation for _, seen in state)
-        alone = sum(seen.deviation**2 for _, seen in state)
+        alone = sum((wider * seen.deviation) ** 2 for _, seen in state)
         if alone:
-            sums.append((len(state), abs(over), alone, *_pairs(state, lambda seen: seen.deviation)))
+            sums.append((len(state), abs(over), alone, *_pairs(state, lambda seen: wider * seen.deviation)))
 
     def excess(anyone: float) -> float:
         return sum(

@@ -29,6 +29,8 @@ ALL: Group = ("all",)
 _RECENT = 50
 #: A group of n runs is trusted as far as n of n + so many: a next run need not be like the few before.
 _DOUBT = 5
+#: Levels nearer than this are the same.
+_SAME = 1e-9
 _NORMAL_SCORE = NormalDist().inv_cdf
 
 
@@ -69,6 +71,8 @@ class Compared(NamedTuple):
     ----------
     score
         Its level in the distribution as a quantile of the normal one.
+    apart
+        How far the level is from a half; the mean over the levels that equal runs share.
     residual
         Its work over the expected one [node-seconds].
     deviation
@@ -76,6 +80,7 @@ class Compared(NamedTuple):
     """
 
     score: float
+    apart: float
     residual: float
     deviation: float
 
@@ -210,7 +215,7 @@ class Runs:
     def _beside(self, run: PastRun, at: float, least: int) -> Compared | None:
         done = max(0.0, at - (run.submit or 0.0) - (run.wait or 0.0)) / run.walltime
         share, rest = run.share, 1.0
-        level = mean = square = weights = 0.0
+        level = lowest = highest = mean = square = weights = 0.0
         for group in groups_of(run.user, run.project, run.walltime, run.nodes):
             count = bisect_right(self._ends.get(group, ()), at)
             if count < least:
@@ -223,8 +228,10 @@ class Runs:
             if not longer:
                 continue
             # Its rank among these and itself, equal ones sharing the middle of theirs.
-            below = sum([other < share for other in longer]) + sum([other <= share for other in longer])
-            level += weight * (0.5 * below + 0.5) / (len(longer) + 1)
+            below, up_to = sum([other < share for other in longer]), sum([other <= share for other in longer])
+            level += weight * (0.5 * (below + up_to) + 0.5) / (len(longer) + 1)
+            lowest += weight * below / len(longer)
+            highest += weight * up_to / len(longer)
             mean += weight * sum(longer) / len(longer)
             square += weight * sum([other * other for other in longer]) / len(longer)
             weights += weight
@@ -233,7 +240,16 @@ class Runs:
         mean /= weights
         deviation = math.sqrt(max(0.0, square / weights - mean * mean))
         work = run.nodes * run.walltime
-        return Compared(_NORMAL_SCORE(level / weights), work * (share - mean), work * deviation)
+        apart = _apart(lowest / weights, highest / weights)
+        return Compared(_NORMAL_SCORE(level / weights), apart, work * (share - mean), work * deviation)
+
+
+def _apart(low: float, high: float) -> float:
+    """Mean distance from a half between two levels."""
+    below, above = low - 0.5, high - 0.5
+    if above - below < _SAME:
+        return abs(above)
+    return 0.5 * (above * abs(above) - below * abs(below)) / (above - below)
 
 
 class _RunsUntil(Runs):

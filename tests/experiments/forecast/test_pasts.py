@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -103,15 +104,40 @@ def test_the_likeness_of_runs_is_estimated_from_past_states() -> None:
     assert found.anyone == pytest.approx(0.2, abs=0.15)
     assert (found.user, found.request) == pytest.approx((0.4, 0.7), abs=0.1)
     assert found.mean == pytest.approx(0.0, abs=0.12)
+    assert found.spread == pytest.approx(1.0, abs=0.12)
     alone = likeness_of(runs_alike(0.0, 0.0, 0.0))
-    # 30 states with 0.2 count beside the 100 of the past, so that a short past makes no forecast too sure.
-    assert alone[:3] == pytest.approx(np.full(3, 30 * 0.2 / 130), abs=0.03)
+    # 30 states with 0.1 count beside the 100 of the past, so that a short past makes no forecast too sure.
+    assert alone[:3] == pytest.approx(np.full(3, 30 * 0.1 / 130), abs=0.03)
     # Runs without times, or that are all the same, tell nothing.
     assert likeness_of(Runs([PastRun(1, 100.0, 0.5, "ann")] * 100)) == INDEPENDENT
     # What ends later changes nothing.
     runs = runs_alike(0.2, 0.4, 0.7)
     early = Runs([run for run in map(runs.run, range(runs.timed())) if (run.end or 0.0) <= 500_000.0])
     assert likeness_of(runs.until(500_000.0)) == likeness_of(early) != found
+
+
+def test_runs_that_differ_more_than_those_before_them_are_drawn_wider() -> None:
+    rng = np.random.default_rng(0)
+    level = np.cumsum(rng.standard_normal(3000)) + rng.standard_normal(3000)
+    runs = [
+        PastRun(1, 1000.0, share, "ann", "", 0.0, 1000.0 * number, 1000.0 * (number + share))
+        for number, share in enumerate(ndtr(level / 30.0).tolist())
+        for _ in range(2)
+    ]
+    found = likeness_of(Runs(sorted(runs, key=lambda run: run.end or 0.0)))
+    # Pairs of runs follow a random walk. Around the mean of the last 25 the next pair has the variance 1 + 25 / 3, and
+    # these have 1 + 25 / 6.
+    assert found.spread == pytest.approx(math.sqrt((1 + 25 / 3) / (1 + 25 / 6)), abs=0.15)
+
+
+@pytest.mark.parametrize("share", [0.05, 0.2, 0.45, 0.6, 1.0])
+def test_equal_runs_share_their_levels(share: float) -> None:
+    shares = [0.1, 0.2, 0.2, 0.2, 0.2, 0.2, 0.6, 0.6, 0.9, 1.0]
+    runs = [PastRun(1, 100.0, other, "", "", 0.0, float(at), 200.0 + at) for at, other in enumerate(shares)]
+    seen = Runs([*runs, PastRun(1, 100.0, share, "", "", 50.0, 1000.0, 1090.0)]).compared(10, 1000.0, 10)
+    assert seen is not None
+    levels = np.linspace(np.mean(np.less(shares, share)), np.mean(np.less_equal(shares, share)), 100_001)
+    assert seen.apart == pytest.approx(np.mean(abs(levels - 0.5)), abs=1e-4)
 
 
 def test_runs_in_past_states_are_compared_with_longer_runs_alone() -> None:
@@ -136,7 +162,7 @@ def test_draws_are_as_likely_as_the_history_says(log: Trace) -> None:
     state = replace(state_at(log, at, NODES), jobs=tuple(jobs))
 
     class Alike(History):
-        likeness = Likeness(0.2, 0.5, 0.8, 0.3)
+        likeness = Likeness(0.2, 0.5, 0.8, 0.3, 1.5)
 
     history = Alike([PastRun(2, 3000.0, share, user) for share in np.linspace(0.01, 1, 50) for user in ("u1", "u2")])
     drawing = Drawing(state, history, Future("none"), 20_000, 0)
@@ -144,7 +170,7 @@ def test_draws_are_as_likely_as_the_history_says(log: Trace) -> None:
     expected = [[1.0, 0.8, 0.5, 0.2], [0.8, 1.0, 0.5, 0.2], [0.5, 0.5, 1.0, 0.2], [0.2, 0.2, 0.2, 1.0]]
     assert np.corrcoef(scores) == pytest.approx(np.array(expected), abs=0.03)
     assert scores.mean(axis=1) == pytest.approx(np.full(4, 0.3), abs=0.03)
-    assert scores.std(axis=1) == pytest.approx(np.ones(4), abs=0.03)
+    assert scores.std(axis=1) == pytest.approx(np.full(4, 1.5), abs=0.03)
     assert np.corrcoef(drawing.runtimes.T)[0, 1] > 0.6
 
 
