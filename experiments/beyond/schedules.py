@@ -63,6 +63,8 @@ class Schedule:
         Only the first so many jobs of the log; of a generated year, how many it has; 0: all.
     seed
         Seed of a generated year.
+    number
+        Its place among the generated years.
     """
 
     log: str
@@ -70,6 +72,12 @@ class Schedule:
     path: str = ""
     most_jobs: int = 0
     seed: int = 0
+    number: int = 0
+
+    @property
+    def names(self) -> tuple[str | int, ...]:
+        """What tells its random streams from those of others."""
+        return (self.log, self.kind, self.number) if self.number else (self.log, self.kind)
 
 
 class Moments(NamedTuple):
@@ -136,7 +144,7 @@ def moments_of(schedule: Schedule, count: int, seed: int) -> Moments:
     """Draw jobs until so many have to wait, or none is left."""
     past = past_of(schedule)
     first = int(len(past) * _FIRST)
-    order = first + stream(seed, "moments", schedule.log, schedule.kind).permutation(len(past) - first)
+    order = first + stream(seed, "moments", *schedule.names).permutation(len(past) - first)
     waiting: list[int] = []
     drawn = at_once = right = impossible = 0
     for place in order.tolist():
@@ -162,7 +170,7 @@ def moments_of(schedule: Schedule, count: int, seed: int) -> Moments:
 
 def seed_of(schedule: Schedule, place: int, seed: int) -> int:
     """The seed of one moment: what the jobs of a draw have in common must not be the same at all moments."""
-    return int(stream(seed, "moment", schedule.log, schedule.kind, place).integers(1 << 62))
+    return int(stream(seed, "moment", *schedule.names, place).integers(1 << 62))
 
 
 def by_walltime(past: Past, place: int) -> float:

@@ -22,7 +22,7 @@ __all__ = ["INDEPENDENT", "Likeness", "likeness_of", "parties_of"]
 #: A past state is taken at every so manieth run, and the last so many of them count.
 _EVERY, _STATES = 100, 160
 #: A short past says little of how alike jobs of different users are: so many states with this correlation count too.
-_PRIOR_STATES, _PRIOR = 30, 0.1
+_PRIOR_STATES, _PRIOR = 30, 0.05
 #: So many jobs are compared at most; of large queues fewer states count.
 _MOST = 20_000
 #: No two jobs are taken to be more alike.
@@ -93,13 +93,14 @@ def likeness_of(runs: Runs, least: int = 10) -> Likeness:
     states = list(_states(runs, least))
     if not states:
         return INDEPENDENT
-    mean = _mean(states, lambda seen: seen.score)
-    square = _mean(states, lambda seen: (seen.score - mean) ** 2)
+    centre = _mean(states, lambda seen: seen.score)
+    square = _mean(states, lambda seen: (seen.score - centre) ** 2)
     if not square:
         return INDEPENDENT
     # The level of a normal variable with the standard deviation s is arctan(s) / pi from a half, on average.
     spread = min(_WIDEST, math.tan(math.pi * _mean(states, lambda seen: seen.apart)))
-    user, request = _of_one_user(states, mean, square)
+    user, request = _of_one_user(states, centre, square)
+    mean = _shift(states)
     found = _of_anyone(states, mean, spread, user, request)
     anyone = (len(states) * found + _PRIOR_STATES * _PRIOR) / (len(states) + _PRIOR_STATES)
     return Likeness(anyone, max(anyone, user), max(anyone, request), mean, spread)
@@ -125,11 +126,21 @@ def _mean(states: Sequence[State], of: Callable[[Compared], float]) -> float:
     return sum(sum(of(seen) for _, seen in state) / len(state) for state in states) / len(states)
 
 
-def _of_one_user(states: Sequence[State], mean: float, square: float) -> tuple[float, float]:
+def _shift(states: Sequence[State]) -> float:
+    """By how many deviations the work of states was above the expected one, on average."""
+    found = []
+    for state in states:
+        deviation = sum(seen.deviation for _, seen in state)
+        if deviation:
+            found.append(sum(seen.residual for _, seen in state) / deviation)
+    return sum(found) / len(found) if found else 0.0
+
+
+def _of_one_user(states: Sequence[State], centre: float, square: float) -> tuple[float, float]:
     """Correlations of the scores of one user's jobs, with different requests and with the same one."""
     products, pairs = [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]
     for state in states:
-        sums = _pairs(state, lambda seen: seen.score - mean)
+        sums = _pairs(state, lambda seen: seen.score - centre)
         counts = _pairs(state, lambda seen: 1.0)
         for place in range(3):
             # Each job counts the same, and so does every other that it is compared with.

@@ -26,7 +26,7 @@ from workloads.theta.generator import generate
 from workloads.theta.year import ThetaYear
 
 (EXPERIMENT,) = EXPERIMENTS
-SMALL = Forecasts(moments=6, draws=3, jobs=400)
+SMALL = Forecasts(moments=6, draws=3, years=2, jobs=400)
 YEAR = Schedule("generated", SIMULATED, "", 400, 0)
 
 
@@ -38,18 +38,21 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Any:
 def test_rows_are_what_happened_to_jobs_that_had_to_wait(tables: Any) -> None:
     rows = tables[""]
     assert len(rows) == 6 * len(METHODS)
-    trace = generate(ThetaYear(jobs=400), 0)
-    waits = simulate(as_rigid(trace), trace.nodes or 0, events=False, **EASY).jobs.wait.to_numpy()
-    for row in rows:
+    traces = [generate(ThetaYear(jobs=400), seed) for seed in (0, 1)]
+    schedules = [simulate(as_rigid(trace), trace.nodes or 0, events=False, **EASY) for trace in traces]
+    years = [int(row["week"] >= 10_000) for row in rows]
+    assert years == [0] * 3 * len(METHODS) + [1] * 3 * len(METHODS)
+    for year, row in zip(years, rows, strict=True):
+        waits = schedules[year].jobs.wait.to_numpy()
         assert row["job"] >= 40
         assert row["wait_s"] == pytest.approx(waits[row["job"]], abs=1e-5)
         assert row["wait_s"] > 0
         assert row["error_s"] == pytest.approx(abs(row["wait_s"] - row["told_s"]))
         assert (row["inside_90"] is None) == (row["method"] in ("walltimes", "week"))
         assert ("rank" in row) == (row["method"] == "forecast")
-    (counted,) = tables["moments"]
-    assert (counted["waiting"], counted["drawn"]) == (6, 6 + counted["at_once"])
-    assert counted["at_once_right"] == counted["at_once"]
+    for year, counted in enumerate(tables["moments"]):
+        assert (counted["year"], counted["waiting"], counted["drawn"]) == (year, 3, 3 + counted["at_once"])
+        assert counted["at_once_right"] == counted["at_once"]
 
 
 def test_state_and_rule_tell_which_jobs_start_at_once() -> None:
