@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["MOST_BYTES", "answers_of", "contents", "page"]
 
 #: A picture may be so large [bytes].
-MOST_BYTES = 48 * 1024
+MOST_BYTES = 96 * 1024
 _DPI = 120
 #: Colours are nearly the same if their red, green and blue differ by so little in sum.
 _NEAR = 18
