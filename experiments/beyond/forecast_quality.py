@@ -325,8 +325,8 @@ EXPERIMENTS: Sequence[Experiment] = (
             "does. How far the rule is from what happened is simulated from the state at the submission, with the true "
             "runtimes and the jobs that really came.",
             "At each moment draws have a seed of their own.",
-            "The generated moments are shared among eight years: the jobs of one year wait in few long queues, whose "
-            "luck they share, and single years hold 45 to 60 % in their 50 % intervals.",
+            "The generated moments are shared among several years (``years``): the jobs of one year wait in few long "
+            "queues, whose luck they share.",
             "Draws are often equal: where a job is killed at its walltime, many of them begin at one instant. An "
             "interval that ends there holds more than it promises, since all that start at that instant are inside. "
             "Coverage is therefore that of ranks: a start has a random place among equal draws, as in the reliability "

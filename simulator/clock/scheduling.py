@@ -85,8 +85,8 @@ class Scheduler:
         if self._outages is not None:
             self._outages.start_booked()
         pool, waiting = self._pool, self._waiting
-        least = waiting.sizes.least
-        if pool.nodes >= (waiting.sizes.smallest() if least is None else least):
+        sizes = waiting.sizes
+        if pool.nodes >= (sizes.least or sizes.smallest()):
             starts: Sequence[Start] = self._backfill(system)
             if type(starts) is not list:
                 starts = listed(self._rule, starts)

@@ -17,6 +17,21 @@ class JobState:
 
     No abstract class, because ``isinstance`` is slow of those, and asked at each event.
 
+    Parameters
+    ----------
+    job
+        The row of the job table.
+    kind
+        What it is taken for.
+    row, rank
+        Its position in the input, and in the order of job ids.
+    origin
+        Ticks of the table's clock at which the simulated clock stands at 0.
+    submit
+        On the simulated clock; -1 of a no-show, which is never asked for it.
+    runtime, walltime
+        Of the undisturbed job, and of its next run.
+
     Attributes
     ----------
     job
@@ -69,31 +84,26 @@ class JobState:
     start: int | None
     end: int | None
 
-    def __init__(self, job: Job, kind: JobType, row: int, rank: int, origin: int, runtime: int) -> None:
+    def __init__(
+        self, job: Job, kind: JobType, row: int, rank: int, origin: int, submit: int, runtime: int, walltime: int
+    ) -> None:
+        # Several at a time, because this is done for each of what may be a million jobs.
         self.job = job
         self.job_id = job.job_id
         self.type = kind
         self.row = row
         self.rank = rank
         self.nodes = self.min_nodes = job.nodes
-        # A no-show is never asked for its submit time.
-        submit = to_ticks(job.submit) - origin if job.submit is not None else -1
         self.submit = self.first_submit = self.estimated_arrival = submit
         self.notice = -1
-        if job.notice is not None:
-            self.foresee(origin)
-        self.undisturbed = runtime
-        self.walltime = 0
-        self.setup = self.runs = self.preemptions = self.shrinks = self.lost = 0
-        self.waiting = self.withdrawn = False
-        self.start = self.end = None
-
-    def foresee(self, origin: int) -> None:
-        """Take notice and estimated arrival from the job table."""
-        job = self.job
         if job.notice is not None and job.estimated_arrival is not None:
             self.notice = to_ticks(job.notice) - origin
             self.estimated_arrival = to_ticks(job.estimated_arrival) - origin
+        self.undisturbed = runtime
+        self.walltime = walltime
+        self.setup = self.runs = self.preemptions = self.shrinks = self.lost = 0
+        self.waiting = self.withdrawn = False
+        self.start = self.end = None
 
     @property
     def user(self) -> str:
@@ -115,19 +125,6 @@ class JobState:
 class FixedJob(JobState):
     """A job of one size: rigid or on-demand, as yet without overheads.
 
-    Parameters
-    ----------
-    job
-        The row of the job table.
-    kind
-        What it is taken for.
-    row, rank
-        As of :class:`JobState`.
-    origin
-        Ticks of the table's clock at which the simulated clock stands at 0.
-    submit, runtime, walltime
-        On the simulated clock [ticks]; the submit of a no-show is -1.
-
     Attributes
     ----------
     interval, cost, period
@@ -141,23 +138,9 @@ class FixedJob(JobState):
     def __init__(
         self, job: Job, kind: JobType, row: int, rank: int, origin: int, submit: int, runtime: int, walltime: int
     ) -> None:
-        # All fields by themselves: this is done for each of what may be a million jobs.
-        self.job = job
-        self.job_id = job.job_id
-        self.type = kind
-        self.row = row
-        self.rank = rank
-        self.nodes = self.min_nodes = job.nodes
-        self.submit = self.first_submit = self.estimated_arrival = submit
-        self.notice = -1
-        if job.notice is not None:
-            self.foresee(origin)
-        self.undisturbed = self.compute = runtime
-        self.walltime = walltime
-        self.setup = self.interval = self.cost = self.period = self.dumps = 0
-        self.runs = self.preemptions = self.shrinks = self.lost = 0
-        self.waiting = self.withdrawn = False
-        self.start = self.end = None
+        JobState.__init__(self, job, kind, row, rank, origin, submit, runtime, walltime)
+        self.compute = runtime
+        self.interval = self.cost = self.period = self.dumps = 0
 
     def take_overheads(self) -> None:
         """Set apart what a rigid job spends on its setup and on checkpoints."""
@@ -190,13 +173,12 @@ class MalleableJob(JobState):
 
     __slots__ = ("work", "work_limit")
 
-    def __init__(self, job: Job, row: int, rank: int, origin: int) -> None:
-        total = to_ticks(job.runtime)
-        super().__init__(job, MALLEABLE, row, rank, origin, total)
+    def __init__(self, job: Job, row: int, rank: int, origin: int, submit: int, runtime: int, walltime: int) -> None:
+        JobState.__init__(self, job, MALLEABLE, row, rank, origin, submit, runtime, walltime)
         self.min_nodes = job.min_nodes if job.min_nodes is not None else job.nodes
-        self.setup = min(to_ticks(job.setup), total)
-        self.work = (total - self.setup) * job.nodes
-        self.work_limit = (to_ticks(job.walltime) - self.setup) * job.nodes
+        self.setup = min(to_ticks(job.setup), runtime)
+        self.work = (runtime - self.setup) * job.nodes
+        self.work_limit = (walltime - self.setup) * job.nodes
         self.walltime = self.limit(self.nodes)
 
     def limit(self, nodes: int) -> int:

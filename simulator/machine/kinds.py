@@ -75,12 +75,12 @@ def _state(
 ) -> JobState:
     """The state of a job whose times are known in ticks."""
     kind = job.type
-    if kind is STOCHASTIC:
-        return StochasticJob(job, row, rank, origin, options)
-    if kind is MALLEABLE and not baseline:
-        return MalleableJob(job, row, rank, origin)
     if job.submit is not None:
         submit -= origin
+    if kind is STOCHASTIC:
+        return StochasticJob(job, row, rank, origin, submit, options)
+    if kind is MALLEABLE and not baseline:
+        return MalleableJob(job, row, rank, origin, submit, runtime, walltime)
     state = FixedJob(job, RIGID if baseline else kind, row, rank, origin, submit, runtime, walltime)
     if kind is RIGID and not baseline:
         state.take_overheads()

@@ -94,10 +94,10 @@ class StochasticJob(JobState):
 
     __slots__ = ("_course", "_origin", "application", "planned", "request", "reservations", "truth")
 
-    def __init__(self, job: Job, row: int, rank: int, origin: int, options: Options) -> None:
+    def __init__(self, job: Job, row: int, rank: int, origin: int, submit: int, options: Options) -> None:
         self.truth = Truth(job, options)
         # To policies each of its reservations is a rigid job.
-        super().__init__(job, RIGID, row, rank, origin, self.truth.runtime)
+        super().__init__(job, RIGID, row, rank, origin, submit, self.truth.runtime, 0)
         self.application = job.application
         self.planned: Planned | None = None
         self.request = _NOTHING
