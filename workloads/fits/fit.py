@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workloads.ground.errors import ParameterError
-from workloads.laws import Array, DiscreteLaw, Law, bounded, discretise
+from workloads.laws import Array, DiscreteLaw, Law, bounded, discretise, has_mean
 from workloads.laws.checks import runtimes
 
 __all__ = ["Fit", "Samples", "checked", "quiet"]
@@ -178,8 +178,8 @@ def checked(fit: Fit, samples: Samples) -> Fit:
 
 def _reason(law: Law, samples: Samples) -> str | None:
     largest = float(samples.values[-1])
-    # Before anything that a law without mean would take long for, and where the support ends the mean is finite.
-    if math.isinf(law.upper) and not math.isfinite(law.mean()):
+    # Before anything that a law without mean would take long for.
+    if not has_mean(law):
         return "its mean is infinite"
     cut = bounded(law)
     if not math.isfinite(cut.upper):

@@ -21,7 +21,7 @@ from workloads.laws.named import (
     weibull,
 )
 from workloads.laws.scipy_adapter import from_scipy
-from workloads.laws.truncated import TAIL, bounded, truncate
+from workloads.laws.truncated import TAIL, bounded, has_mean, truncate
 
 __all__ = [
     "GRIDS",
@@ -40,6 +40,7 @@ __all__ = [
     "from_samples",
     "from_scipy",
     "gamma",
+    "has_mean",
     "lognormal",
     "lognormal_of",
     "normal",

@@ -12,7 +12,7 @@ from workloads.ground.errors import ParameterError
 from workloads.laws.atoms import atoms_of
 from workloads.laws.law import Array, ContinuousLaw, DiscreteLaw, Law, mean_of
 
-__all__ = ["TAIL", "Truncated", "bounded", "truncate"]
+__all__ = ["TAIL", "Truncated", "bounded", "has_mean", "truncate"]
 
 #: Infinite supports end at the quantile 1 - TAIL ([R] section 4.2, nu).
 TAIL = 1e-7
@@ -88,6 +88,22 @@ class Truncated(ContinuousLaw):
     def mean(self) -> float:
         """E[X | lower < X <= upper]; infinite where the law's is and nothing ends the tail."""
         return self._mean
+
+
+def has_mean(law: Law) -> bool:
+    """Whether the mean of a law is finite; that of a truncated one is not worked out if the law's own says so.
+
+    >>> from workloads.laws.named import pareto
+    >>> has_mean(truncate(pareto(1.0, 0.5), 2.0)), has_mean(truncate(pareto(1.0, 0.5), 2.0, 8.0))
+    (False, True)
+    """
+    if math.isfinite(law.upper):
+        return True
+    if not isinstance(law, Truncated):
+        return math.isfinite(law.mean())
+    whole = law.law.mean()
+    # Scipy's formulas overflow for some parameters, the integral does not.
+    return math.isfinite(mean_of(law) if math.isnan(whole) else whole)
 
 
 def truncate(law: Law, lower: float | None = None, upper: float | None = None, name: str | None = None) -> Law:
