@@ -1,13 +1,16 @@
 """Instants: events at an exact tick, the order within one, and the scheduling pass at its end.
 
-The scheduler is not a process, nor an event: when no event of an instant is left, the clock runs one pass; none where
-nothing could start. Source: docs/model.md, parameter ``passes``.
+Jobs that arrive by the clock are known from the beginning and in order: they are merged with SimPy's queue, which holds
+all other events, because an event for each of them would be a tenth of a replay. The scheduler is not a process, nor an
+event: when nothing of an instant is left, the clock runs one pass; none where nothing could start. Source:
+docs/model.md, parameter ``passes``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from heapq import heappop, heappush
+from math import inf
 from time import perf_counter
 from typing import Any
 
@@ -28,6 +31,11 @@ RELEASE, REQUEUE, CANCELLATION, OUTAGE, PLAN, NOTICE, ARRIVAL = range(1, 8)
 
 _FREE, _HELD, _BUSY = Kind.FREE, Kind.HELD, Kind.BUSY
 
+#: An arrival: when, its place in the order of that instant, and the job.
+Arrival = tuple[float, int, Any]
+#: After all arrivals, and all events.
+_NONE: Arrival = (inf, 0, None)
+
 
 class Moment(simpy.Event):
     """An event at an exact tick, with its place in the order of that instant.
@@ -38,7 +46,7 @@ class Moment(simpy.Event):
     Attributes
     ----------
     subject
-        The job that arrives, or the run that ends.
+        The run that ends, or the job that arrives.
     """
 
     _ok = True
@@ -100,6 +108,14 @@ class Instants(simpy.Environment):
         self.began = self._over = self._spent = 0.0
         self.latencies: list[float] = []
         self.samples: list[Sample] = []
+        self._arrivals: Iterator[Arrival] = iter(())
+        self._next = _NONE
+        self._arrive: list[Callable[[Any], None]] = []
+
+    def feed(self, arrivals: Iterator[Arrival], arrive: Callable[[Any], None]) -> None:
+        """Let jobs arrive, each at its time, in the order in which they are given."""
+        self._arrivals, self._arrive = arrivals, [arrive]
+        self._next = next(arrivals, _NONE)
 
     def moment(
         self, at: int, turn: int, rank: int, happen: Callable[[Any], None] | None = None, subject: Any = None
@@ -120,7 +136,7 @@ class Instants(simpy.Environment):
         self._halted = True
 
     def run(self, until: None = None) -> None:  # type: ignore[override]  # it runs until it is halted
-        """Let one event after the other happen, until the clock is halted.
+        """Let one event or arrival after the other happen, until the clock is halted.
 
         As ``simpy.Environment.run``, with the work of ``step`` and of each event and instant in one loop: calls of
         their own would be a good part of the time of a replay.
@@ -134,29 +150,36 @@ class Instants(simpy.Environment):
         waiting, totals, grows, pass_once = system.waiting, system.cluster.totals, scheduler.grows, scheduler.pass_once
         sizes = waiting.sizes
         samples, latencies = self.samples, self.latencies
+        arrivals, arrival, arrive = self._arrivals, self._next, self._arrive
         now: int
+        event: Any
         self._halted = False
         while not self._halted:
-            if self._pass_due and (not queue or queue[0][0] != self._now):
+            if self._pass_due and arrival[0] != self._now and (not queue or queue[0][0] != self._now):
                 # The last event is just over.
                 self._pass_due = False
                 pass_once()
                 latencies.append(self._spent + perf_counter() - self._over)
                 continue
-            if not queue:
-                raise EmptySchedule
-            now, _, _, event = heappop(queue)  # type: ignore[assignment]  # all times are whole numbers
-            callbacks, event.callbacks = event.callbacks, None  # type: ignore[assignment]  # as SimPy has it
-            self._now = now
-            if type(event) is not Moment:
-                # The beginning or the end of a process.
-                for callback in callbacks:
-                    callback(event)
-                if not event._ok and not hasattr(event, "_defused"):
-                    raise event._value
-                continue
-            if not callbacks:
-                continue
+            if not queue or arrival < queue[0]:
+                if arrival is _NONE:
+                    raise EmptySchedule
+                now, _, event = arrival  # type: ignore[assignment]  # all times are whole numbers
+                callbacks, self._now = arrive, now
+                self._next = arrival = next(arrivals, _NONE)
+            else:
+                now, _, _, event = heappop(queue)  # type: ignore[assignment]
+                callbacks, event.callbacks = event.callbacks, None  # as SimPy has it
+                self._now = now
+                if type(event) is not Moment:
+                    # The beginning or the end of a process.
+                    for callback in callbacks:
+                        callback(event)
+                    if not event._ok and not hasattr(event, "_defused"):
+                        raise event._value
+                    continue
+                if not callbacks:
+                    continue
             if now != system.now:
                 # The instant before, if there was one, is complete.
                 if self._explaining:
@@ -183,7 +206,7 @@ class Instants(simpy.Environment):
                 or (grows and totals[_FREE])
             ):
                 latencies.append(over - self.began)
-            elif self._pass_per_event or not (self._halted or (queue and queue[0][0] == now)):
+            elif self._pass_per_event or not (self._halted or arrival[0] == now or (queue and queue[0][0] == now)):
                 # As most often, no other event of the instant is left.
                 pass_once()
                 latencies.append(perf_counter() - self.began)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from operator import attrgetter
 from time import perf_counter
 
-from simulator.clock.instants import ARRIVAL, Instants, Moment
+from simulator.clock.instants import ARRIVAL, Instants
 from simulator.clock.setup import Setup
 from simulator.machine.jobstate import FixedJob, JobState
 from simulator.machine.stochastic import StochasticJob
@@ -95,20 +95,11 @@ class Submissions:
                 self._withdrawals.expect(job)
 
     def feed(self) -> None:
-        """The jobs that arrive by the clock do so, each when the one before it has."""
-        self._first = int(self._instants.now)
-        self._next()
-
-    def _next(self) -> None:
-        for job in self._coming:
-            at = job.submit if job.submit > self._first else self._first
-            Moment(self._instants, at, self._arrival + job.rank, self._come, job)
-            return
-
-    def _come(self, moment: Moment) -> None:
-        job: JobState = moment.subject
-        self._next()
-        self._arrive(job, "waits already" if job.submit < self._first else "")
+        """Let the jobs arrive that arrive by the clock; those that wait already do so at once."""
+        self._first = first = int(self._instants.now)
+        turn = self._arrival
+        arrivals = ((job.submit if job.submit > first else first, turn + job.rank, job) for job in self._coming)
+        self._instants.feed(arrivals, self._arrive)
 
     def after(self, job: JobState) -> None:
         """A job has terminated: the jobs that depend on it are submitted, now or when the time has come."""
@@ -130,7 +121,8 @@ class Submissions:
         if self.opened < 0:
             self._open(system.now)
         if system.log.enabled:
-            system.log(system.now, "submit", job.job_id, 0, 0, cause)
+            waits = "waits already" if job.submit < self._first else ""
+            system.log(system.now, "submit", job.job_id, 0, 0, cause or waits)
         if isinstance(job, StochasticJob):
             self._plan(job)
         if self._withdrawals is not None:

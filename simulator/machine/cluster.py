@@ -52,7 +52,9 @@ class Cluster:
         self.nodes = nodes
         self.pool = Account(Kind.FREE, nodes)
         self.totals = [nodes, 0, 0, 0]
-        self._integrals = [0, 0, 0, 0]
+        # Of each kind, what its node-ticks until now differ by from now times the nodes that it has now. To change this
+        # with each move costs less than to add up the time between two of them.
+        self._corrections = [0, 0, 0, 0]
         self._since = 0
 
     def move(self, source: Account, target: Account, count: int, now: int) -> None:
@@ -72,32 +74,20 @@ class Cluster:
         target.nodes += count
         given, taken = source.kind, target.kind
         if given != taken:
-            if now != self._since:
-                self._integrate(now)
-            totals = self.totals
+            self._since = now
+            totals, corrections, moved = self.totals, self._corrections, count * now
             totals[given] -= count
             totals[taken] += count
+            corrections[given] += moved
+            corrections[taken] -= moved
 
     def restart_accounting(self, now: int) -> None:
         """Forget the time before ``now``."""
-        self._integrals = [0, 0, 0, 0]
+        self._corrections = [-nodes * now for nodes in self.totals]
         self._since = now
 
     def node_ticks(self, now: int) -> tuple[int, int, int, int]:
         """Free, held, busy and down node-ticks up to ``now``."""
-        self._integrate(now)
-        free, held, busy, down = self._integrals
+        pairs = zip(self.totals, self._corrections, strict=True)
+        free, held, busy, down = (nodes * now + correction for nodes, correction in pairs)
         return free, held, busy, down
-
-    def _integrate(self, now: int) -> None:
-        elapsed = now - self._since
-        self._since = now
-        # By the places that Kind names, which would be looked up each time.
-        free, held, busy, down = self.totals
-        integrals = self._integrals
-        integrals[0] += free * elapsed
-        integrals[2] += busy * elapsed
-        if held:
-            integrals[1] += held * elapsed
-        if down:
-            integrals[3] += down * elapsed

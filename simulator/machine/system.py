@@ -347,10 +347,9 @@ class System:
         """A run is over; its nodes are still to be given away."""
         run.over = True
         run.plan = None
-        del (self.leaving if run.warned else self.runs)[run.job.job_id]
-        if run.release is not None:
-            self.expected.forget(run.release)
-            run.release = None
+        del (self.leaving if run.warned else self.runs)[run.job_id]
+        self.expected.forget(run.release)
+        run.release = None
         if self.ledger is not None:
             self.ledger.hold(run.job, 0, self.now)
 
