@@ -185,7 +185,9 @@ def _by_type(records: Sequence[JobRecord], everyone: _Measured) -> dict[JobType,
     kinds = list(JobType)
     number = {kind: place for place, kind in enumerate(kinds)}
     of = np.array([number[record.type] for record in records], dtype=np.int64)
-    return {kind: everyone.part(of == place) for place, kind in enumerate(kinds)}
+    parts = [of == place for place in range(len(kinds))]
+    # What all are is measured once.
+    return {kind: everyone if part.all() else everyone.part(part) for kind, part in zip(kinds, parts, strict=True)}
 
 
 def summarize(
