@@ -12,7 +12,7 @@ import numpy as np
 
 from workloads.fits.estimation import ESTIMATORS, Family, Point
 from workloads.fits.fit import Fit, Samples, checked, quiet
-from workloads.ground.errors import UnknownNameError
+from workloads.ground.errors import ParameterError, UnknownNameError
 from workloads.laws import Law, from_scipy, truncate
 
 __all__ = ["ESTIMATORS", "USUAL", "Family", "fit_usual"]
@@ -113,7 +113,12 @@ def _fit(name: str, samples: Samples, estimator: str, refined: int) -> Fit:
         found = ESTIMATORS[estimator](family, samples, refined)
         if found is None:
             return refused("no parameters fit")
-        fit = Fit(name, _law(family, found, samples, name), math.inf, _named(family, found), method=method)
+        try:
+            law = _law(family, found, samples, name)
+        except ParameterError:
+            # A scale that is nothing beside the location leaves no support; or no runtime has any probability.
+            return refused("the parameters found make no law of a runtime")
+        fit = Fit(name, law, math.inf, _named(family, found), method=method)
         if family.verified and not _density_agrees(family, found, samples):
             fit = replace(fit, reason_refused="its CDF does not agree with its PDF")
     return checked(fit, samples)

@@ -158,6 +158,15 @@ def test_a_law_whose_density_disagrees_with_its_cdf_is_refused(monkeypatch: pyte
     assert fit.reason_refused == "its CDF does not agree with its PDF"
 
 
+@pytest.mark.parametrize("found", [(4e6, 7.7, 12.7, 1e-17), (2.0, 3.0, -50.0, 1.0)])
+def test_parameters_that_make_no_law_are_refused(monkeypatch: pytest.MonkeyPatch, found: tuple[float, ...]) -> None:
+    """A support without any length (scipy answers NaN), and one without any runtime."""
+    monkeypatch.setattr(usual, "ESTIMATORS", {"likelihood": lambda *_: found})
+    [fit] = fit_usual(Samples.of([1.0, 2.0, 3.0, 5.0, 8.0, 12.5]), ["beta"])
+    assert fit.law is None
+    assert fit.reason_refused == "the parameters found make no law of a runtime"
+
+
 def test_unknown_names() -> None:
     with pytest.raises(UnknownNameError, match="did you mean weibull"):
         fit_usual(Samples.of([1.0, 2.0]), ["weibul"])
