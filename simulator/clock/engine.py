@@ -1,9 +1,9 @@
 """The engine: the system in simulated time, on SimPy.
 
-One process feeds notices and one outages. Everything else that is due at a known time (arrivals, ends of runs,
-time-outs, planned preemptions, requeues) is a plain event; when an action changes the end of a run, the former event
-counts for nothing. Waiting jobs are data. When no event of an instant is left, one pass is run; none where nothing
-could start.
+One process feeds notices and one outages; arrivals are merged with SimPy's queue. Everything else that is due at a
+known time (ends of runs, time-outs, planned preemptions, requeues) is a plain event; when an action changes the end of
+a run, the former event counts for nothing. Waiting jobs are data. When nothing of an instant is left, one pass is run;
+none where nothing could start.
 
 The clock counts integer ticks, so that an instant is exact; within it events are ordered by SimPy's priority, which is
 (class, rank of the job id). Completions stand first: at the same instant a completion wins over a preemption, and over
