@@ -61,9 +61,9 @@ def took(seconds: float) -> str:
     """A measured time for a reader.
 
     >>> took(0.04), took(12.34), took(754), took(7260)
-    ('0.0 s', '12.3 s', '12 min 34 s', '2 h 1 min')
+    ('under 0.1 s', '12.3 s', '12 min 34 s', '2 h 1 min')
     """
     if seconds < 60:
-        return f"{seconds:.1f} s"
+        return f"{seconds:.1f} s" if seconds >= 0.1 else "under 0.1 s"
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
