@@ -17,7 +17,7 @@ from experiments.output.seals import seal
 from experiments.study.experiment import all_experiments, find_experiment, read_tables
 from experiments.study.publications import PUBLICATIONS, paper_of
 from experiments.study.report import pages
-from experiments.study.times import read_costs
+from experiments.study.times import read_costs, took
 from experiments.sweeps.fingerprint import experiment_fingerprint
 from policies.mechanism import MECHANISMS
 from tests.places import ROOT
@@ -91,7 +91,7 @@ def test_aggregates_of_data_are_published_with_their_digest_and_rows_are_not(tmp
     assert f"`slant/slant_makespan.csv`, SHA-256 `{digest}`" in answer
     assert "Measured with the sizes of the paper" in answer
     cost, sources = read_costs(out)["profiles-fig2"], experiment_fingerprint()
-    assert f"sources {sources}; {cost.date}, {cost.seconds:.1f} s with 1 process.*" in answer
+    assert f"sources {sources}; {cost.date}, {took(cost.seconds)} with 1 process.*" in answer
     assert "**not comparable**" not in answer
     # A picture of single runs is not drawn, and that of other data does not stay.
     assert not list((docs / "images").iterdir())
