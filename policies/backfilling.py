@@ -83,20 +83,13 @@ class Easy:
         """
         now = view.now
         starts: list[Start] = []
-        ends: list[tuple[int, int, int]] = []
         for head in queue:
             if head.min_nodes > free:
                 break
-            size = head.nodes
-            if size <= free:
-                end = now + head.walltime
-            else:
-                size = free
-                end = now + head.limit(size)
-            if window < NEVER and end > window:
+            size = head.nodes if head.nodes <= free else free
+            if window < NEVER and now + head.limit(size) > window:
                 return None
             starts.append(Start(head.job_id, size))
-            ends.append((end, head.job_id, size))
             free -= size
         else:
             return starts
@@ -121,6 +114,7 @@ class Easy:
             fewest = min(map(_MIN_NODES, behind), default=NEVER)
             if free < fewest:
                 return starts
+        ends = [(now + job.limit(own.nodes), own.job_id, own.nodes) for own, job in zip(starts, queue, strict=False)]
         shadow, extra = shadow_of(view, head, free, ends)
         if window < NEVER and shadow + head.limit(head.min_nodes) > window:
             return None
