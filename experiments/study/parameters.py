@@ -93,7 +93,9 @@ def _read_as(default: Any, text: str, name: str) -> Any:
         if isinstance(default, tuple):
             return tuple(_read_as(default[0] if default else "", part.strip(), name) for part in text.split(","))
     except (ValueError, KeyError):
-        raise ParameterError(name, f"a value such as {default!r}", text) from None
+        positive = not isinstance(default, bool | tuple) and default > 0
+        kind = "a value above 0, such as" if positive else "a value such as"
+        raise ParameterError(name, f"{kind} {default!r}", text) from None
     return text
 
 
