@@ -140,7 +140,7 @@ class JobChoice(Environment[SteppedSimulation]):
         self._shape = (first, len(COLUMNS))
         self._backfilling = backfilling
         self._events = events
-        self._lasting = np.empty((0, len(COLUMNS)), np.float32)
+        self._lasting = np.empty((0, len(COLUMNS)))
         self._submits = np.empty(0)
         # Eight calls of numpy, each as slow as a hundred numbers, took a fifth of a step.
         self._show = runner(show, COMPILE_FROM)[0]
@@ -177,7 +177,7 @@ class JobChoice(Environment[SteppedSimulation]):
         """
         sizes = np.array([job.nodes for job in jobs], dtype=float)
         self._submits = np.array([(to_ticks(job.submit or 0.0) - origin) / SECOND for job in jobs])
-        lasting = self._lasting = np.zeros((len(jobs), len(COLUMNS)), np.float32)
+        lasting = self._lasting = np.zeros((len(jobs), len(COLUMNS)))
         lasting[:, 1] = np.log10(1.0 + np.array([job.walltime for job in jobs])) / 6.0
         lasting[:, 2] = sizes / self.nodes
         lasting[:, 3] = np.log10(sizes) / (log10(self.nodes) or 1.0)

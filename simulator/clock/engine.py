@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from functools import partial
-from typing import TYPE_CHECKING
 
 import simpy
 from simpy.core import EmptySchedule
@@ -36,9 +35,6 @@ from simulator.services.withdrawals import Withdrawals
 from workloads.ground.errors import InputError, InvariantError
 from workloads.ground.units import to_ticks
 from workloads.table.job import ON_DEMAND
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["Engine"]
 

@@ -1,8 +1,8 @@
 """Instants: events at an exact tick, the order within one, and the scheduling pass at its end.
 
 Jobs that arrive by the clock are known from the beginning and in order: they are merged with SimPy's queue, which holds
-all other events, because an event for each of them would be a tenth of a replay. The scheduler is not a process, nor an
-event: when nothing of an instant is left, the clock runs one pass; none where nothing could start. Source:
+all other events, because an event for each of them would be a twentieth of a replay. The scheduler is not a process,
+nor an event: when nothing of an instant is left, the clock runs one pass; none where nothing could start. Source:
 docs/model.md, parameter ``passes``.
 """
 
