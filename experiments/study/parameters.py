@@ -93,10 +93,16 @@ def _read_as(default: Any, text: str, name: str) -> Any:
         if isinstance(default, tuple):
             return tuple(_read_as(default[0] if default else "", part.strip(), name) for part in text.split(","))
     except (ValueError, KeyError):
-        positive = not isinstance(default, bool | tuple) and default > 0
-        kind = "a value above 0, such as" if positive else "a value such as"
-        raise ParameterError(name, f"{kind} {default!r}", text) from None
+        raise ParameterError(name, f"{_kind_of(default)}, such as {default!r}", text) from None
     return text
+
+
+def _kind_of(default: Any) -> str:
+    """What is legal where a parameter has that default; :func:`_in_range` refuses the rest."""
+    if isinstance(default, bool | tuple):
+        return "values" if isinstance(default, tuple) else "true or false"
+    number = "a whole number" if isinstance(default, int) else "a number"
+    return f"{number} above 0" if default > 0 else f"{number} of 0 or more" if default == 0 else number
 
 
 def _in_range(default: float, value: float) -> float:
