@@ -25,7 +25,7 @@ from workloads.ground.numbers import is_whole
 from workloads.ground.units import LARGEST_SIZE, to_seconds, to_ticks
 from workloads.outages.failures import FailureRate
 from workloads.outages.outage import Outage, check_outages
-from workloads.table.job import Job, JobType
+from workloads.table.job import STOCHASTIC, Job
 from workloads.table.validation import check_jobs
 
 if TYPE_CHECKING:
@@ -176,7 +176,9 @@ def _simulated(setup: Setup) -> Result:
     began = perf_counter()
     engine = Engine(setup)
     engine.run()
-    return result_of(setup, engine, perf_counter() - began)
+    result = result_of(setup, engine, perf_counter() - began)
+    engine.close()
+    return result
 
 
 def result_of(setup: Setup, engine: Engine, seconds: float) -> Result:
@@ -244,7 +246,7 @@ def _book(
     table: Sequence[Job], planner: Planner | None, plans: Mapping[str, ReservationPlan] | None
 ) -> PlanBook | None:
     """Make the plan book of the stochastic jobs, if there are any; refuse illegal plans now."""
-    stochastic = [job for job in table if job.type is JobType.STOCHASTIC]
+    stochastic = [job for job in table if job.type is STOCHASTIC]
     if not stochastic:
         return None
     # Import distributions and plans only where they are needed.
@@ -264,7 +266,7 @@ def check_plans(book: PlanBook, jobs: Iterable[Job]) -> None:
         For the first of them.
     """
     for job in jobs:
-        if job.type is not JobType.STOCHASTIC:
+        if job.type is not STOCHASTIC:
             continue
         try:
             book.check(job.plan)
@@ -293,27 +295,26 @@ def _record(state: JobState, origin: int) -> JobRecord:
     if came and (state.end is None or (state.start is None and not state.withdrawn)):
         raise InvariantError(f"job {job.job_id} was submitted and never ended")
     # By place, which takes half as long as by name.
+    start, end = state.start, state.end
+    if state.withdrawn or (not came and job.cancelled_at is not None):
+        status = "cancelled"
+    elif not came:
+        status = "no_show"
+    else:
+        status = "killed" if job.killed else "completed"
     return JobRecord(
         job.job_id,
         job.type,
         state.first_submit + origin if came else None,
-        state.start + origin if state.start is not None else None,
-        state.end + origin if state.end is not None else None,
+        start + origin if start is not None else None,
+        end + origin if end is not None else None,
         job.nodes,
         state.undisturbed,
         state.preemptions,
         state.shrinks,
-        _status(state, came),
+        status,
         state.lost,
     )
-
-
-def _status(state: JobState, came: bool) -> str:
-    if state.withdrawn or (not came and state.job.cancelled_at is not None):
-        return "cancelled"
-    if not came:
-        return "no_show"
-    return "killed" if state.job.killed else "completed"
 
 
 def booked(engine: Engine, last: int | None) -> Accounting:

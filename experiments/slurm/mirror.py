@@ -14,7 +14,7 @@ from simulator.machine.cluster import Account
 from simulator.machine.eventlog import EventLog
 from simulator.machine.holders import Gathering, Lender, Reservation, Run
 from simulator.machine.jobstate import JobState
-from simulator.machine.run import MalleableRun
+from simulator.machine.run import JobRun, is_malleable
 from simulator.machine.system import System, Timing
 from simulator.options import Options
 from workloads.ground.units import to_seconds
@@ -92,7 +92,7 @@ class Mirror(System):
         lost, won = self.named.numbers(run) - nodes, nodes - self.named.numbers(run)
         if not lost and any(self.named.owner(node) is not self.named.pool for node in won):
             return
-        if not isinstance(run, MalleableRun) or not (lost or won):
+        if not is_malleable(run) or not (lost or won):
             return
         source, target = (run, self.named.pool) if lost else (self.named.pool, run)
         self.named.choice = lost or won
@@ -140,7 +140,7 @@ class Mirror(System):
         self.orders.append(lambda: self.steering.ask_to_save(job))
         super().preempt(run, cause, claim, beneficiary, failed)
 
-    def resize(self, run: MalleableRun, other: Account, change: int, cause: str) -> None:
+    def resize(self, run: JobRun, other: Account, change: int, cause: str) -> None:
         before = self.named.numbers(run)
         super().resize(run, other, change, cause)
         after, job = self.named.numbers(run), run.job

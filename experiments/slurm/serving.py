@@ -17,7 +17,7 @@ from policies.tenancy import TENANCIES
 from simulator.machine.cluster import Kind
 from simulator.machine.eventlog import Entry, EventLog
 from simulator.machine.holders import Lender, Reservation, Run
-from simulator.machine.jobstate import FixedJob, JobState
+from simulator.machine.jobstate import JobState
 from simulator.machine.kinds import job_state
 from simulator.options import Options
 from simulator.results.recording import origin_of
@@ -107,7 +107,7 @@ class _Controller:
         self._jobs: dict[int, JobState] = {state.job_id: state for state in made}
         self._left = {state.job_id for state in made if state.first_submit >= 0}
         for state in made:
-            if isinstance(state, FixedJob) and state.type is JobType.ON_DEMAND:
+            if state.type is JobType.ON_DEMAND:
                 if state.notice >= 0:
                     self._at(state.notice, partial(self._service.notice, state))
                 if state.first_submit >= 0:

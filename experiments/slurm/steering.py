@@ -17,7 +17,7 @@ from experiments.slurm.links import MINUTE
 from experiments.slurm.nodelists import node_list, node_numbers
 from experiments.slurm.replaying import SomeSlurm, patiently, time_of_slurm
 from experiments.slurm.templating import filled
-from simulator.machine.jobstate import FixedJob, JobState, MalleableJob
+from simulator.machine.jobstate import JobState
 from workloads.ground.errors import InputError
 from workloads.ground.units import SECOND
 from workloads.table.job import JobType
@@ -200,18 +200,14 @@ class Steering:
         self._ids[job.job_id] = int(told.split(";")[0])
 
     def _values(self, job: JobState, path: Path) -> dict[str, str]:
-        work = interval = cost = dumps = 0
-        if isinstance(job, FixedJob):
-            work, interval, cost, dumps = job.compute, job.interval, job.cost, job.dumps
-        elif isinstance(job, MalleableJob):
-            work = job.work
-        ticks = {"SETUP": job.setup, "WORK": work, "INTERVAL": interval, "COST": cost}
+        work = job.work if job.type is JobType.MALLEABLE else job.compute
+        ticks = {"SETUP": job.setup, "WORK": work, "INTERVAL": job.interval, "COST": job.cost}
         return {
             "NUMBER": str(job.job_id),
             "STATE": shlex.quote(f"{path}.state"),
             "SIZE": shlex.quote(f"{path}.size"),
             "KIND": job.type.value,
-            "DUMPS": str(dumps),
+            "DUMPS": str(job.dumps),
             "SAVES": str(int(self._saves or job.type is JobType.MALLEABLE)),
             **{name: str(value) for name, value in ticks.items()},
         }

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from experiments.recordings.windows import opened
 from policies.mechanism import BASELINE
-from simulator.machine.jobstate import FixedJob, JobState, MalleableJob
+from simulator.machine.jobstate import JobState
 from simulator.machine.kinds import job_state
 from simulator.machine.stochastic import ReservationRecord
 from simulator.machine.truth import CANCELLED, COMPLETED, SAVED
@@ -87,10 +87,8 @@ def phases(recording: Recording) -> Iterator[Phase]:
             state = job_state(job, 0, 0, recording.origin, recording.options, baseline=baseline)
             states[run.job_id] = state
         good = run.ending in _GOOD
-        if isinstance(state, MalleableJob):
-            yield from _malleable(run, state, good=good)
-        elif isinstance(state, FixedJob):
-            yield from _fixed(run, state, good=good)
+        phases = _malleable if state.type is JobType.MALLEABLE else _fixed
+        yield from phases(run, state, good=good)
 
 
 def _cut(job_id: int, start: int, nodes: int, parts: Iterable[tuple[int, str]]) -> Iterator[Phase]:
@@ -100,7 +98,7 @@ def _cut(job_id: int, start: int, nodes: int, parts: Iterable[tuple[int, str]]) 
         start += length
 
 
-def _fixed(run: LoggedRun, job: FixedJob, *, good: bool) -> Iterator[Phase]:
+def _fixed(run: LoggedRun, job: JobState, *, good: bool) -> Iterator[Phase]:
     """Setup, then compute and dump in turns; what a stop leaves unsecured is lost, the setup with it."""
     elapsed = run.end - run.start
     inside = max(0, elapsed - job.setup)
@@ -121,7 +119,7 @@ def _fixed(run: LoggedRun, job: FixedJob, *, good: bool) -> Iterator[Phase]:
         job.dumps -= cycles
 
 
-def _malleable(run: LoggedRun, job: MalleableJob, *, good: bool) -> Iterator[Phase]:
+def _malleable(run: LoggedRun, job: JobState, *, good: bool) -> Iterator[Phase]:
     """Setup, then work at any size; under warning nothing is done, and the setup was in vain."""
     ready = run.start + job.setup
     for start, end, nodes in run.pieces:

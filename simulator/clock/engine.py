@@ -26,7 +26,7 @@ from simulator.clock.setup import Setup
 from simulator.clock.submissions import Submissions
 from simulator.machine.eventlog import Sample
 from simulator.machine.holders import Reservation, Run
-from simulator.machine.jobstate import FixedJob, JobState
+from simulator.machine.jobstate import JobState
 from simulator.machine.stochastic import StochasticJob
 from simulator.machine.system import System
 from simulator.services.ondemand import OnDemandService
@@ -87,10 +87,7 @@ class Engine:
             (
                 job
                 for job in (jobs if self._service is not None else ())
-                if isinstance(job, FixedJob)
-                and job.notice >= 0
-                and job.type is ON_DEMAND
-                and (state is None or state.comes(job))
+                if job.type is ON_DEMAND and job.notice >= 0 and (state is None or state.comes(job))
             ),
             key=lambda job: (job.notice, job.rank),
         )
@@ -168,6 +165,11 @@ class Engine:
         if not self._left:
             self._instants.sample()
         return self._asking.pending
+
+    def close(self) -> None:
+        """Let go of all that it is made of, which is freed at once: no circle is left for the collector to find."""
+        self._instants.close()
+        vars(self).clear()
 
     def _run(self) -> None:
         try:

@@ -131,6 +131,11 @@ class Instants(simpy.Environment):
 
         self.moment(at, turn, rank, occur)
 
+    def close(self) -> None:
+        """Forget what could still happen."""
+        self._queue.clear()
+        self._arrive.clear()
+
     def halt(self) -> None:
         """Stop the clock after the present event, or pass."""
         self._halted = True

@@ -14,7 +14,7 @@ from time import perf_counter
 
 from simulator.clock.instants import ARRIVAL, Instants
 from simulator.clock.setup import Setup
-from simulator.machine.jobstate import FixedJob, JobState
+from simulator.machine.jobstate import JobState
 from simulator.machine.stochastic import StochasticJob
 from simulator.machine.system import System
 from simulator.services.ondemand import OnDemandService
@@ -127,7 +127,7 @@ class Submissions:
             self._plan(job)
         if self._withdrawals is not None:
             self._withdrawals.expect(job)
-        if service is not None and job.type is ON_DEMAND and isinstance(job, FixedJob):
+        if service is not None and job.type is ON_DEMAND:
             service.arrive(job)
         else:
             system.waiting.add(job, system.now)

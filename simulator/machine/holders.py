@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.machine.cluster import Account, Kind
-from simulator.machine.jobstate import FixedJob, JobState
+from simulator.machine.jobstate import JobState
 from simulator.machine.usage import Usage
 
 __all__ = ["Gathering", "Lender", "Loan", "Reservation", "Run"]
@@ -187,7 +187,7 @@ class Reservation(Lender):
 
     __slots__ = ("coming", "job", "loans", "open", "planned")
 
-    def __init__(self, job: FixedJob) -> None:
+    def __init__(self, job: JobState) -> None:
         super().__init__()
         self.job = job
         self.planned: list[Run] = []
@@ -251,7 +251,7 @@ class Gathering(Account):
 
     __slots__ = ("awaited", "job", "ready", "release")
 
-    def __init__(self, job: FixedJob, now: int) -> None:
+    def __init__(self, job: JobState, now: int) -> None:
         super().__init__(Kind.HELD)
         self.job = job
         self.ready = now

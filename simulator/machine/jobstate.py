@@ -9,13 +9,15 @@ from __future__ import annotations
 from workloads.ground.units import to_ticks
 from workloads.table.job import MALLEABLE, Job, JobType
 
-__all__ = ["FixedJob", "JobState", "MalleableJob", "divide"]
+__all__ = ["JobState", "divide"]
 
 
 class JobState:
-    """State common to all jobs; all times in ticks of the simulated clock.
+    """State of a job; all times in ticks of the simulated clock.
 
-    No abstract class, because ``isinstance`` is slow of those, and asked at each event.
+    One class for rigid, on-demand and malleable jobs, and no abstract one. At each place of a program Python remembers
+    in which class it has last found an attribute, and is slow where two classes come in turn; ``isinstance`` is slow of
+    abstract classes.
 
     Parameters
     ----------
@@ -52,12 +54,22 @@ class JobState:
         Walltime of the next run at its requested size.
     withdrawn
         Whether its user has given up on it; ``end`` is when.
+    compute, dumps
+        Rigid and on-demand jobs: compute time and checkpoints of the next run.
+    interval, cost, period
+        Compute time between two checkpoints, duration of one, and their sum; period 0: it takes none.
+    work, work_limit
+        Malleable jobs: node-ticks left to do, and left until its walltime; they fall together.
     """
 
     __slots__ = (
+        "compute",
+        "cost",
+        "dumps",
         "end",
         "estimated_arrival",
         "first_submit",
+        "interval",
         "job",
         "job_id",
         "lost",
@@ -65,6 +77,7 @@ class JobState:
         "nodes",
         "notice",
         "order_key",
+        "period",
         "preemptions",
         "rank",
         "row",
@@ -78,6 +91,8 @@ class JobState:
         "waiting",
         "walltime",
         "withdrawn",
+        "work",
+        "work_limit",
     )
 
     order_key: tuple[object, int]
@@ -99,48 +114,12 @@ class JobState:
         if job.notice is not None and job.estimated_arrival is not None:
             self.notice = to_ticks(job.notice) - origin
             self.estimated_arrival = to_ticks(job.estimated_arrival) - origin
-        self.undisturbed = runtime
+        self.undisturbed = self.compute = runtime
         self.walltime = walltime
-        self.setup = self.runs = self.preemptions = self.shrinks = self.lost = 0
+        self.interval = self.cost = self.period = self.dumps = self.setup = self.work = self.work_limit = 0
+        self.runs = self.preemptions = self.shrinks = self.lost = 0
         self.waiting = self.withdrawn = False
         self.start = self.end = None
-
-    @property
-    def user(self) -> str:
-        return self.job.user
-
-    @property
-    def project(self) -> str:
-        return self.job.project
-
-    def limit(self, nodes: int) -> int:
-        """Walltime of the next run at that size."""
-        raise NotImplementedError
-
-    def duration(self, nodes: int) -> int:
-        """True length of the next run at that size."""
-        raise NotImplementedError
-
-
-class FixedJob(JobState):
-    """A job of one size: rigid or on-demand, as yet without overheads.
-
-    Attributes
-    ----------
-    interval, cost, period
-        Compute time between two checkpoints, duration of one, and their sum; period 0: it takes none.
-    compute, dumps
-        What the next run has to do.
-    """
-
-    __slots__ = ("compute", "cost", "dumps", "interval", "period")
-
-    def __init__(
-        self, job: Job, kind: JobType, row: int, rank: int, origin: int, submit: int, runtime: int, walltime: int
-    ) -> None:
-        JobState.__init__(self, job, kind, row, rank, origin, submit, runtime, walltime)
-        self.compute = runtime
-        self.interval = self.cost = self.period = self.dumps = 0
 
     def take_overheads(self) -> None:
         """Set apart what a rigid job spends on its setup and on checkpoints."""
@@ -155,37 +134,33 @@ class FixedJob(JobState):
             self.dumps = max(0, -(-(total - self.setup) // self.period) - 1)
         self.compute = total - self.setup - self.dumps * self.cost
 
-    def limit(self, nodes: int) -> int:
-        return self.walltime
-
-    def duration(self, nodes: int) -> int:
-        return self.setup + self.compute + self.dumps * self.cost
-
-
-class MalleableJob(JobState):
-    """A job that runs at any size from ``min_nodes`` to ``nodes``.
-
-    Attributes
-    ----------
-    work, work_limit
-        Node-ticks left to do, and left until its walltime; they fall together.
-    """
-
-    __slots__ = ("work", "work_limit")
-
-    def __init__(self, job: Job, row: int, rank: int, origin: int, submit: int, runtime: int, walltime: int) -> None:
-        JobState.__init__(self, job, MALLEABLE, row, rank, origin, submit, runtime, walltime)
+    def take_any_size(self) -> None:
+        """Let a malleable job, which is not taken for a rigid one, run at any size from ``min_nodes`` to ``nodes``."""
+        job, runtime = self.job, self.compute
         self.min_nodes = job.min_nodes if job.min_nodes is not None else job.nodes
         self.setup = min(to_ticks(job.setup), runtime)
+        self.compute = 0
         self.work = (runtime - self.setup) * job.nodes
-        self.work_limit = (walltime - self.setup) * job.nodes
+        self.work_limit = (self.walltime - self.setup) * job.nodes
         self.walltime = self.limit(self.nodes)
 
+    @property
+    def user(self) -> str:
+        return self.job.user
+
+    @property
+    def project(self) -> str:
+        return self.job.project
+
     def limit(self, nodes: int) -> int:
-        return self.setup + divide(self.work_limit, nodes)
+        """Walltime of the next run at that size."""
+        return self.setup + divide(self.work_limit, nodes) if self.type is MALLEABLE else self.walltime
 
     def duration(self, nodes: int) -> int:
-        return self.setup + divide(self.work, nodes)
+        """True length of the next run at that size."""
+        if self.type is MALLEABLE:
+            return self.setup + divide(self.work, nodes)
+        return self.setup + self.compute + self.dumps * self.cost
 
 
 def divide(node_ticks: int, nodes: int) -> int:

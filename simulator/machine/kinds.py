@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from simulator.machine.holders import Run
-from simulator.machine.jobstate import FixedJob, JobState, MalleableJob
-from simulator.machine.run import FixedRun, MalleableRun
+from simulator.machine.jobstate import JobState
+from simulator.machine.run import JobRun
 from simulator.machine.stochastic import ReservedRun, StochasticJob
 from simulator.options import Options
 from workloads.ground.ticks import list_in_ticks
@@ -79,20 +79,15 @@ def _state(
         submit -= origin
     if kind is STOCHASTIC:
         return StochasticJob(job, row, rank, origin, submit, options)
-    if kind is MALLEABLE and not baseline:
-        return MalleableJob(job, row, rank, origin, submit, runtime, walltime)
-    state = FixedJob(job, RIGID if baseline else kind, row, rank, origin, submit, runtime, walltime)
-    if kind is RIGID and not baseline:
-        state.take_overheads()
+    state = JobState(job, RIGID if baseline else kind, row, rank, origin, submit, runtime, walltime)
+    if not baseline:
+        if kind is RIGID:
+            state.take_overheads()
+        elif kind is MALLEABLE:
+            state.take_any_size()
     return state
 
 
 def begin_run(job: JobState, now: int) -> Run:
     """A run of that job, still without nodes."""
-    if isinstance(job, FixedJob):
-        return FixedRun(job, now)
-    if isinstance(job, MalleableJob):
-        return MalleableRun(job, now)
-    if isinstance(job, StochasticJob):
-        return ReservedRun(job, now)
-    raise TypeError(f"{job!r} is no job that can run")
+    return ReservedRun(job, now) if isinstance(job, StochasticJob) else JobRun(job, now)

@@ -6,13 +6,14 @@ node-ticks divide into compute, setup, checkpoints and losses.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 from simulator.machine.holders import Run
-from simulator.machine.jobstate import FixedJob, MalleableJob, divide
+from simulator.machine.jobstate import divide
 from simulator.machine.usage import Usage
+from workloads.table.job import MALLEABLE
 
-__all__ = ["FixedRun", "MalleableRun", "Spent"]
+__all__ = ["JobRun", "Spent", "is_malleable"]
 
 
 class Spent(NamedTuple):
@@ -23,12 +24,14 @@ class Spent(NamedTuple):
     checkpoint: int
 
 
-class FixedRun(Run):
-    """A run of a rigid or on-demand job: setup, then (compute, dump) repeated, no dump at the end."""
+class JobRun(Run):
+    """A run of a job to its end: one class, as of their states.
 
-    __slots__ = ()
+    Of a rigid or on-demand job it is setup, then (compute, dump) repeated, no dump at the end; of a malleable one
+    setup, constant in time, then work that speeds up linearly with its nodes.
+    """
 
-    job: FixedJob
+    __slots__ = ("_in_setup", "_in_work", "_settled")
 
     @property
     def period(self) -> int | None:
@@ -36,19 +39,28 @@ class FixedRun(Run):
 
     def begin(self) -> None:
         job, start = self.job, self.start
-        self.end = start + job.setup + job.compute + job.dumps * job.cost
-        self.expected_end = start + job.walltime
-
-    def _cycles(self, at: int) -> int:
-        """Complete cycles of compute and dump by that time."""
-        job = self.job
-        elapsed = at - self.start - job.setup
-        return min(elapsed // job.period, job.dumps) if job.period and elapsed > 0 else 0
+        if self.type is MALLEABLE:
+            nodes = self.nodes
+            self._settled = start
+            self._in_setup = self._in_work = 0
+            self.end = start + job.duration(nodes)
+            self.expected_end = start + (job.walltime if nodes == job.nodes else job.limit(nodes))
+        else:
+            self.end = start + job.setup + job.compute + job.dumps * job.cost
+            self.expected_end = start + job.walltime
 
     def loss(self, at: int) -> int:
+        if self.type is MALLEABLE:
+            return self.nodes * self.job.setup
         return self.nodes * (at - self.start - self._cycles(at) * self.job.period)
 
     def complete(self, usage: Usage) -> bool:
+        if self.type is MALLEABLE:
+            self.settle(self.end)
+            usage.setup += self._in_setup
+            usage.malleable_setup += self._in_setup
+            usage.compute += self._in_work
+            return True
         job, nodes = self.job, self.nodes
         usage.compute += job.compute * nodes
         if job.setup or job.dumps:
@@ -58,11 +70,36 @@ class FixedRun(Run):
 
     def stop(self, now: int, usage: Usage) -> None:
         job = self.job
+        if self.type is MALLEABLE:
+            self.settle(now)
+            job.walltime = job.limit(job.nodes)
+            usage.compute += self._in_work
+            usage.lose(job, self._in_setup, now)
+            return
         lost = self.loss(now)
         secured = self.secure(now)
         usage.compute += secured * self.nodes
         usage.checkpoint += (now - self.start) * self.nodes - lost - secured * self.nodes
         usage.lose(job, lost, now)
+
+    def abandon(self, now: int, usage: Usage) -> None:
+        if self.type is MALLEABLE:
+            self.settle(now)
+            usage.setup += self._in_setup
+            usage.compute += self._in_work
+            return
+        spent = self.spent(now)
+        usage.setup += spent.setup * self.nodes
+        usage.compute += spent.compute * self.nodes
+        usage.checkpoint += spent.checkpoint * self.nodes
+
+    # Of rigid and on-demand jobs.
+
+    def _cycles(self, at: int) -> int:
+        """Complete cycles of compute and dump by that time."""
+        job = self.job
+        elapsed = at - self.start - job.setup
+        return min(elapsed // job.period, job.dumps) if job.period and elapsed > 0 else 0
 
     def secure(self, now: int) -> int:
         """Leave to the job's next run what no checkpoint has secured; returns the computation that they have."""
@@ -83,30 +120,7 @@ class FixedRun(Run):
         compute = min(rest, job.interval) if cycles < job.dumps else rest
         return Spent(setup, cycles * job.interval + compute, cycles * job.cost + rest - compute)
 
-    def abandon(self, now: int, usage: Usage) -> None:
-        spent = self.spent(now)
-        usage.setup += spent.setup * self.nodes
-        usage.compute += spent.compute * self.nodes
-        usage.checkpoint += spent.checkpoint * self.nodes
-
-
-class MalleableRun(Run):
-    """A run of a malleable job: setup, constant in time, then work that speeds up linearly with its nodes."""
-
-    __slots__ = ("_in_setup", "_in_work", "_settled")
-
-    job: MalleableJob
-
-    def __init__(self, job: MalleableJob, now: int) -> None:
-        super().__init__(job, now)
-        self._settled = now
-        self._in_setup = 0
-        self._in_work = 0
-
-    def begin(self) -> None:
-        job, start, nodes = self.job, self.start, self.nodes
-        self.end = start + job.duration(nodes)
-        self.expected_end = start + (job.walltime if nodes == job.nodes else job.limit(nodes))
+    # Of malleable jobs.
 
     def settle(self, now: int) -> None:
         """Book the time since the last change; before the nodes change."""
@@ -114,14 +128,14 @@ class MalleableRun(Run):
         ready = self.start + job.setup
         self._settled = now
         if since < ready:
-            self._in_setup += (min(now, ready) - since) * nodes
+            self._in_setup += ((now if now < ready else ready) - since) * nodes
             since = ready
         if now > since:
             work = (now - since) * nodes
             self._in_work += work
             # The end is rounded to a tick, so that the last fraction may already be done.
-            job.work = max(0, job.work - work)
-            job.work_limit = max(0, job.work_limit - work)
+            job.work = job.work - work if job.work > work else 0
+            job.work_limit = job.work_limit - work if job.work_limit > work else 0
 
     def resized(self, now: int) -> None:
         """Set the ends anew, once the nodes have changed."""
@@ -129,23 +143,7 @@ class MalleableRun(Run):
         self.end = ready + divide(self.job.work, self.nodes)
         self.expected_end = ready + divide(self.job.work_limit, self.nodes)
 
-    def loss(self, at: int) -> int:
-        return self.nodes * self.job.setup
 
-    def complete(self, usage: Usage) -> bool:
-        self.settle(self.end)
-        usage.setup += self._in_setup
-        usage.malleable_setup += self._in_setup
-        usage.compute += self._in_work
-        return True
-
-    def stop(self, now: int, usage: Usage) -> None:
-        self.settle(now)
-        self.job.walltime = self.job.limit(self.job.nodes)
-        usage.compute += self._in_work
-        usage.lose(self.job, self._in_setup, now)
-
-    def abandon(self, now: int, usage: Usage) -> None:
-        self.settle(now)
-        usage.setup += self._in_setup
-        usage.compute += self._in_work
+def is_malleable(run: Run | None) -> TypeGuard[JobRun]:
+    """Whether it is a run that can be resized."""
+    return run is not None and run.type is MALLEABLE

@@ -128,9 +128,6 @@ class StochasticJob(JobState):
             raise InvariantError(f"job {self.job_id} was never planned")
         return self._course
 
-    def limit(self, nodes: int) -> int:
-        return self.walltime
-
     def duration(self, nodes: int) -> int:
         # `backfill_length="runtime"` uses true runtimes, but that of a stochastic job is unknown.
         return self.walltime

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from simulator.machine.jobstate import FixedJob
+from simulator.machine.jobstate import JobState
 from workloads.table.job import RIGID, Job
 from workloads.table.rigidcolumns import RigidColumns
 
 __all__ = ["StreamedJob"]
 
 
-class StreamedJob(FixedJob):
+class StreamedJob(JobState):
     """A rigid job without overheads, at its trace's runtime and walltime.
 
     Parameters
@@ -46,7 +46,7 @@ class StreamedJob(FixedJob):
         self.undisturbed = self.compute = runtime
         self.walltime = walltime
         self.notice = -1
-        self.setup = self.interval = self.cost = self.period = self.dumps = 0
+        self.interval = self.cost = self.period = self.dumps = self.setup = self.work = self.work_limit = 0
         self.runs = self.preemptions = self.shrinks = self.lost = 0
         self.waiting = self.withdrawn = False
         self.start = self.end = None

@@ -22,7 +22,7 @@ from simulator.machine.holders import Gathering, Lender, Loan, Reservation, Run
 from simulator.machine.jobstate import JobState
 from simulator.machine.kinds import begin_run
 from simulator.machine.releases import ExpectedReleases
-from simulator.machine.run import MalleableRun
+from simulator.machine.run import JobRun, is_malleable
 from simulator.machine.stochastic import StochasticJob
 from simulator.machine.usage import Usage
 from simulator.machine.waiting import Queue
@@ -202,7 +202,7 @@ class System:
         run.stop(now, self.usage)
         run.plan = None
         run.beneficiary = beneficiary
-        if isinstance(run, MalleableRun) and failed is None:
+        if is_malleable(run) and failed is None:
             run.warned = True
             run.end = now + self.warning
             del self.runs[job.job_id]
@@ -261,7 +261,7 @@ class System:
         self.give_away(run)
         return complete
 
-    def resize(self, run: MalleableRun, other: Account, change: int, cause: str) -> None:
+    def resize(self, run: JobRun, other: Account, change: int, cause: str) -> None:
         """Give ``-change`` nodes of a run to another account, or take ``change`` from it."""
         before = run.nodes
         run.settle(self.now)
@@ -285,6 +285,8 @@ class System:
         beneficiary = run.beneficiary
         if beneficiary is not None:
             beneficiary.coming.pop(run, None)
+            # No circle is left behind: the loan knows the run.
+            run.beneficiary = None
             taken = min(run.nodes, beneficiary.missing)
             if taken:
                 self.reserve(beneficiary, run, taken)

@@ -12,7 +12,7 @@ from operator import attrgetter
 
 from simulator.machine.cluster import Account, Kind
 from simulator.machine.holders import Gathering, Lender, Run
-from simulator.machine.run import MalleableRun
+from simulator.machine.run import is_malleable
 from simulator.machine.system import System
 from simulator.services.closures import Booking, Closure
 from workloads.ground.errors import InvariantError
@@ -104,7 +104,7 @@ def _strike_run(system: System, closure: Closure, run: Run, count: int) -> list[
     if run.warned:
         return _strike_leaving(system, run, count, account, cause)
     _cut_loans(run, count - (run.nodes - run.borrowed))
-    if isinstance(run, MalleableRun) and run.nodes - count >= run.min_nodes:
+    if is_malleable(run) and run.nodes - count >= run.min_nodes:
         run.job.shrinks += 1
         system.resize(run, account, -count, cause)
         return []
@@ -112,7 +112,7 @@ def _strike_run(system: System, closure: Closure, run: Run, count: int) -> list[
         system.preempt(run, cause, failed=(account, count))
         return []
     # It keeps what it has, and is the first to get what it now misses.
-    gathering = Gathering(run.job, system.now)  # type: ignore[arg-type]  # on-demand jobs are of one size
+    gathering = Gathering(run.job, system.now)
     system.preempt(run, cause, claim=(gathering, run.nodes - count), failed=(account, count))
     return [gathering]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from policies.backfilling import Backfilling
 from policies.expansion import EXPANSIONS
-from simulator.machine.run import MalleableRun
+from simulator.machine.run import is_malleable
 from simulator.machine.system import System
 from simulator.services.answers import growth_problem, listed, refused
 
@@ -39,6 +39,6 @@ class Growth:
         for action in listed(self._name, self._expansion(system, promises)):
             run = system.runs.get(getattr(action, "job_id", -1))
             problem = growth_problem(action, run, system.free)
-            if problem or not isinstance(run, MalleableRun):
+            if problem or not is_malleable(run):
                 raise refused(self._name, action, problem)
             system.resize(run, system.cluster.pool, action.nodes, "nobody else can use them")

@@ -14,8 +14,8 @@ from policies.mechanism import Mechanism
 from policies.port import Expand, Expect, Hold, Preempt, Shrink
 from simulator.machine.cluster import Account
 from simulator.machine.holders import Gathering, Loan, Reservation, Run
-from simulator.machine.jobstate import FixedJob
-from simulator.machine.run import MalleableRun
+from simulator.machine.jobstate import JobState
+from simulator.machine.run import is_malleable
 from simulator.machine.system import System
 from simulator.services.answers import hold_problem, listed, plan_problem, refused, room_problem
 from workloads.ground.errors import InvariantError
@@ -58,7 +58,7 @@ class OnDemandService:
         self._loans: dict[int, list[Loan]] = {}
         self._gatherings: dict[int, Gathering] = {}
 
-    def notice(self, job: FixedJob) -> bool:
+    def notice(self, job: JobState) -> bool:
         """A notice comes; returns whether anything follows from it."""
         system = self._system
         actions = listed(self._noticing, self._on_notice(system, job))
@@ -113,7 +113,7 @@ class OnDemandService:
         self._system.close(reservation)
         return True
 
-    def lacking(self, job: FixedJob) -> int:
+    def lacking(self, job: JobState) -> int:
         """Nodes that an arriving job lacks beyond free nodes and those of its reservation; 0 or less: none."""
         reservation = self._reservations.get(job.job_id)
         own = 0
@@ -122,7 +122,7 @@ class OnDemandService:
             own += sum(tenant.unclaimed for tenant in reservation.tenants)
         return job.nodes - self._system.free - own
 
-    def arrive(self, job: FixedJob) -> None:
+    def arrive(self, job: JobState) -> None:
         """An on-demand job arrives: it gets its nodes, or waits at the front of the queue."""
         system = self._system
         reservation = self._reservations.get(job.job_id)
@@ -258,7 +258,7 @@ class OnDemandService:
             if isinstance(action, Expand):
                 lender = system.runs[action.job_id]
                 back = action.nodes
-                if not isinstance(lender, MalleableRun):
+                if not is_malleable(lender):
                     raise InvariantError(f"job {action.job_id} is not malleable and cannot expand")
                 system.resize(lender, account, action.nodes, f"returned by {job_id}")
             else:
@@ -277,11 +277,11 @@ class OnDemandService:
         """
         system = self._system
         system.stop_collecting(reservation)
-        staying = [tenant for tenant in reservation.tenants if isinstance(tenant, MalleableRun)]
+        staying = [tenant for tenant in reservation.tenants if is_malleable(tenant)]
         missing = reservation.missing + sum(reservation.tenants[tenant] for tenant in staying)
         for tenant in sorted(reservation.tenants, key=lambda run: run.job_id):
             cause = f"{reservation.job_id} arrived"
-            if isinstance(tenant, MalleableRun):
+            if is_malleable(tenant):
                 if not tenant.warned:
                     system.preempt(tenant, cause)
             else:
@@ -292,7 +292,7 @@ class OnDemandService:
         coming.update((run, run.nodes) for run in reservation.coming)
         return coming
 
-    def _make_room(self, job: FixedJob, gathering: Gathering, missing: int) -> None:
+    def _make_room(self, job: JobState, gathering: Gathering, missing: int) -> None:
         """Let the arrival strategy find the missing nodes; the jobs that give them up become lenders."""
         system = self._system
         loans = self._loans.setdefault(job.job_id, [])
@@ -305,7 +305,7 @@ class OnDemandService:
             problem = room_problem(action, run, missing)
             if run is None or problem:
                 raise refused(self._arriving, action, problem)
-            if isinstance(action, Shrink) and isinstance(run, MalleableRun):
+            if isinstance(action, Shrink) and is_malleable(run):
                 run.job.shrinks += 1
                 self._lend(loans, job.job_id, Loan(run, action.nodes, was_shrunk=True))
                 system.resize(run, gathering, -action.nodes, cause)

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from simulator.machine.holders import Run
-from simulator.machine.jobstate import FixedJob, JobState, MalleableJob
-from simulator.machine.run import FixedRun, MalleableRun
+from simulator.machine.jobstate import JobState
+from simulator.machine.run import JobRun
+from simulator.machine.stochastic import StochasticJob
 from simulator.machine.system import System
 from simulator.machine.usage import Usage
 from workloads.ground.errors import InvariantError
 from workloads.ground.units import to_ticks
+from workloads.table.job import MALLEABLE
 
-__all__ = ["StartingState", "starting_state_of"]
+__all__ = ["StartingState", "early_run", "starting_state_of"]
 
 
 class StartingState:
@@ -46,13 +47,9 @@ class StartingState:
     def enter(self, system: System) -> list[JobState]:
         """Put them on their nodes; returns them in the order of their starts."""
         for since, job in self._running:
-            run: Run
-            if isinstance(job, FixedJob):
-                run = EarlyFixedRun(job, since, self.begin)
-            elif isinstance(job, MalleableJob):
-                run = EarlyMalleableRun(job, since, self.begin)
-            else:
+            if isinstance(job, StochasticJob):
                 raise InvariantError(f"job {job.job_id} cannot have been running before the replay begins")
+            run = early_run(job, since, self.begin)
             system.start(job, ((system.cluster.pool, job.nodes),), "runs already", run=run)
         return [job for _, job in self._running]
 
@@ -88,12 +85,17 @@ def starting_state_of(jobs: Sequence[JobState], origin: int, begin: int | None =
     return StartingState(running, begin) if running or begin is not None else None
 
 
-class EarlyFixedRun(FixedRun):
+def early_run(job: JobState, since: int, begin: int) -> JobRun:
+    """A run of a job that has been running since that time, in a replay that begins later."""
+    return (_EarlyMalleableRun if job.type is MALLEABLE else _EarlyFixedRun)(job, since, begin)
+
+
+class _EarlyFixedRun(JobRun):
     """A run of one size that began before the replay, which books what it does from then on."""
 
     __slots__ = ("_begin",)
 
-    def __init__(self, job: FixedJob, since: int, begin: int) -> None:
+    def __init__(self, job: JobState, since: int, begin: int) -> None:
         super().__init__(job, since)
         self._begin = begin
 
@@ -119,12 +121,12 @@ class EarlyFixedRun(FixedRun):
         usage.lose(job, (now - self._begin - compute - checkpoint) * self.nodes, now)
 
 
-class EarlyMalleableRun(MalleableRun):
+class _EarlyMalleableRun(JobRun):
     """A run of a malleable job that began before the replay, at its requested size."""
 
     __slots__ = ("_begin",)
 
-    def __init__(self, job: MalleableJob, since: int, begin: int) -> None:
+    def __init__(self, job: JobState, since: int, begin: int) -> None:
         super().__init__(job, since)
         self._begin = begin
 

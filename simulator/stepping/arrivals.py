@@ -13,7 +13,7 @@ from simulator.clock.question import Asking
 from simulator.clock.setup import Setup
 from simulator.machine.decisions import Decisions
 from simulator.machine.eventlog import EventLog
-from simulator.machine.jobstate import FixedJob, JobState
+from simulator.machine.jobstate import JobState
 from simulator.options import Options
 from simulator.results.recording import origin_of
 from simulator.simulation import checked_table
@@ -136,7 +136,7 @@ class SteppedArrivals(Stepped):
             If none does.
         """
         job = self._asking.job
-        if not isinstance(job, FixedJob):
+        if job is None:
             raise InvariantError("the simulation is over: no job arrives")
         return job
 
@@ -175,6 +175,6 @@ class SteppedArrivals(Stepped):
 
     def _lacked(self, job: JobState | None) -> int:
         service = self._engine.service
-        if service is None or not isinstance(job, FixedJob) or job.type is not JobType.ON_DEMAND:
+        if service is None or job is None or job.type is not JobType.ON_DEMAND:
             return 0
         return service.lacking(job)

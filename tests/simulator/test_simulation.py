@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections import defaultdict
 from dataclasses import replace
 from typing import Any
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from simulator import Result, simulate
 from simulator.results.schema import JOBS, job_schema
 from tests.reference.hybrid import MECHANISMS
-from tests.strategies.tables import Table, job_tables
+from tests.strategies.tables import Table, crowded_job_table, job_tables
 from tests.support.jobs import malleable, on_demand
 from workloads.ground.units import to_ticks
 from workloads.table.job import Job, JobType
@@ -207,3 +208,22 @@ def test_an_instant_start_is_one_within_the_warning() -> None:
     assert result.summary(instant_tolerance=120)["instant_start_ratio"] == 0
     assert [row["instant"] for row in JOBS.rows(result)] == [None, 1]
     assert [row["instant"] for row in job_schema(599).rows(result)] == [None, 0]
+
+
+@pytest.mark.parametrize("mechanism", ["baseline", *MECHANISMS])
+def test_a_simulation_leaves_nothing_to_the_collector(mechanism: str) -> None:
+    """What is made of circles stays in memory until the collector has looked through everything."""
+    gc.collect()
+    gc.disable()
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    try:
+        for seed in range(5):
+            table = crowded_job_table(seed)
+            simulate(table.jobs, table.nodes, mechanism)
+        gc.collect()
+        left = [type(item).__name__ for item in gc.garbage if type(item).__module__.startswith("simulator.")]
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+        gc.enable()
+    assert left == []

@@ -11,7 +11,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from copy import copy
 from itertools import groupby
-from typing import cast
 
 from experiments.stories.facts.service import Gain
 from experiments.stories.reading.held import HeldNodes
@@ -21,14 +20,14 @@ from policies.mechanism import BASELINE
 from simulator.machine.decisions import Decision
 from simulator.machine.eventlog import Entry
 from simulator.machine.holders import Run
-from simulator.machine.jobstate import FixedJob, JobState, MalleableJob
+from simulator.machine.jobstate import JobState
 from simulator.machine.kinds import begin_run, job_state
-from simulator.machine.run import MalleableRun
+from simulator.machine.run import is_malleable
 from simulator.machine.stochastic import ReservationRecord
 from simulator.machine.truth import COMPLETED, SAVED
 from simulator.machine.usage import Usage
 from simulator.results.recording import Recording
-from simulator.services.startingstate import EarlyFixedRun, EarlyMalleableRun
+from simulator.services.startingstate import early_run
 from workloads.ground.units import to_ticks
 from workloads.table.job import JobType
 
@@ -243,9 +242,7 @@ class Playback:
         if entry.cause != "runs already" or since is None:
             return begin_run(state, entry.time)
         began = to_ticks(since) - self._recording.origin
-        if isinstance(state, FixedJob):
-            return EarlyFixedRun(state, began, entry.time)
-        return EarlyMalleableRun(cast(MalleableJob, state), began, entry.time)
+        return early_run(state, began, entry.time)
 
     def _resize(self, place: int, entry: Entry) -> None:
         stint, run = self._runs[entry.job_id]
@@ -254,7 +251,7 @@ class Playback:
         if stint.stopped is not None:
             # Nodes that fail under a warning have been under it until now.
             stint.lost_to_warning += (entry.before - entry.after) * (entry.time - stint.stopped)
-        elif isinstance(run, MalleableRun):
+        elif is_malleable(run):
             run.settle(entry.time)
             run.nodes = entry.after
             run.resized(entry.time)
@@ -269,10 +266,10 @@ class Playback:
             stint.lost = entry.before * (entry.time - stint.since)
             return
         usage, job = Usage(), run.job
-        dumps = job.dumps if isinstance(job, FixedJob) else 0
+        dumps = job.dumps
         run.stop(entry.time, usage)
         stint.lost = usage.lost
-        if isinstance(job, FixedJob):
+        if job.type is not JobType.MALLEABLE:
             stint.checkpoints = dumps - job.dumps
             stint.secured = stint.checkpoints * job.interval
 
@@ -289,7 +286,7 @@ class Playback:
             record = self._ending.get(entry.job_id)
             if record is not None and record.ending not in (COMPLETED, SAVED):
                 stint.lost = entry.before * (entry.time - stint.since)
-        elif isinstance(run.job, FixedJob):
+        elif run.type is not JobType.MALLEABLE:
             stint.checkpoints = run.job.dumps
         self._holdings.take_back(stint.draws)
         # Where the reservation is no longer open they go elsewhere, unless its job arrives in this instant.

@@ -11,9 +11,9 @@ from policies.planning.plan import ReservationPlan
 from policies.planning.planbook import PlanBook
 from simulator.machine.eventlog import EventLog
 from simulator.machine.holders import Reservation, Run
-from simulator.machine.jobstate import FixedJob, JobState
+from simulator.machine.jobstate import JobState
 from simulator.machine.kinds import job_state
-from simulator.machine.run import MalleableRun
+from simulator.machine.run import is_malleable
 from simulator.machine.stochastic import StochasticJob
 from simulator.machine.system import System
 from simulator.options import Options
@@ -101,7 +101,6 @@ class SystemMachine(RuleBasedStateMachine):
         number = len(self.states) + 1
         job = on_demand(number, None, nodes, 5, notice=self.system.now / SECOND, estimated=self.system.now / SECOND)
         state = job_state(job, number, number, 0, Options(), baseline=False)
-        assert isinstance(state, FixedJob)
         self.states.append(state)
         reservation = Reservation(state)
         self.reservations.append(reservation)
@@ -124,7 +123,7 @@ class SystemMachine(RuleBasedStateMachine):
     @rule(choice=st.integers(0, 99), change=st.integers(-4, 4))
     def resize(self, choice: int, change: int) -> None:
         run = self.pick(choice, self.calm())
-        if isinstance(run, MalleableRun) and not run.borrowed:
+        if is_malleable(run) and not run.borrowed:
             change = max(run.min_nodes - run.nodes, min(change, run.max_nodes - run.nodes, self.system.free))
             self.system.resize(run, self.system.cluster.pool, change, "test")
 
