@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from simulator.results.records import JobRecord
 from workloads.ground.units import to_ticks
-from workloads.table.job import JobType
+from workloads.table.job import ON_DEMAND
 
 __all__ = ["DELAYS", "count_delays"]
 
@@ -42,7 +42,7 @@ def count_delays(records: Sequence[JobRecord], nodes: int, instant_tolerance: fl
     came = sorted(
         (record.submit, record.job_id, record.start, record.end, record.nodes)
         for record in records
-        if record.type is JobType.ON_DEMAND
+        if record.type is ON_DEMAND
         and record.submit is not None
         and record.start is not None
         and record.end is not None

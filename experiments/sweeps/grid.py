@@ -7,7 +7,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -126,10 +126,10 @@ class RunConfiguration:
         return {
             **own,
             "workload": self.workload.identity(),
-            "assignment": {**asdict(self.assignment), "seed": self.assignment_seed},
+            "assignment": {**_told(self.assignment), "seed": self.assignment_seed},
             "mechanism": self.mechanism,
-            "options": asdict(self.options),
-            "measurement": asdict(self.measurement),
+            "options": {**_told(self.options)},
+            "measurement": {**_told(self.measurement)},
             "model": self.model,
         }
 
@@ -142,14 +142,24 @@ class RunConfiguration:
     @property
     def label(self) -> str:
         """The run in a few words: its workload, its mechanism, and what is not at its default."""
-        words = [self.workload.label, self.mechanism]
-        for given in (self.assignment, self.options):
-            plain = type(given)()
-            for item in fields(given):
-                value = getattr(given, item.name)
-                if value != getattr(plain, item.name):
-                    words.append(f"{item.name} {value}")
-        return ", ".join(words)
+        changed = (*_changed(self.assignment), *_changed(self.options))
+        return ", ".join((self.workload.label, self.mechanism, *changed))
+
+
+# Thousands of runs share a few of these.
+
+
+@lru_cache(maxsize=1024)
+def _told(given: Assignment | Options | Measurement) -> Mapping[str, Any]:
+    return asdict(given)
+
+
+@lru_cache(maxsize=1024)
+def _changed(given: Assignment | Options) -> tuple[str, ...]:
+    """What is not at its default."""
+    plain = type(given)()
+    told = ((item.name, getattr(given, item.name)) for item in fields(given))
+    return tuple(f"{name} {value}" for name, value in told if value != getattr(plain, name))
 
 
 def kind_of(run: RunConfiguration) -> tuple[str, ...]:

@@ -10,8 +10,6 @@ from functools import lru_cache
 from time import perf_counter
 from typing import Any
 
-import numpy as np
-
 from experiments.sweeps.delays import count_delays
 from experiments.sweeps.fingerprint import model_fingerprint
 from experiments.sweeps.grid import GeneratedYear, Log, RunConfiguration
@@ -20,7 +18,8 @@ from experiments.traces.description import need_jobs
 from policies.mechanism import BASELINE
 from simulator import Result
 from simulator.results.metrics import summaries
-from simulator.simulation import checked_table, simulate_checked
+from simulator.results.ranked import Ranked
+from simulator.simulation import checked_table, collector_paused, simulate_checked
 from workloads.ground.errors import HoldfastError, InputError, TraceError, sentence_of
 from workloads.ground.files import sha256_of
 from workloads.ground.units import SECOND, to_ticks
@@ -76,7 +75,9 @@ def simulate_run(run: RunConfiguration) -> RunOutcome:
         Which one. Consecutive runs of one workload, and of one job table, are cheaper.
     """
     try:
-        return _simulated(run)
+        # All that it makes is gone by the end, so that the collector, which would look through it, need not run.
+        with collector_paused():
+            return _simulated(run)
     except InputError as error:
         return RunOutcome(run.key, {}, {}, str(error))
     except Exception as error:  # whatever it is, the other runs can go on; nothing is swallowed
@@ -128,7 +129,7 @@ def _without(row: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def _median(result: Result) -> float:
-    return float(np.median(result.latencies)) * 1e3 if len(result.latencies) else float("nan")
+    return Ranked(result.latencies).median * 1e3 if len(result.latencies) else float("nan")
 
 
 def _peak() -> float | None:

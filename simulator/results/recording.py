@@ -165,7 +165,7 @@ class Recording:
         """Those of a stochastic job, in the order of their submits; of other jobs none."""
         return self._reservations.get(job_id, ())
 
-    @property
+    @cached_property
     def opened(self) -> int | None:
         """From when on time and nodes are accounted for, in ticks of the table's clock; None: no job came."""
         if self.begin is not None:
@@ -174,7 +174,7 @@ class Recording:
             return int(self.records.submit.min())
         return min((record.submit for record in self.records if record.submit is not None), default=None)
 
-    @property
+    @cached_property
     def closed(self) -> int | None:
         """Until when they are: the last end of a job, in ticks of the table's clock; None: no job came."""
         if isinstance(self.records, LongRecords):
@@ -250,4 +250,5 @@ def changes_of(levels: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 def origin_of(jobs: Iterable[Job]) -> int:
     """Where the simulated clock begins: at the first submit or notice of the table [ticks of its own clock]."""
-    return to_ticks(min((time for job in jobs for time in (job.submit, job.notice) if time is not None), default=0.0))
+    times = [time for job in jobs for time in (job.submit, job.notice) if time is not None]
+    return to_ticks(min(times, default=0.0))

@@ -24,7 +24,7 @@ from workloads.hybrid.notices import NoticeDraws, notice_shares, notice_times
 from workloads.hybrid.typedjobs import malleable, on_demand, plain, rigid, stochastic
 from workloads.logs.trace import Trace
 from workloads.logs.tracecolumns import TraceColumns
-from workloads.table.job import Job, JobType
+from workloads.table.job import MALLEABLE, ON_DEMAND, RIGID, STOCHASTIC, Job, JobType
 from workloads.table.jobs import Jobs
 from workloads.table.rigidcolumns import RigidColumns
 
@@ -163,25 +163,25 @@ def assign(trace: Trace, parameters: Assignment | None = None, *, seed: int = 0,
     groups = group_jobs(trace, how.group_by)
     names = group_names(trace, how.group_by)
     types = _types(trace, trace.nodes, groups, how, seed)
-    setups = stream(seed, "overheads").random(count)
+    setups = stream(seed, "overheads").random(count).tolist()
     # One column for each use, and the category apart: a mix never moves the times of another category.
-    categories = stream(seed, "notices").random(count)
-    times = stream(seed, "notices", "times").random((count, 3))
+    categories = stream(seed, "notices").random(count).tolist()
+    times = stream(seed, "notices", "times").random((count, 3)).tolist()
     shares = notice_shares(how.notice_mix)
-    lead = (to_ticks(how.notice_lead[0]), to_ticks(how.notice_lead[1]))
+    lead, lateness = (to_ticks(how.notice_lead[0]), to_ticks(how.notice_lead[1])), to_ticks(how.lateness)
     jobs = []
-    for index, (job, job_id) in enumerate(zip(trace.jobs, _job_ids(trace), strict=True)):
-        if types[index] is JobType.ON_DEMAND:
-            draws = NoticeDraws(float(categories[index]), *map(float, times[index]))
-            notice = notice_times(to_ticks(job.submit), draws, shares, lead, to_ticks(how.lateness), how.no_show_share)
+    for index, (job, job_id, kind) in enumerate(zip(trace.jobs, _job_ids(trace), types, strict=True)):
+        if kind is ON_DEMAND:
+            draws = NoticeDraws(categories[index], *times[index])
+            notice = notice_times(to_ticks(job.submit), draws, shares, lead, lateness, how.no_show_share)
             jobs.append(on_demand(job, job_id, notice))
-        elif types[index] is JobType.STOCHASTIC and job.running_since is None:
+        elif kind is MALLEABLE:
+            jobs.append(malleable(job, job_id, setups[index], how))
+        elif kind is STOCHASTIC and job.running_since is None:
             jobs.append(stochastic(job, job_id, names[index], how))
-        elif types[index] in (JobType.RIGID, JobType.STOCHASTIC):
-            # The reservations so far of a stochastic job that runs already are not known: it runs on as a rigid one.
-            jobs.append(rigid(job, job_id, float(setups[index]), how))
         else:
-            jobs.append(malleable(job, job_id, float(setups[index]), how))
+            # The reservations so far of a stochastic job that runs already are not known: it runs on as a rigid one.
+            jobs.append(rigid(job, job_id, setups[index], how))
     return Jobs(jobs)
 
 
@@ -198,7 +198,7 @@ def as_rigid(trace: Trace) -> list[Job]:
     list of Job
         In the order of the trace; job ids as in :func:`assign`.
     """
-    return Jobs(plain(job, job_id, JobType.RIGID) for job, job_id in zip(trace.jobs, _job_ids(trace), strict=True))
+    return Jobs(plain(job, job_id, RIGID) for job, job_id in zip(trace.jobs, _job_ids(trace), strict=True))
 
 
 def as_rigid_columns(trace: Trace) -> RigidColumns:
@@ -251,21 +251,16 @@ def _types(trace: Trace, nodes: int, groups: Sequence[int], how: Assignment, see
     draws = stream(seed, "types").random(max(groups, default=-1) + 1)
     unknown = stream(seed, "types", "stochastic").random(len(draws))
     on_demand, rigid, malleable = how.shares
-    of_group = [
-        JobType.ON_DEMAND if u < on_demand else JobType.RIGID if u < on_demand + rigid else JobType.MALLEABLE
-        for u in draws
-    ]
+    of_group = [ON_DEMAND if u < on_demand else RIGID if u < on_demand + rigid else MALLEABLE for u in draws]
     # A stream of its own: the other groups stay what they are when the share changes, and the same groups come first.
-    of_group = [
-        JobType.STOCHASTIC if u < how.stochastic_share else kind for kind, u in zip(of_group, unknown, strict=True)
-    ]
+    of_group = [STOCHASTIC if u < how.stochastic_share else kind for kind, u in zip(of_group, unknown, strict=True)]
     # A project of large on-demand jobs is split job by job, as the paper's "randomly reassign" says. Where both other
     # shares are 0 there is no proportion to keep, and the job is rigid.
     rigid_share = rigid / (rigid + malleable) if rigid + malleable > 0 else 1.0
     large = stream(seed, "types", "large").random(len(trace.jobs))
     return [
-        (JobType.RIGID if u < rigid_share else JobType.MALLEABLE)
-        if of_group[group] is JobType.ON_DEMAND and job.nodes > how.largest_on_demand * nodes
+        (RIGID if u < rigid_share else MALLEABLE)
+        if of_group[group] is ON_DEMAND and job.nodes > how.largest_on_demand * nodes
         else of_group[group]
         for job, group, u in zip(trace.jobs, groups, large, strict=True)
     ]

@@ -20,7 +20,7 @@ from workloads.hybrid.checkpointing import (
 )
 from workloads.hybrid.notices import Notice
 from workloads.logs.trace import TraceJob
-from workloads.table.job import Job, JobType
+from workloads.table.job import MALLEABLE, ON_DEMAND, RIGID, STOCHASTIC, Job, JobType
 
 __all__ = ["Overheads", "malleable", "on_demand", "plain", "rigid", "stochastic"]
 
@@ -52,9 +52,9 @@ def _times(job: TraceJob) -> tuple[int, int]:
     return min(max(1, to_ticks(job.runtime)), walltime), walltime
 
 
-def plain(job: TraceJob, job_id: int, kind: JobType, **others: Any) -> Job:
-    """The job as the trace has it, with these fields besides."""
-    runtime, walltime = _times(job)
+def plain(job: TraceJob, job_id: int, kind: JobType, times: tuple[int, int] | None = None, **others: Any) -> Job:
+    """The job as the trace has it, with these fields besides; ``times``: its runtime and walltime, if known [ticks]."""
+    runtime, walltime = times or _times(job)
     if job.cancelled_at is not None or job.running_since is not None:
         life = {"cancelled_at": _to_tick(job.cancelled_at), "running_since": _to_tick(job.running_since)}
         others = {**life, **others}
@@ -83,7 +83,7 @@ def on_demand(job: TraceJob, job_id: int, notice: Notice) -> Job:
         return None if ticks is None else to_seconds(ticks)
 
     if job.running_since is not None:
-        return plain(job, job_id, JobType.ON_DEMAND)
+        return plain(job, job_id, ON_DEMAND)
     withdrawn = None
     if job.cancelled_at is not None and notice.arrival is not None:
         # Its user waits as long, whenever it arrives; a job that does not come need not be withdrawn.
@@ -91,7 +91,7 @@ def on_demand(job: TraceJob, job_id: int, notice: Notice) -> Job:
     return plain(
         job,
         job_id,
-        JobType.ON_DEMAND,
+        ON_DEMAND,
         submit=seconds(notice.arrival),
         notice=seconds(notice.notice),
         estimated_arrival=seconds(notice.estimated),
@@ -132,7 +132,7 @@ def _interval(nodes: int, factor: float, node_mtbf: float) -> int:
 
 def rigid(job: TraceJob, job_id: int, draw: float, how: Overheads) -> Job:
     """A rigid job, its setup by ``draw`` in [0, 1), with checkpoints after Daly."""
-    runtime, _ = _times(job)
+    runtime, _ = times = _times(job)
     setup = _setup(runtime, how.rigid_setup, draw)
     cost = to_ticks(checkpoint_cost(job.nodes))
     daly = _interval(job.nodes, 1.0, how.node_mtbf)
@@ -153,7 +153,8 @@ def rigid(job: TraceJob, job_id: int, draw: float, how: Overheads) -> Job:
     made = plain(
         job,
         job_id,
-        JobType.RIGID,
+        RIGID,
+        times,
         setup=to_seconds(setup),
         checkpoint_interval=to_seconds(interval),
         checkpoint_cost=to_seconds(cost),
@@ -167,7 +168,7 @@ def stochastic(job: TraceJob, job_id: int, group: str, how: Overheads) -> Job:
     return plain(
         job,
         job_id,
-        JobType.STOCHASTIC,
+        STOCHASTIC,
         # A run that was killed has no known end: what it ran is the least that it would have taken.
         killed=False,
         application=group,
@@ -179,12 +180,13 @@ def stochastic(job: TraceJob, job_id: int, group: str, how: Overheads) -> Job:
 
 def malleable(job: TraceJob, job_id: int, draw: float, how: Overheads) -> Job:
     """A malleable job, its setup by ``draw`` in [0, 1)."""
-    runtime, _ = _times(job)
+    runtime, _ = times = _times(job)
     setup = _setup(runtime, how.malleable_setup, draw)
     made = plain(
         job,
         job_id,
-        JobType.MALLEABLE,
+        MALLEABLE,
+        times,
         # In binary 0.07 x 100 is 7.000000000000001: the ceiling is taken of what was meant.
         min_nodes=max(1, math.ceil(round(how.min_share * job.nodes, 9))),
         setup=to_seconds(setup),

@@ -92,19 +92,27 @@ def _restrained(rate: list[float], submitted: list[float], drain: list[float], p
     logarithm; plain floats, because a step depends on the one before.
     """
 
+    exp = math.exp
+
     def run(factor: float, *, whole: bool = False) -> tuple[float, list[float]]:
-        place, queue, end = 0.0, 0.0, len(submitted) - 1
-        path = [0.0]
-        total = 0.0
+        # Without calls but one, because this is the longest loop of a short trace.
+        place = queue = total = 0.0
+        end, before = len(submitted) - 1, submitted[0]
+        path = [place]
         for step, out in zip(rate, drain, strict=True):
-            move = factor * step * math.exp(-queue / patience)
+            move = factor * step * exp(-queue / patience)
             total += move
             if total >= 1 and not whole:
                 # It is only asked whether all is submitted.
                 break
-            before = submitted[min(end, int(place * end))]
-            place = min(1.0, place + move)
-            queue = max(0.0, queue + submitted[int(place * end)] - before - out)
+            place += move
+            if place > 1:
+                place = 1.0
+            after = submitted[int(place * end)]
+            queue = queue + after - before - out
+            if queue < 0:
+                queue = 0.0
+            before = after
             path.append(place)
         return total, path
 
