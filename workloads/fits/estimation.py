@@ -15,7 +15,7 @@ import numpy as np
 from workloads.fits.fit import Samples
 from workloads.laws import Array
 
-__all__ = ["ESTIMATORS", "Family", "Point"]
+__all__ = ["ESTIMATORS", "EXPONENTIALS", "NORMALS", "Between", "Family", "Point"]
 
 #: Parameters as scipy takes them: shapes, location, scale.
 Point = tuple[float, ...]
@@ -25,8 +25,51 @@ _POINTS, _MOST_SAMPLES = 150, 1000
 _EVALUATIONS = 40
 # How many of the starts are compared by their likelihood before scipy searches on from the best.
 _COMPARED = 3
+# Of the first simplex, in the units of the free parameters.
+_STEP = 0.25
 # Penalty on a support that misses a sample, against differences of the CDF of at most 1.
 _OUTSIDE = 10.0
+
+
+@dataclass(frozen=True)
+class Between:
+    """The parameters of a family cut at two given ends.
+
+    Parameters
+    ----------
+    free
+        How many parameters are left to search for.
+    points
+        From the runs, shape (n,), and the two ends: a function that gives scipy's parameters for the free ones, shape
+        (free,), which are 0 where the search starts and have no unit.
+    """
+
+    free: int
+    points: Callable[[Array, float, float], Callable[[Array], Point]]
+
+
+def _normals(runs: Array, lower: float, upper: float) -> Callable[[Array], Point]:
+    centre, spread = float(np.mean(runs)), float(np.std(runs))
+
+    def point(free: Array) -> Point:
+        mean, deviation = centre + float(free[0]) * spread, math.exp(free[1]) * spread
+        return (lower - mean) / deviation, (upper - mean) / deviation, mean, deviation
+
+    return point
+
+
+def _exponentials(runs: Array, lower: float, upper: float) -> Callable[[Array], Point]:
+    excess = float(np.mean(runs)) - lower
+
+    def point(free: Array) -> Point:
+        mean = math.exp(free[0]) * excess
+        return (upper - lower) / mean, lower, mean
+
+    return point
+
+
+#: Normal laws by their mean and deviation before the cut, exponential laws by their mean before the cut.
+NORMALS, EXPONENTIALS = Between(2, _normals), Between(1, _exponentials)
 
 
 @dataclass(frozen=True)
@@ -43,12 +86,16 @@ class Family:
         Whether shapes are any number; otherwise they are positive.
     verified
         Whether the CDF is held against the PDF before use (Figure 9 of [S]).
+    between
+        For a family cut at two ends: how the likelihood is searched with the ends given. Scipy searches for them, too,
+        where the likelihood rises as they close in on the samples, and stops far from any maximum.
     """
 
     scipy_name: str
     starts: tuple[tuple[float, ...], ...] = ()
     signed: bool = False
     verified: bool = False
+    between: Between | None = None
 
     @property
     def distribution(self) -> Any:
@@ -65,6 +112,8 @@ def _likelihood(family: Family, samples: Samples, refined: int) -> Point | None:
     """
     dist = family.distribution
     runs = samples.evenly(_MOST_SAMPLES)
+    if family.between is not None:
+        return _likelihood_between(dist, family.between, runs, samples)
     search = _Search(family, samples)
     starts = [search.point(start) for _, start in search.starts()[:_COMPARED]]
     # Where scipy knows no start, ours will do.
@@ -79,6 +128,25 @@ def _likelihood(family: Family, samples: Samples, refined: int) -> Point | None:
         point = tuple(float(value) for value in found)
         if all(map(math.isfinite, point)) and point[-1] > 0.0:
             return search.stretched(point)
+    return None
+
+
+def _likelihood_between(dist: Any, between: Between, runs: Array, samples: Samples) -> Point | None:
+    """The likeliest law that ends where the samples say."""
+    from scipy import optimize
+
+    point = between.points(runs, samples.lower, samples.upper)
+    start = np.zeros(between.free)
+    with suppress(ArithmeticError, ValueError):
+        simplex = np.vstack([start, _STEP * np.eye(between.free)])
+        found = optimize.minimize(
+            lambda free: _surprise(dist, point(free), runs),
+            start,
+            method="Nelder-Mead",
+            options={"initial_simplex": simplex},
+        )
+        if math.isfinite(found.fun):
+            return point(found.x)
     return None
 
 

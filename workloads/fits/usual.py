@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from workloads.fits.estimation import ESTIMATORS, Family, Point
+from workloads.fits.estimation import ESTIMATORS, EXPONENTIALS, NORMALS, Family, Point
 from workloads.fits.fit import Fit, Samples, checked, quiet
 from workloads.ground.errors import ParameterError, UnknownNameError
 from workloads.laws import Law, from_scipy, truncate
@@ -43,8 +43,8 @@ USUAL: Mapping[str, Family] = MappingProxyType(
         "pearson3": Family("pearson3", ((-0.8, 0.3, 1.0, 2.0),), signed=True, verified=True),
         "rayleigh": Family("rayleigh"),
         "rice": Family("rice", ((0.5, 2.0, 5.0),), verified=True),
-        "truncexpon": Family("truncexpon", ((1.0, 3.0, 8.0),)),
-        "truncnorm": Family("truncnorm", ((-3.0, -1.0, 0.2), (1.5, 3.0)), signed=True),
+        "truncexpon": Family("truncexpon", ((1.0, 3.0, 8.0),), between=EXPONENTIALS),
+        "truncnorm": Family("truncnorm", ((-3.0, -1.0, 0.2), (1.5, 3.0)), signed=True, between=NORMALS),
         "uniform": Family("uniform"),
         "weibull": Family("weibull_min", ((0.6, 1.0, 2.0, 4.0),)),
     }

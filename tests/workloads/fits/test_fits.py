@@ -108,6 +108,28 @@ def test_a_family_finds_its_own_law(name: str, estimator: str) -> None:
         assert likelihoods[0] >= likelihoods[1] - 0.5
 
 
+@pytest.mark.parametrize("limited", [False, True])
+@pytest.mark.parametrize("size", [10, 60, 510])
+@pytest.mark.parametrize(
+    ("name", "law", "least"),
+    [
+        ("truncnorm", stats.norm(8.0, 2.0), 0.0),
+        ("truncnorm", stats.norm(8.0, 4.0), 0.0),
+        ("truncexpon", stats.expon(0.0, 2.0), 1.0),
+    ],
+)
+def test_no_law_between_the_ends_is_likelier(name: str, law: Any, least: float, size: int, limited: bool) -> None:
+    for seed in range(3):
+        levels = np.random.default_rng(seed).random(size)
+        start, end = law.cdf(least), law.cdf(20.0)
+        samples = Samples.of(law.ppf(start + levels * (end - start)), 20.0 if limited else None)
+        (found,) = fit_usual(samples, [name])
+        fitted = getattr(stats, name).logpdf(samples.values, *found.parameters.values())
+        # The law of the samples, cut where the fitted one is, is one of those that were searched.
+        within = law.cdf(samples.upper) - law.cdf(samples.lower)
+        assert np.sum(fitted) >= np.sum(law.logpdf(samples.values)) - size * math.log(within) - 1e-3
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("size", "most"), [(110, 0.009), (510, 0.001)])
 def test_plans_from_usual_distributions_lose_little(size: int, most: float) -> None:
