@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import suppress
 from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from experiments.commands.asking.arguments import whole
+
+if TYPE_CHECKING:
+    from experiments.study.verdicts import Verdict
 
 __all__ = ["KEPT", "add_arguments", "main"]
 
@@ -38,7 +44,6 @@ def main(arguments: argparse.Namespace) -> None:
     from experiments.recordings.replay import make_directory
     from experiments.study.experiment import all_experiments, find_experiment, run_experiment
     from experiments.study.parameters import with_settings
-    from experiments.study.verdicts import shown_p
     from workloads.ground.errors import InputError
 
     seed = whole(arguments.seed, "--seed")
@@ -51,18 +56,33 @@ def main(arguments: argparse.Namespace) -> None:
     if arguments.output is None:
         raise InputError("give the directory to write with -o DIR")
     workers = None if arguments.workers is None else whole(arguments.workers, "--workers", 1)
+    is_new = not Path(arguments.output).exists()
     directory = make_directory(arguments.output)
-    with writing(directory):
-        check_kind(directory, "experiments")
-        for item, parameters in zip(chosen, settings, strict=True):
-            print(f"{item.id}: {item.title}", flush=True)
-            for verdict in run_experiment(
-                item, parameters, seed, directory, version("holdfast"), workers=workers, progress=True
-            ):
-                print(f"  {verdict.outcome}: {verdict.claim}")
-                printed = f"printed {verdict.printed} ({verdict.source}); " if verdict.printed else ""
-                print(f"    {printed}measured {verdict.measured}")
-                for line in (verdict.rule, shown_p(verdict), verdict.remark):
-                    if line:
-                        print(f"    {line}")
+    try:
+        with writing(directory):
+            check_kind(directory, "experiments")
+            for item, parameters in zip(chosen, settings, strict=True):
+                print(f"{item.id}: {item.title}", flush=True)
+                verdicts = run_experiment(
+                    item, parameters, seed, directory, version("holdfast"), workers=workers, progress=True
+                )
+                for verdict in verdicts:
+                    _show(verdict)
+    except InputError:
+        # A parameter that is refused while the experiment measures leaves nothing.
+        if is_new:
+            with suppress(OSError):
+                directory.rmdir()
+        raise
     print(f"tables, figures and verdicts are in {directory}")
+
+
+def _show(verdict: Verdict) -> None:
+    from experiments.study.verdicts import shown_p
+
+    print(f"  {verdict.outcome}: {verdict.claim}")
+    printed = f"printed {verdict.printed} ({verdict.source}); " if verdict.printed else ""
+    print(f"    {printed}measured {verdict.measured}")
+    for line in (verdict.rule, shown_p(verdict), verdict.remark):
+        if line:
+            print(f"    {line}")

@@ -11,12 +11,19 @@ from typing import Any
 from workloads.ground.errors import ParameterError, UnknownNameError
 from workloads.ground.files import sha256_of
 
-__all__ = ["PROCESSES", "data_digests", "data_file", "data_files", "told", "with_data", "with_settings"]
+__all__ = ["PROCESSES", "data_digests", "data_file", "data_files", "or_none", "told", "with_data", "with_settings"]
 
 #: A parameter of this name says how many processes share the work. No result depends on it.
 PROCESSES = "processes"
 #: Where the metadata of a field say which public file it takes.
 _DATA = "data"
+#: Where the metadata of a field say that 0 is legal, whatever the default.
+_OR_NONE = "or none"
+
+
+def or_none(default: float) -> Any:
+    """A number that may be 0, none of it, though its default is above 0; a field of a dataclass."""
+    return field(default=default, metadata={_OR_NONE: True})
 
 
 def data_file(name: str) -> Any:
@@ -72,6 +79,7 @@ def with_settings(parameters: Any, settings: Iterable[str]) -> Any:
         If there is no such parameter, or the value does not fit.
     """
     known = {item.name: getattr(parameters, item.name) for item in fields(parameters)}
+    from_zero = {item.name for item in fields(parameters) if _OR_NONE in item.metadata}
     changes: dict[str, Any] = {}
     for setting in settings:
         name, equals, text = setting.partition("=")
@@ -79,34 +87,36 @@ def with_settings(parameters: Any, settings: Iterable[str]) -> Any:
             raise ParameterError("--set", "NAME=VALUE", setting)
         if name not in known:
             raise UnknownNameError("parameter", name, known)
-        changes[name] = _read_as(known[name], text, name)
+        changes[name] = _read_as(known[name], text, name, name in from_zero)
     return replace(parameters, **changes)
 
 
-def _read_as(default: Any, text: str, name: str) -> Any:
+def _read_as(default: Any, text: str, name: str, from_zero: bool = False) -> Any:
     """A value of the kind of the default; a tuple is written with commas."""
     try:
         if isinstance(default, bool):
             return {"true": True, "false": False}[text.lower()]
         if isinstance(default, int | float):
-            return _in_range(default, type(default)(text))
+            return _in_range(default, type(default)(text), from_zero)
         if isinstance(default, tuple):
             return tuple(_read_as(default[0] if default else "", part.strip(), name) for part in text.split(","))
     except (ValueError, KeyError):
-        raise ParameterError(name, f"{_kind_of(default)}, such as {default!r}", text) from None
+        raise ParameterError(name, f"{_kind_of(default, from_zero)}, such as {default!r}", text) from None
     return text
 
 
-def _kind_of(default: Any) -> str:
+def _kind_of(default: Any, from_zero: bool) -> str:
     """What is legal where a parameter has that default; :func:`_in_range` refuses the rest."""
     if isinstance(default, bool | tuple):
         return "values" if isinstance(default, tuple) else "true or false"
     number = "a whole number" if isinstance(default, int) else "a number"
-    return f"{number} above 0" if default > 0 else f"{number} of 0 or more" if default == 0 else number
+    if from_zero or default == 0:
+        return f"{number} of 0 or more"
+    return f"{number} above 0" if default > 0 else number
 
 
-def _in_range(default: float, value: float) -> float:
+def _in_range(default: float, value: float, from_zero: bool) -> float:
     """Sizes, repetitions, times and shares: positive where the default is, never negative where it is not."""
-    if not math.isfinite(value) or value < 0 <= default or value == 0 < default:
+    if not math.isfinite(value) or value < 0 <= default or (value == 0 < default and not from_zero):
         raise ValueError
     return value

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from experiments.papers.incomplete.applications import COSTS, Application, applications, strategy_of
+from experiments.study.parameters import or_none
 from experiments.sweeps.execution import spread
 from policies.planning.plan import ReservationPlan
 from workloads.fits import Fit, Samples, choose, fit_discrete, fit_polynomial, fit_usual
@@ -46,7 +47,7 @@ class Setting:
 
     sizes: tuple[int, ...] = (10, 60, 110, 160, 210, 260, 310, 360, 410, 460, 510)
     repetitions: int = 100
-    chosen_repetitions: int = 10
+    chosen_repetitions: int = or_none(10)
     cells: int = 500
     degrees: tuple[int, ...] = (10,)
     processes: int = 1

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from experiments.papers.incomplete.applications import COSTS, strategy_of
 from experiments.papers.incomplete.logs import FIGURE_6, RunLog, generated_log, measured_logs
-from experiments.study.parameters import data_file
+from experiments.study.parameters import data_file, or_none
 from experiments.sweeps.execution import spread
 from policies.planning.plan import ReservationPlan
 from workloads.fits import USUAL, Fit, Samples, choose, fit_discrete, fit_polynomial, fit_usual
@@ -68,7 +68,7 @@ class Logs:
     runs: int = 0
     sizes: tuple[int, ...] = (10, 60, 110, 160, 210, 260, 310, 360, 410, 460, 510)
     repetitions: int = 100
-    chosen_repetitions: int = 0
+    chosen_repetitions: int = or_none(0)
     families: tuple[str, ...] = tuple(USUAL)
     degree: int = 10
     cells: int = 500

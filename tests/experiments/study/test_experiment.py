@@ -20,7 +20,7 @@ from experiments.study.experiment import (
     read_tables,
     run_experiment,
 )
-from experiments.study.parameters import data_files, with_settings
+from experiments.study.parameters import data_files, or_none, with_settings
 from experiments.study.verdicts import Statement, Verdict, text
 from workloads.ground.errors import InputError, ParameterError, UnknownNameError
 
@@ -103,6 +103,19 @@ def test_settings_have_the_kind_of_their_default() -> None:
             with_settings(Sizes(), [wrong])
 
 
+def test_a_number_of_none_where_none_is_legal() -> None:
+    @dataclass(frozen=True)
+    class Draws:
+        draws: int = 5
+        chosen: int = or_none(3)
+
+    assert with_settings(replace(Draws(), chosen=4), ["chosen=0"]) == Draws(5, 0)
+    with pytest.raises(ParameterError, match="chosen must be a whole number of 0 or more, such as 3, not '-1'"):
+        with_settings(Draws(), ["chosen=-1"])
+    with pytest.raises(ParameterError, match="draws must be a whole number above 0"):
+        with_settings(Draws(), ["draws=0"])
+
+
 def test_only_simulating_experiments_get_a_store(tmp_path: Path) -> None:
     given: list[Resources] = []
 
@@ -157,11 +170,17 @@ WRONG = {
     "profiles-table3": "reading=foo",
     "profiles-fig13": "strategies=foo",
     "profiles-fig6": "tasks=none.csv",
+    "beyond-orders": "rules=eazy",
 }
 
 
 @pytest.mark.parametrize("name", WRONG)
 def test_wrong_settings_are_one_sentence(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["experiment", name, "-o", str(tmp_path), "--quick", "--set", WRONG[name]]) == 2
+    assert cli.main(["experiment", name, "-o", str(tmp_path / "out"), "--quick", "--set", WRONG[name]]) == 2
     assert len(capsys.readouterr().err.strip().splitlines()) == 1
     assert not list(tmp_path.iterdir())
+
+
+def test_a_refused_experiment_leaves_a_directory_that_was_there(tmp_path: Path) -> None:
+    assert cli.main(["experiment", "incomplete-table1", "-o", str(tmp_path), "--quick", "--set", "ends=foo"]) == 2
+    assert tmp_path.is_dir()
