@@ -11,6 +11,7 @@ import io
 import json
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +24,7 @@ from experiments.study.publications import PUBLICATIONS, Publication, paper_of
 from experiments.study.redraw import found_experiments
 from experiments.study.report.notes import with_notes
 from experiments.study.times import Cost, read_costs, took
-from experiments.study.verdicts import HYPOTHESIS, Verdict, remaining, shown_p
+from experiments.study.verdicts import HYPOTHESIS, Outcome, Verdict, remaining, shown_p
 from workloads.ground.errors import InputError
 from workloads.ground.files import atomic_open, decode_text, read_bytes
 
@@ -69,20 +70,43 @@ def _section(item: Experiment, answer: str) -> str:
     return "\n\n".join([*parts, f"<!-- answer {item.id} -->\n\n{answer}\n\n<!-- end -->"])
 
 
-def contents(experiments: Iterable[Experiment]) -> str:
-    """The page that leads to the others."""
+def contents(experiments: Iterable[Experiment], answers: Mapping[str, str]) -> str:
+    """The page that leads to the others; it counts the verdicts of the answers."""
     found = list(experiments)
+    counts = {item.id: _counted(answers.get(item.id, "")) for item in found}
     parts = [
         "# Experiments",
         "What is reproduced from four papers, and what we asked beyond them. `holdfast experiment ID -o DIR` runs one, "
         "[`holdfast reproduce`](../commands.md#holdfast-reproduce) all of them, and writes one report.",
+        "Each statement of a paper, or hypothesis of ours, has a verdict, by a rule that stood before the data. Some "
+        "statements are judged by several experiments; a statement about data that are not public is not comparable.",
     ]
+    sections, whole = [], []
     for paper in PUBLICATIONS.values():
         own = [item for item in found if paper_of(item.id) == paper.key]
         if own:
-            rows = [f"| [{item.id}]({paper.key}.md#{item.id}) | {_plain(item.question)} |" for item in own]
-            parts += [f"## {paper.title}", "\n".join(["| id | question |", "|---|---|", *rows])]
-    return "\n\n".join(parts) + "\n"
+            rows = [
+                _counts_row((f"[{item.id}]({paper.key}.md#{item.id})", _plain(item.question)), counts[item.id])
+                for item in own
+            ]
+            sections += [f"## {paper.title}", "\n".join([*_counts_head("id", "question"), *rows])]
+            whole.append((f"[{paper.title}]({paper.key}.md)", sum((counts[item.id] for item in own), Counter())))
+    whole.append(("all", sum((number for _, number in whole), Counter())))
+    rows = [_counts_row((title,), number) for title, number in whole]
+    return "\n\n".join([*parts, "\n".join([*_counts_head("paper"), *rows]), *sections]) + "\n"
+
+
+def _counted(answer: str) -> Counter[str]:
+    return Counter(re.findall(rf"\| \*\*({'|'.join(Outcome)})\*\*", answer))
+
+
+def _counts_head(*names: str) -> list[str]:
+    columns = [*names, *Outcome]
+    return [f"| {' | '.join(columns)} |", f"|{'---|' * len(names)}{'--:|' * len(Outcome)}"]
+
+
+def _counts_row(cells: Sequence[str], numbers: Counter[str]) -> str:
+    return f"| {' | '.join([*map(str, cells), *(str(numbers[name] or '') for name in Outcome)])} |"
 
 
 def answers_of(text: str) -> dict[str, str]:
@@ -242,6 +266,7 @@ def main(words: Sequence[str]) -> None:
     pictures.mkdir(parents=True, exist_ok=True)
     known = all_experiments()
     measured = {item.id: item for item in found_experiments(directory)}
+    told: dict[str, str] = {}
     for paper in PUBLICATIONS.values():
         own = [item for item in known.values() if paper_of(item.id) == paper.key]
         if not own:
@@ -251,8 +276,9 @@ def main(words: Sequence[str]) -> None:
         answers |= {item.id: _answer(item, directory, pictures) for item in own if item.id in measured}
         with atomic_open(path) as file:
             file.write(page(paper, own, answers))
+        told |= answers
     with atomic_open(docs / "README.md") as file:
-        file.write(contents(known.values()))
+        file.write(contents(known.values(), told))
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from experiments.study.experiment import all_experiments, find_experiment, read_
 from experiments.study.publications import PUBLICATIONS, paper_of
 from experiments.study.report import pages
 from experiments.study.times import read_costs, took
+from experiments.study.verdicts import Outcome
 from experiments.sweeps.fingerprint import experiment_fingerprint
 from policies.mechanism import MECHANISMS
 from tests.places import ROOT
@@ -39,8 +40,16 @@ def test_each_paper_has_its_page(key: str) -> None:
     assert text == pages.page(PUBLICATIONS[key], own, answers), AGAIN
 
 
-def test_the_contents_lead_to_all() -> None:
-    assert (DOCS / "README.md").read_text(encoding="utf-8") == pages.contents(all_experiments().values()), AGAIN
+def test_the_contents_lead_to_all_and_count_their_verdicts() -> None:
+    answers: dict[str, str] = {}
+    for key in PUBLICATIONS:
+        answers |= pages.answers_of((DOCS / f"{key}.md").read_text(encoding="utf-8"))
+    text = (DOCS / "README.md").read_text(encoding="utf-8")
+    assert text == pages.contents(all_experiments().values(), answers), AGAIN
+    (total,) = re.findall(r"^\| all \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|$", text, flags=re.MULTILINE)
+    for number, outcome in zip(total, Outcome, strict=True):
+        whole = "".join((DOCS / f"{key}.md").read_text(encoding="utf-8") for key in PUBLICATIONS)
+        assert int(number) == whole.count(f"| **{outcome}**")
 
 
 def test_pictures_are_small_and_all_shown() -> None:
