@@ -19,7 +19,6 @@ from experiments.beyond.schedules import (
     seed_of,
     trace_behind,
 )
-from experiments.beyond.stored import rows_of
 from experiments.forecast.advice import advise
 from experiments.forecast.states import MachineState
 from experiments.statistics import clustered
@@ -27,6 +26,7 @@ from experiments.study.experiment import Experiment, Resources, Row, Tables
 from experiments.study.hypotheses import hypothesis
 from experiments.study.parameters import data_file
 from experiments.study.rules import Above
+from experiments.study.stored import rows_of
 from experiments.study.verdicts import Verdict
 from policies.planning.plan import ReservationPlan
 from simulator import simulate
@@ -106,7 +106,7 @@ def _measure(parameters: FollowedAdvice, seed: int, resources: Resources) -> Tab
             _Task(schedule, seed, parameters.draws, places[first : first + _PIECE])
             for first in range(0, len(places), _PIECE)
         ]
-    return {"": list(rows_of(_followed, tasks, [task.schedule.path for task in tasks], resources))}
+    return {"": list(rows_of(_followed, tasks, resources, files=[task.schedule.path for task in tasks]))}
 
 
 def _followed(task: _Task) -> list[Row]:
@@ -265,7 +265,7 @@ EXPERIMENTS: Sequence[Experiment] = (
         measure=_measure,
         judge=_judge,
         draw=_draw,
-        simulates=True,
+        stores=True,
         choices=(
             "Jobs are drawn as in beyond-forecast: those that have to wait under FCFS with EASY backfilling. One job "
             "at a time follows the advice; all else is replayed as it was, from the state at its submission.",

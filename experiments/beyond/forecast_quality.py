@@ -36,7 +36,6 @@ from experiments.beyond.scores import (
     weeks_of,
     within,
 )
-from experiments.beyond.stored import rows_of
 from experiments.forecast.baselines import PastWaits
 from experiments.forecast.forecasts import starts_of
 from experiments.forecast.futures import Drawing, Future
@@ -45,6 +44,7 @@ from experiments.study.experiment import Experiment, Resources, Row, Tables
 from experiments.study.hypotheses import hypothesis
 from experiments.study.parameters import data_file
 from experiments.study.rules import Below, Decision, Outcome
+from experiments.study.stored import rows_of
 from experiments.study.verdicts import Verdict
 from workloads.ground.errors import ParameterError
 from workloads.ground.numbers import check_whole
@@ -136,7 +136,7 @@ class _Task:
 def _measure(parameters: Forecasts, seed: int, resources: Resources) -> Tables:
     schedules = parameters.schedules(seed)
     drawing = [_Task(schedule, seed, parameters.draws, parameters.moments_of(schedule)) for schedule in schedules]
-    drawn = list(rows_of(_drawn, drawing, [schedule.path for schedule in schedules], resources))
+    drawn = list(rows_of(_drawn, drawing, resources, files=[schedule.path for schedule in schedules]))
     tasks = []
     for task, row in zip(drawing, drawn, strict=True):
         places = [int(place) for place in str(row["places"]).split()]
@@ -147,11 +147,11 @@ def _measure(parameters: Forecasts, seed: int, resources: Resources) -> Tables:
             for first in range(0, len(block), _PIECE)
         ]
     past = [task for task in tasks if task.schedule.kind == RECORDED]
-    hindsight = list(rows_of(_ruled, past, [task.schedule.path for task in past], resources))
+    hindsight = list(rows_of(_ruled, past, resources, files=[task.schedule.path for task in past]))
     whole = [task for task in drawing if task.schedule.kind == RECORDED]
-    departed = list(rows_of(_departed, whole, [task.schedule.path for task in whole], resources))
+    departed = list(rows_of(_departed, whole, resources, files=[task.schedule.path for task in whole]))
     counted = [{name: value for name, value in row.items() if name != "places"} for row in drawn]
-    rows = list(rows_of(_scored, tasks, [task.schedule.path for task in tasks], resources))
+    rows = list(rows_of(_scored, tasks, resources, files=[task.schedule.path for task in tasks]))
     return {"": rows, "moments": counted, "summary": summary(rows), "departures": departed, "hindsight": hindsight}
 
 
@@ -314,7 +314,7 @@ EXPERIMENTS: Sequence[Experiment] = (
         measure=_measure,
         judge=_judge,
         draw=_draw,
-        simulates=True,
+        stores=True,
         choices=(
             "Jobs are drawn from one seed after the first tenth of a log, until enough have to wait by the state at "
             "their submission and the rule. The others start at once; they are counted, not scored.",

@@ -312,7 +312,7 @@ EXPERIMENTS: Sequence[Experiment] = (
         measure=_measure,
         judge=_judge,
         draw=_draw,
-        simulates=True,
+        stores=True,
         choices=(
             "Options change one at a time. An option without effect, such as tenants under N, is not shown.",
             "Backfilling by true runtimes is shown, but not compared: it is not available in practice.",

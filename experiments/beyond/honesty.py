@@ -11,7 +11,7 @@ one at a time. A job that is declared rigid takes as long as before when nothing
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,9 +23,8 @@ from experiments.study.experiment import Experiment, Resources, Row, Tables
 from experiments.study.hypotheses import Hypothesis, verdicts
 from experiments.study.measured import Measured
 from experiments.study.simulated import Traces
+from experiments.study.stored import rows_of
 from experiments.study.verdicts import Verdict
-from experiments.sweeps.execution import spread
-from experiments.sweeps.progress import RunBar
 from simulator import simulate
 from workloads.ground.errors import ParameterError
 from workloads.ground.streams import stream
@@ -67,7 +66,8 @@ class Lies(Traces):
     mix: str = "W5"
 
 
-class _Task(NamedTuple):
+@dataclass(frozen=True)
+class _Task:
     """One simulation; without a project all declare their jobs as they are."""
 
     jobs: int
@@ -124,8 +124,8 @@ def declared_rigid(honest: Job, rigid: Job, variant: str) -> Job:
     return rigid if variant == "daly" else replace(honest, type=JobType.RIGID, min_nodes=None)
 
 
-def _carried_out(task: _Task) -> dict[str, _Told]:
-    """By project, and of all jobs (the empty name); of a lie only the project that lies."""
+def _carried_out(task: _Task) -> list[Row]:
+    """In one row, by project and of all jobs (the empty name); of a lie only the project that lies."""
     honest, rigid, names, nodes = _table(task.jobs, task.seed, task.mix)
     jobs = [
         declared_rigid(job, other, task.variant) if name == task.project else job
@@ -141,15 +141,7 @@ def _carried_out(task: _Task) -> dict[str, _Told]:
                 total[0] += 1
                 total[1] += record.end - record.submit
                 total[2] += record.preemptions > 0
-    return {key: _Told(jobs, ticks / _HOUR, preempted) for key, (jobs, ticks, preempted) in sums.items()}
-
-
-def _all_carried_out(tasks: Sequence[_Task], resources: Resources) -> Iterable[dict[str, _Told]]:
-    """In the order of the tasks."""
-    with RunBar(len(tasks), [()] * len(tasks), resources.progress) as bar:
-        for told in spread(_carried_out, tasks, resources.workers):
-            bar.advance((), 1.0)
-            yield told
+    return [{key: _Told(jobs, ticks / _HOUR, preempted) for key, (jobs, ticks, preempted) in sums.items()}]
 
 
 def _measure(parameters: Lies, seed: int, resources: Resources) -> Tables:
@@ -164,10 +156,11 @@ def _measure(parameters: Lies, seed: int, resources: Resources) -> Tables:
         for mechanism in parameters.mechanisms:
             truth = _Task(parameters.jobs, own, parameters.mix, mechanism)
             tasks.append(truth)
-            tasks += [truth._replace(project=str(name), variant=variant) for name in chosen for variant in VARIANTS]
+            tasks += [replace(truth, project=str(name), variant=variant) for name in chosen for variant in VARIANTS]
     rows: list[Row] = []
     told_by_all: Mapping[str, _Told] = {}
-    for task, told in zip(tasks, _all_carried_out(tasks, resources), strict=True):
+    for task, row in zip(tasks, rows_of(_carried_out, tasks, resources), strict=True):
+        told = {key: _Told(*values) for key, values in row.items()}
         if not task.project:
             told_by_all = told
         else:
@@ -256,7 +249,7 @@ EXPERIMENTS: Sequence[Experiment] = (
         measure=_measure,
         judge=_judge,
         draw=_draw,
-        simulates=True,
+        stores=True,
         choices=(
             "A job declared rigid has the setup and checkpoints of a rigid project (`daly`), or its own setup and "
             "no checkpoints (`bare`). Its undisturbed runtime stays the same.",

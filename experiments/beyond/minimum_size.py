@@ -117,7 +117,7 @@ EXPERIMENTS: Sequence[Experiment] = (
         measure=_measure,
         judge=_judge,
         draw=_draw,
-        simulates=True,
+        stores=True,
         choices=(
             "A malleable job with a minimum of its whole size never starts small and never shrinks, but a "
             "preemption still gives a warning and loses no work.",

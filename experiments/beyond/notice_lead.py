@@ -167,7 +167,7 @@ EXPERIMENTS: Sequence[Experiment] = (
         measure=_measure,
         judge=_judge,
         draw=_draw,
-        simulates=True,
+        stores=True,
         choices=(
             "All jobs of a simulation have the same lead, and `accurate` jobs arrive as announced. The hybrid "
             "paper draws leads from 15 to 30 minutes, and mixes accurate, early and late arrivals.",

@@ -247,7 +247,7 @@ EXPERIMENTS: Sequence[Experiment] = (
         measure=_measure,
         judge=_judge,
         draw=_draw,
-        simulates=True,
+        stores=True,
         choices=(
             "The other projects are rigid and malleable, two to one, as in the hybrid paper.",
             "The crossing is that of the mean over the traces, interpolated linearly; the ends of its interval are "

@@ -7,7 +7,7 @@ not.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +20,8 @@ from experiments.study.hypotheses import Hypothesis, hypothesis, verdicts
 from experiments.study.measured import Measured
 from experiments.study.parameters import data_file
 from experiments.study.simulated import Traces
+from experiments.study.stored import rows_of
 from experiments.study.verdicts import Verdict
-from experiments.sweeps.execution import spread
 from policies.backfilling import BACKFILLING
 from policies.order import ORDERS
 from simulator import simulate
@@ -98,13 +98,13 @@ def _measure(parameters: QueueOrders, seed: int, resources: Resources) -> Tables
     if parameters.trace:
         _trace(parameters, _REAL, 0)
         traces.append((_REAL, 0))
+    # A task knows what it depends on, no more: what is stored serves other choices, too.
+    own = replace(parameters, traces=2, orders=(), rules=())
     tasks = [
-        _Task(parameters, dataset, number, order, rule)
-        for dataset, number in traces
-        for order in orders
-        for rule in rules
+        _Task(own, dataset, number, order, rule) for dataset, number in traces for order in orders for rule in rules
     ]
-    return {"": [row for rows in spread(_rows_of, tasks, resources.workers) for row in rows]}
+    files = [parameters.trace if task.dataset == _REAL else "" for task in tasks]
+    return {"": list(rows_of(_rows_of, tasks, resources, files=files))}
 
 
 @lru_cache(maxsize=2)
@@ -258,7 +258,7 @@ EXPERIMENTS: Sequence[Experiment] = (
         measure=_measure,
         judge=_judge,
         draw=_draw,
-        simulates=True,
+        stores=True,
         choices=(
             "All jobs are rigid, with the runtimes and requests of the trace; there are no mechanisms.",
             "Orders use the requested walltime. F1 to F4 are used as printed, though they were fitted to other "

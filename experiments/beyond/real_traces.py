@@ -349,7 +349,7 @@ EXPERIMENTS: Sequence[Experiment] = (
         measure=_measure,
         judge=_judge,
         draw=_draw,
-        simulates=True,
+        stores=True,
         choices=(
             "The year is a log without names: consecutive submissions of equal size and walltime (a campaign) "
             "share a type. The sample is a log with projects, shuffled, with artificial arrivals.",

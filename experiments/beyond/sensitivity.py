@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.beyond.stored import rows_of
 from experiments.study.evidence import Finding, every, judged, missing
 from experiments.study.experiment import Experiment, Resources, Row, Tables
 from experiments.study.hypotheses import hypothesis
 from experiments.study.metrics import known_metric
 from experiments.study.simulated import SIX
+from experiments.study.stored import rows_of
 from experiments.study.verdicts import Verdict
 from simulator import simulate
 from simulator.results.metrics import summarize
@@ -173,7 +173,7 @@ def _measure(parameters: Sensitivity, seed: int, resources: Resources) -> Tables
             own = {f"place_{name}": round(float(at), 9) for name, at in zip(FACTORS, place, strict=True)}
             told = {name: float(f"{value:.6g}") for name, value in zip(FACTORS, values, strict=True)}
             where.append({"trajectory": number // steps, "step": number % steps, "trace": trace, **told, **own})
-    found = iter(rows_of(_work, tasks, [""] * len(tasks), resources))
+    found = iter(rows_of(_work, tasks, resources))
     return {"": [{**label, **next(found)} for label in where for _ in SIX]}
 
 
@@ -343,7 +343,7 @@ EXPERIMENTS: Sequence[Experiment] = (
         measure=_measure,
         judge=_judge,
         draw=_draw,
-        simulates=True,
+        stores=True,
         choices=(
             "Effects are for the whole range of a parameter, on what a mechanism has over the mean of the six.",
             "All points share their years and draws, so that they differ by the parameters alone.",

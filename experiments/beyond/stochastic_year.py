@@ -16,12 +16,12 @@ import numpy as np
 
 from experiments.planning.loop import waits_of
 from experiments.statistics import paired
-from experiments.study.experiment import Experiment, Row, Tables
+from experiments.study.experiment import Experiment, Resources, Row, Tables
 from experiments.study.hypotheses import hypothesis
 from experiments.study.metrics import known_metric
 from experiments.study.rules import Above
+from experiments.study.stored import rows_of
 from experiments.study.verdicts import Verdict
-from experiments.sweeps.execution import spread
 from policies.planning.planbook import Planner, reserved_time
 from policies.planning.waits.fitting import fit_waits
 from simulator import simulate
@@ -85,8 +85,6 @@ class Year:
         of a year in which all jobs asked for walltimes.
     mechanisms
         Under which they run.
-    processes
-        That share the work; no result depends on it.
     """
 
     jobs: int = 37298
@@ -94,7 +92,6 @@ class Year:
     shares: tuple[float, ...] = (0.1, 0.2, 0.3, 0.4, 0.5)
     strategies: tuple[str, ...] = tuple(_STYLES)
     mechanisms: tuple[str, ...] = ("baseline", "CUA-SPAA", "N-SPAA")
-    processes: int = 1
 
 
 @dataclass(frozen=True)
@@ -108,16 +105,16 @@ class _Task:
     strategies: tuple[str, ...]
 
 
-def _measure(parameters: Year, seed: int) -> Tables:
-    if parameters.processes < 1 or parameters.years < 1:
-        raise ParameterError("years, processes", "at least 1", (parameters.years, parameters.processes))
+def _measure(parameters: Year, seed: int, resources: Resources) -> Tables:
+    if parameters.years < 1:
+        raise ParameterError("years", "at least 1", parameters.years)
     tasks = [
         _Task(parameters.jobs, seed + year, share, mechanism, parameters.strategies)
         for year, share, mechanism in itertools.product(
             range(parameters.years), (0.0, *(share for share in parameters.shares if share)), parameters.mechanisms
         )
     ]
-    return {"": [row for rows in spread(_rows_of, tasks, parameters.processes) for row in rows]}
+    return {"": list(rows_of(_rows_of, tasks, resources))}
 
 
 def _rows_of(task: _Task) -> list[Row]:
@@ -292,5 +289,6 @@ EXPERIMENTS = (
         _measure,
         _judge,
         _draw,
+        stores=True,
     ),
 )

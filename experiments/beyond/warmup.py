@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.beyond.stored import rows_of
 from experiments.beyond.trace_pairs import cut as first_jobs
 from experiments.beyond.transients import SERIES, daily, mser, smoothed
 from experiments.statistics import interval
@@ -24,6 +23,7 @@ from experiments.study.measured import column, rows_where
 from experiments.study.metrics import known_metric
 from experiments.study.parameters import data_file
 from experiments.study.rules import AtMost
+from experiments.study.stored import rows_of
 from experiments.study.verdicts import Verdict
 from policies.mechanism import BASELINE
 from simulator import simulate
@@ -124,7 +124,7 @@ def _measure(parameters: Warmup, seed: int, resources: Resources) -> Tables:
         path = getattr(parameters, name)
         if path:
             tasks.append(_Task(name, path, parameters.most_jobs, 0, BASELINE, parameters.mix, parameters.days))
-    found = list(rows_of(_replayed, tasks, [task.path for task in tasks], resources))
+    found = list(rows_of(_replayed, tasks, resources, files=[task.path for task in tasks]))
     cuts = [{key: value for key, value in row.items() if key != "kind"} for row in found if row["kind"] == "cut"]
     days = [row for row in found if row["kind"] == "day"]
     return {"": cuts, "truncation": list(_truncations(days)), "curves": list(_curves(days))}
@@ -347,6 +347,6 @@ EXPERIMENTS: Sequence[Experiment] = (
             "Welch's curves are means over the generated years; of a log there is a single replay.",
             "A metric is as it was if it moves by less than 5 %, a share by less than 1 point.",
         ),
-        simulates=True,
+        stores=True,
     ),
 )

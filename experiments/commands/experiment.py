@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["KEPT", "add_arguments", "main"]
 
 #: What is kept when a signal ends the command.
-KEPT = "{output} holds the complete experiments and all simulations; name the other experiments to continue"
+KEPT = "{output} holds what is done; give the same command again to continue"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

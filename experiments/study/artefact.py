@@ -12,7 +12,7 @@ import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from itertools import zip_longest
 from pathlib import Path
@@ -20,7 +20,6 @@ from typing import Any
 
 from experiments.output.seals import Sealed, open_sealed
 from experiments.study.experiment import Experiment, find_experiment
-from experiments.study.parameters import told
 from workloads.ground.errors import InputError, TraceError
 from workloads.ground.files import atomic_open, is_plain_file, is_plain_name
 
@@ -147,7 +146,7 @@ def _recorded(path: Path, sealed: Sealed) -> Recorded:
     made = None
     if isinstance(parameters, Mapping) and isinstance(seed, int) and not isinstance(seed, bool):
         made = _like(experiment.parameters, parameters)
-    if made is None or json.loads(json.dumps(told(made), default=str)) != parameters:
+    if made is None or json.loads(json.dumps(asdict(made), default=str)) != parameters:
         raise TraceError(path, None, f"has other parameters than {experiment.id} of this version")
     assert isinstance(seed, int)
     return Recorded(experiment, made, seed, sealed)

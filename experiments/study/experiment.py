@@ -10,14 +10,14 @@ import json
 import pkgutil
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments.output.handover import handover
 from experiments.output.seals import arriving, check_files, open_sealed, seal
-from experiments.study.parameters import PROCESSES, data_digests, told
+from experiments.study.parameters import data_digests
 from experiments.study.times import add_cost
 from experiments.study.verdicts import COLUMNS, Verdict, corrected, row_of
 from experiments.sweeps.fingerprint import experiment_fingerprint
@@ -55,14 +55,14 @@ Tables = Mapping[str, Sequence[Row]]
 
 @dataclass(frozen=True)
 class Resources:
-    """What an experiment of simulations works with; no result depends on it.
+    """What an experiment that stores works with; no result depends on it.
 
     Attributes
     ----------
     store
-        Directory where results of simulations are kept and found: experiments that share it simulate nothing twice.
+        Directory where results are kept and found: experiments that share it simulate nothing twice.
     workers
-        Processes that simulate; None: one for each core.
+        Processes that share the work; None: one for each core.
     progress
         Whether to show how far it is.
     """
@@ -90,7 +90,7 @@ class Experiment:
         The same, small: at most 30 s.
     measure
         ``measure(parameters, seed)``: the tables, tidy (a row an observation), a function of its arguments alone.
-        Where ``simulates``: ``measure(parameters, seed, resources)``, a function of the first two alone but for what
+        Where ``stores``: ``measure(parameters, seed, resources)``, a function of the first two alone but for what
         is measured by the clock.
     judge
         The verdicts, from tables as they are read from CSV.
@@ -98,8 +98,9 @@ class Experiment:
         The figure, from the same; None: a table needs no picture.
     choices
         What was chosen where the paper is silent or can be read in two ways, a sentence each.
-    simulates
-        Whether it runs simulations, which other experiments may have run before.
+    stores
+        Whether it keeps what it works out piece by piece, so that it goes on where it was interrupted, and shares the
+        work among processes; simulations are also those of other experiments.
     single_runs
         Whether the figure shows single runs of its data, not aggregates of them alone: of data that may not be shipped
         it may not be published.
@@ -116,7 +117,7 @@ class Experiment:
     judge: Callable[[Tables], Sequence[Verdict]]
     draw: Callable[[Tables], Figure] | None = None
     choices: tuple[str, ...] = ()
-    simulates: bool = False
+    stores: bool = False
     single_runs: bool = False
     clocked: tuple[str, ...] = ()
 
@@ -164,7 +165,7 @@ def record_of(experiment: Experiment, parameters: Any, seed: int, version: str) 
         "holdfast": version,
         "sources": experiment_fingerprint(),
         "seed": seed,
-        "parameters": told(parameters),
+        "parameters": asdict(parameters),
         "data": data_digests(parameters),
     }
     whole: dict[str, Any] = json.loads(json.dumps(record, default=str))
@@ -190,7 +191,7 @@ def run_experiment(
     resources = Resources(directory / "runs", workers, progress)
     from experiments.sweeps.execution import available_workers
 
-    count = (workers or available_workers()) if experiment.simulates else getattr(parameters, PROCESSES, 1)
+    count = (workers or available_workers()) if experiment.stores else 1
     began = time.perf_counter()
     try:
         measure_experiment(experiment, parameters, seed, directory, version, resources)
@@ -213,7 +214,7 @@ def measure_experiment(
     resources: Resources | None = None,
 ) -> None:
     """The first half: ``ID.csv``, ``ID-NAME.csv`` and ``ID.json``; by default simulations are kept in ``runs``."""
-    given = (resources or Resources(directory / "runs"),) if experiment.simulates else ()
+    given = (resources or Resources(directory / "runs"),) if experiment.stores else ()
     tables = experiment.measure(parameters, seed, *given)
     record = record_of(experiment, parameters, seed, version)
     with handover(directory, _manifest(experiment.id)) as new:

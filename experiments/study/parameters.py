@@ -1,20 +1,18 @@
-"""Parameters of experiments: what of them is data of others, what a result does not depend on, and their settings."""
+"""Parameters of experiments: what of them is data of others, and their settings."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import asdict, field, fields, replace
+from dataclasses import field, fields, replace
 from pathlib import Path
 from typing import Any
 
 from workloads.ground.errors import ParameterError, UnknownNameError
 from workloads.ground.files import sha256_of
 
-__all__ = ["PROCESSES", "data_digests", "data_file", "data_files", "or_none", "told", "with_data", "with_settings"]
+__all__ = ["data_digests", "data_file", "data_files", "or_none", "with_data", "with_settings"]
 
-#: A parameter of this name says how many processes share the work. No result depends on it.
-PROCESSES = "processes"
 #: Where the metadata of a field say which public file it takes.
 _DATA = "data"
 #: Where the metadata of a field say that 0 is legal, whatever the default.
@@ -63,11 +61,6 @@ def data_digests(parameters: Any) -> dict[str, str]:
     """
     paths = {name: getattr(parameters, name) for name in data_files(parameters)}
     return {name: sha256_of(path) for name, path in paths.items() if path}
-
-
-def told(parameters: Any) -> dict[str, Any]:
-    """The parameters that results depend on, by name."""
-    return {name: value for name, value in asdict(parameters).items() if name != PROCESSES}
 
 
 def with_settings(parameters: Any, settings: Iterable[str]) -> Any:

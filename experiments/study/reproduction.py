@@ -15,7 +15,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -33,7 +33,7 @@ from experiments.study.experiment import (
     read_tables,
     record_of,
 )
-from experiments.study.parameters import PROCESSES, with_data
+from experiments.study.parameters import with_data
 from experiments.study.report.pictures import Picture, picture_of
 from experiments.study.verdicts import Verdict
 from workloads.ground.errors import TraceError, sentence_of
@@ -138,7 +138,7 @@ def reproduce(names: Sequence[str], how: Reproduction) -> Iterator[Done]:
     others, one worker each.
     """
     known = how.catalogue()
-    sharing = [name for name in names if known[name].simulates or hasattr(known[name].parameters, PROCESSES)]
+    sharing = [name for name in names if known[name].stores]
     alone = [name for name in names if name not in sharing]
     yield from _carried_out(sharing, replace(how, workers=1), how.workers)
     yield from _carried_out(alone, how, 1)
@@ -228,8 +228,6 @@ def _reproduced(name: str, how: Reproduction, processes: int) -> Done:
         parameters = how.parameters(experiment)
         record = record_of(experiment, parameters, how.seed_of(experiment), how.version)
         if how.fresh or not _stands(record, how.directory, notes):
-            if PROCESSES in asdict(parameters):
-                parameters = replace(parameters, **{PROCESSES: processes})
             began = time.perf_counter()
             resources = Resources(how.directory / "runs", processes)
             measure_experiment(experiment, parameters, how.seed_of(experiment), how.directory, how.version, resources)

@@ -1,21 +1,50 @@
-"""Progress bars: of a replay, and of a sweep of them."""
+"""Progress bars: of a replay, of a sweep of them, and of pieces of work."""
 
 from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from time import perf_counter
 from types import TracebackType
+from typing import TypeVar
 
 from tqdm import tqdm
 
-__all__ = ["Bar", "Remaining", "RunBar"]
+__all__ = ["Bar", "Remaining", "RunBar", "followed"]
 
 #: What a run is like.
 Kind = tuple[str, ...]
 #: How often the remaining time is worked out anew [s].
 _LOOK_EVERY = 0.5
+
+_Piece = TypeVar("_Piece")
+
+
+def followed(pieces: Iterable[_Piece], total: int, shown: bool) -> Iterator[_Piece]:
+    """The pieces as they come, and on standard error how many of so many have come.
+
+    Nothing is shown before the first one, so that what it refuses is told in a sentence alone.
+    """
+    terminal = sys.stderr.isatty()
+    bar = None
+    try:
+        for piece in pieces:
+            if bar is None:
+                bar = tqdm(
+                    total=total,
+                    initial=1,
+                    unit=" pieces",
+                    mininterval=0.1 if terminal else 5.0,
+                    leave=not terminal,
+                    disable=not shown,
+                )
+            else:
+                bar.update()
+            yield piece
+    finally:
+        if bar is not None:
+            bar.close()
 
 
 class Bar:

@@ -20,6 +20,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 __all__ = [
     "HoldfastError",
@@ -86,6 +87,16 @@ def sentence_of(error: BaseException) -> str:
 
 class HoldfastError(Exception):
     """Root of all errors raised on purpose."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A worker process sends its error as it is: by default Python would make it again from the sentence alone.
+        return _as_it_was, (type(self), self.args, self.__dict__)
+
+
+def _as_it_was(kind: type[HoldfastError], args: tuple[Any, ...], told: dict[str, Any]) -> HoldfastError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(told)
+    return error
 
 
 class InputError(HoldfastError, ValueError):

@@ -101,7 +101,7 @@ EXPERIMENTS: Sequence[Experiment] = (
         measure=_measure,
         judge=_judge,
         draw=_draw,
-        simulates=True,
+        stores=True,
         clocked=("", "runs"),
     ),
 )

@@ -113,7 +113,7 @@ EXPERIMENTS: Sequence[Experiment] = (
         quick=Baseline(QUICK.jobs, QUICK.traces),
         measure=_measure_baseline,
         judge=_judge_baseline,
-        simulates=True,
+        stores=True,
     ),
     Experiment(
         id="hybrid-fig6",
@@ -124,6 +124,6 @@ EXPERIMENTS: Sequence[Experiment] = (
         measure=grid_tables,
         judge=_judge_grid,
         draw=_draw_grid,
-        simulates=True,
+        stores=True,
     ),
 )

@@ -320,6 +320,6 @@ EXPERIMENTS: Sequence[Experiment] = (
             "A claim counts as printed if it holds, or is undecided with its effect on the printed side.",
             "Backfilling by true runtimes comes with years whose baseline meets Table II under it.",
         ),
-        simulates=True,
+        stores=True,
     ),
 )

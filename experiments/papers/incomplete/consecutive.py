@@ -15,7 +15,7 @@ from experiments.papers.incomplete.loss import Summaries, summaries
 from experiments.papers.incomplete.sampling import SAMPLINGS, Logs, chosen_logs, measure_logs
 from experiments.papers.profiles.data import marked
 from experiments.statistics import paired
-from experiments.study.experiment import Experiment, Row, Tables
+from experiments.study.experiment import Experiment, Resources, Row, Tables
 from experiments.study.levels import anywhere
 from experiments.study.measured import rows_where
 from experiments.study.rules import LEVEL, Above, Decision, Outcome
@@ -32,9 +32,9 @@ _SERIES = ("discrete", PUBLISHED, "nearest")
 _HALF = 0.475
 
 
-def _measure(setting: Logs, seed: int) -> Tables:
+def _measure(setting: Logs, seed: int, resources: Resources) -> Tables:
     logs = chosen_logs(setting, seed)
-    rows = measure_logs(setting, SAMPLINGS, seed)
+    rows = measure_logs(setting, SAMPLINGS, seed, resources)
     alike: list[Row] = []
     for name, log in logs.items():
         lags = min(setting.lags, len(log) // 4)
@@ -191,5 +191,6 @@ EXPERIMENTS = (
         _measure,
         _judge,
         _draw,
+        stores=True,
     ),
 )

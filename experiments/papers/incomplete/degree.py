@@ -12,7 +12,7 @@ from experiments.papers.incomplete.applications import applications
 from experiments.papers.incomplete.draws import Draws
 from experiments.papers.incomplete.estimators import Setting, measure_losses
 from experiments.papers.incomplete.loss import CHOICES, summaries
-from experiments.study.experiment import Experiment, Row, Tables
+from experiments.study.experiment import Experiment, Resources, Row, Tables
 from experiments.study.rules import Above, Near, Outcome, Rule, together
 from experiments.study.verdicts import Statement, Verdict, table, text
 
@@ -40,10 +40,10 @@ _PRINTED: dict[tuple[str, int], tuple[float | None, ...]] = {
 }
 
 
-def _measure(setting: Setting, seed: int) -> Tables:
+def _measure(setting: Setting, seed: int, resources: Resources) -> Tables:
     # With one degree the estimator has no number in its name.
     degrees = setting.degrees if len(setting.degrees) > 1 else (*setting.degrees, 2 * setting.degrees[0])
-    rows = measure_losses(_NAMES, replace(setting, degrees=degrees), seed, ["polynomial"])
+    rows = measure_losses(_NAMES, replace(setting, degrees=degrees), seed, ["polynomial"], resources)
     return {"": _table(rows), "draws": rows}
 
 
@@ -211,5 +211,6 @@ EXPERIMENTS = (
         _judge,
         _draw,
         choices=CHOICES[:1],
+        stores=True,
     ),
 )

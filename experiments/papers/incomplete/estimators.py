@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from experiments.papers.incomplete.applications import COSTS, Application, applications, strategy_of
+from experiments.study.experiment import Resources, Row
 from experiments.study.parameters import or_none
-from experiments.sweeps.execution import spread
+from experiments.study.stored import rows_of
 from policies.planning.plan import ReservationPlan
 from workloads.fits import Fit, Samples, choose, fit_discrete, fit_polynomial, fit_usual
 from workloads.ground.errors import ParameterError
 from workloads.ground.streams import stream
 from workloads.laws.law import Law
 
-__all__ = ["ESTIMATORS", "Setting", "measure_losses", "rows_of"]
+__all__ = ["ESTIMATORS", "Setting", "measure_losses", "together"]
+
+#: A draw takes a second or two: at most so many are stored together.
+_TOGETHER = 10
 
 
 @dataclass(frozen=True)
@@ -38,8 +42,6 @@ class Setting:
         Number of cells of the equal-time grid.
     degrees
         Largest degrees of the polynomial.
-    processes
-        That share the work; no result depends on it.
     ends
         Where fitted laws that end must end: ``"bound"``, at the bound of the runtime, which the user knows ([S] section
         III), or ``"samples"``, just after the largest one; the last reservation is the bound in any case.
@@ -50,7 +52,6 @@ class Setting:
     chosen_repetitions: int = or_none(10)
     cells: int = 500
     degrees: tuple[int, ...] = (10,)
-    processes: int = 1
     ends: str = "bound"
 
 
@@ -89,8 +90,6 @@ def _semi(task: _Task, application: Application, samples: Samples, raw: np.ndarr
 
 
 def _chosen(task: _Task, application: Application, samples: Samples, raw: np.ndarray) -> Iterable[_Estimate]:
-    if task.repetition >= task.setting.chosen_repetitions:
-        return
     bound, cells = application.law.upper, task.setting.cells
 
     def planner(law: Law, costs: Any) -> ReservationPlan:
@@ -114,9 +113,26 @@ ESTIMATORS: Mapping[str, Callable[[_Task, Application, Samples, np.ndarray], Ite
 
 
 def measure_losses(
-    names: Sequence[str], setting: Setting, seed: int, estimators: Sequence[str] = tuple(ESTIMATORS)
-) -> list[dict[str, Any]]:
+    names: Sequence[str],
+    setting: Setting,
+    seed: int,
+    estimators: Sequence[str] = tuple(ESTIMATORS),
+    resources: Resources | None = None,
+) -> list[Row]:
     """Losses of the estimators on some of the applications.
+
+    Parameters
+    ----------
+    names
+        Of the applications.
+    setting
+        What is measured.
+    seed
+        Seed of the samples.
+    estimators
+        Names in :data:`ESTIMATORS`.
+    resources
+        Store and workers; None: nothing is stored.
 
     Returns
     -------
@@ -129,22 +145,34 @@ def measure_losses(
     ParameterError
         If a size or number is not positive.
     """
-    for name in ("repetitions", "cells", "processes"):
+    for name in ("repetitions", "cells"):
         if getattr(setting, name) < 1:
             raise ParameterError(name, "a whole number of at least 1", getattr(setting, name))
     if not setting.sizes or min(setting.sizes) < 2:
         raise ParameterError("sizes", "numbers of samples, 2 or more", setting.sizes)
     if setting.ends not in ("bound", "samples"):
         raise ParameterError("ends", "bound or samples", setting.ends)
-    # Largest samples first would starve no process at the end, but rows in order are easier to read.
+    chosen = tuple(estimators)
+    unchosen = tuple(name for name in chosen if name != "chosen")
+    # A task knows what it depends on, no more: what is stored serves larger settings, too.
+    own = replace(setting, sizes=(), repetitions=0, chosen_repetitions=0)
     tasks = [
-        _Task(name, size, repetition, seed, setting, tuple(estimators))
+        _Task(name, size, repetition, seed, own, chosen if repetition < setting.chosen_repetitions else unchosen)
         for name, size, repetition in itertools.product(names, setting.sizes, range(setting.repetitions))
     ]
-    return [row for rows in spread(rows_of, tasks, setting.processes) for row in rows]
+    return list(rows_of(_rows_of, tasks, resources, together=together(setting.repetitions)))
 
 
-def rows_of(task: _Task) -> list[dict[str, Any]]:
+def together(repetitions: int) -> int:
+    """How many draws of one size are stored together: a part of them.
+
+    >>> together(100), together(12), together(7)
+    (10, 6, 7)
+    """
+    return next(number for number in range(min(_TOGETHER, repetitions), 0, -1) if repetitions % number == 0)
+
+
+def _rows_of(task: _Task) -> list[dict[str, Any]]:
     """The estimates from one draw of samples, the same draw whatever else is measured."""
     application = applications()[task.application]
     rng = stream(task.seed, "incomplete", task.application, task.size, task.repetition)

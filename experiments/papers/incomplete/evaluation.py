@@ -14,7 +14,7 @@ from experiments.papers.incomplete.loss import summaries
 from experiments.papers.incomplete.sampling import Logs, chosen_logs, measure_logs, optimum_of
 from experiments.papers.profiles.data import data_row, elsewhere, marked
 from experiments.statistics import Interval, paired
-from experiments.study.experiment import Experiment, Row, Tables
+from experiments.study.experiment import Experiment, Resources, Row, Tables
 from experiments.study.levels import ROUNDING
 from experiments.study.rules import Above, AtMost, Decision, Outcome
 from experiments.study.verdicts import Source, Statement, Verdict, text
@@ -69,9 +69,9 @@ def of_other_logs(tables: Tables, verdict: Verdict) -> Verdict:
     return elsewhere(verdict, _SLANT if data["measured"] else data["why"])
 
 
-def _measure(setting: Logs, seed: int) -> Tables:
+def _measure(setting: Logs, seed: int, resources: Resources) -> Tables:
     logs = list(chosen_logs(setting, seed).values())
-    return {"": measure_logs(setting, ["consecutive"], seed), **log_tables(setting, logs)}
+    return {"": measure_logs(setting, ["consecutive"], seed, resources), **log_tables(setting, logs)}
 
 
 #: As long as an interval of the draws is wanted.
@@ -228,5 +228,6 @@ EXPERIMENTS = (
         _measure,
         _judge,
         _draw,
+        stores=True,
     ),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -12,9 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from experiments.papers.incomplete.applications import COSTS, strategy_of
+from experiments.papers.incomplete.estimators import together
 from experiments.papers.incomplete.logs import FIGURE_6, RunLog, generated_log, measured_logs
+from experiments.study.experiment import Resources, Row
 from experiments.study.parameters import data_file, or_none
-from experiments.sweeps.execution import spread
+from experiments.study.stored import rows_of
 from policies.planning.plan import ReservationPlan
 from workloads.fits import USUAL, Fit, Samples, choose, fit_discrete, fit_polynomial, fit_usual
 from workloads.ground.errors import ParameterError
@@ -59,8 +61,6 @@ class Logs:
         is then supposed to know (section III, and the published code).
     lags, shufflings
         Parameters of the test of consecutive runs (figure 7).
-    processes
-        That share the work; no result depends on it.
     """
 
     makespans: str = data_file("slant/slant_makespan.csv")
@@ -75,7 +75,6 @@ class Logs:
     ends: str = "samples"
     lags: int = 30
     shufflings: int = 999
-    processes: int = 1
 
 
 @dataclass(frozen=True)
@@ -88,6 +87,7 @@ class _Task:
     repetition: int
     seed: int
     setting: Logs
+    chosen: bool = False
 
 
 def chosen_logs(setting: Logs, seed: int) -> Mapping[str, RunLog]:
@@ -133,7 +133,7 @@ def _estimates(task: _Task, raw: npt.NDArray[np.float64], bound: float | None) -
     }
     yield from continuous.items()
     yield "nearest", min(continuous.values(), key=lambda fit: (fit.reason_refused is not None, fit.error))
-    if task.repetition < setting.chosen_repetitions:
+    if task.chosen:
 
         def planner(law: Law, costs: Any) -> ReservationPlan:
             return plan_of(law, samples, setting.cells)
@@ -184,7 +184,7 @@ def _optimal_cost(log: RunLog) -> float:
     return float(optimum_of(log).cost_of(log.times).mean())
 
 
-def measure_logs(setting: Logs, samplings: Sequence[str], seed: int) -> list[dict[str, Any]]:
+def measure_logs(setting: Logs, samplings: Sequence[str], seed: int, resources: Resources | None = None) -> list[Row]:
     """Costs of strategies made from a part of each log.
 
     Parameters
@@ -195,6 +195,8 @@ def measure_logs(setting: Logs, samplings: Sequence[str], seed: int) -> list[dic
         Names in :data:`SAMPLINGS`.
     seed
         Seed of the logs and the draws.
+    resources
+        Store and workers; None: nothing is stored.
 
     Returns
     -------
@@ -208,7 +210,7 @@ def measure_logs(setting: Logs, samplings: Sequence[str], seed: int) -> list[dic
     ParameterError
         If a size or number is not legal, or no log has as many runs as the least size.
     """
-    for name in ("repetitions", "cells", "degree", "processes"):
+    for name in ("repetitions", "cells", "degree"):
         if getattr(setting, name) < 1:
             raise ParameterError(name, "a whole number of at least 1", getattr(setting, name))
     if not setting.sizes or min(setting.sizes) < 2:
@@ -219,11 +221,14 @@ def measure_logs(setting: Logs, samplings: Sequence[str], seed: int) -> list[dic
     for log in logs.values():
         if len(log) < min(setting.sizes):
             raise ParameterError("sizes", f"one of at most {len(log)}, the runs of {log.title}", setting.sizes)
+    # A task knows what it depends on, no more: what is stored serves larger settings, too.
+    own = replace(setting, sizes=(), repetitions=0, chosen_repetitions=0)
     tasks = [
-        _Task(name, sampling, size, repetition, seed, setting)
+        _Task(name, sampling, size, repetition, seed, own, repetition < setting.chosen_repetitions)
         for name, sampling, size, repetition in itertools.product(
             logs, samplings, setting.sizes, range(setting.repetitions)
         )
         if size <= len(logs[name])
     ]
-    return [row for rows in spread(_rows_of, tasks, setting.processes) for row in rows]
+    files = [setting.makespans] * len(tasks)
+    return list(rows_of(_rows_of, tasks, resources, files=files, together=together(setting.repetitions)))

@@ -23,14 +23,14 @@ from experiments.papers.incomplete.submissions import (
 from experiments.papers.profiles.data import data_row, judged, marked
 from experiments.statistics import Interval, geometric_ratio
 from experiments.study.comparison import mean_of
-from experiments.study.experiment import Experiment, Row, Tables
+from experiments.study.experiment import Experiment, Resources, Row, Tables
 from experiments.study.levels import POINTS
 from experiments.study.measured import in_order
 from experiments.study.rules import AtMost, Below, Near, Rule
+from experiments.study.stored import rows_of
 from experiments.study.verdicts import HYPOTHESIS, Statement, Verdict, text
-from experiments.sweeps.execution import spread
 from workloads.fits import USUAL
-from workloads.ground.errors import ParameterError
+from workloads.ground.errors import ParameterError, UnknownNameError
 from workloads.ground.quantities import Metric
 
 if TYPE_CHECKING:
@@ -63,8 +63,6 @@ class WeekParameters:
         Usual distributions that are tried.
     cells
         Number of cells of the equal-time grid.
-    processes
-        That share the work; no result depends on it.
     """
 
     applications: tuple[str, ...] = FIGURE_6
@@ -74,7 +72,6 @@ class WeekParameters:
     repetitions: int = 20
     families: tuple[str, ...] = tuple(USUAL)
     cells: int = 500
-    processes: int = 1
 
 
 @dataclass(frozen=True)
@@ -86,12 +83,18 @@ class _Task:
     repetition: int
 
 
-def _measure(parameters: WeekParameters, seed: int) -> Tables:
-    for name, least in (("repetitions", 2), ("cells", 1), ("processes", 1)):
+def _measure(parameters: WeekParameters, seed: int, resources: Resources) -> Tables:
+    for name, least in (("repetitions", 2), ("cells", 1)):
         if getattr(parameters, name) < least:
             raise ParameterError(name, f"a whole number of at least {least}", getattr(parameters, name))
-    tasks = [_Task(parameters, seed, repetition) for repetition in range(parameters.repetitions)]
-    rows = [row for week in spread(_rows_of, tasks, parameters.processes) for row in week]
+    # What is wrong with them is told before the first week.
+    draw_week(parameters.applications, parameters.samples, seed, 0)
+    for name in parameters.families:
+        if name not in USUAL:
+            raise UnknownNameError("usual distribution", name, USUAL)
+    own = replace(parameters, repetitions=0)
+    tasks = [_Task(own, seed, repetition) for repetition in range(parameters.repetitions)]
+    rows = list(rows_of(_rows_of, tasks, resources))
     return {"": rows, **data_row(False, len(rows), _WHY)}
 
 
@@ -258,5 +261,6 @@ EXPERIMENTS: Sequence[Experiment] = (
         measure=_measure,
         judge=_judge,
         draw=_draw,
+        stores=True,
     ),
 )

@@ -13,13 +13,14 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from experiments.study.experiment import Experiment, all_experiments, judged, read_tables
-from experiments.study.parameters import data_files, told
+from experiments.study.parameters import data_files
 from experiments.study.publications import PUBLICATIONS, Publication, paper_of
 from experiments.study.redraw import found_experiments
 from experiments.study.report.notes import with_notes
@@ -182,7 +183,7 @@ def _sizes(item: Experiment, record: Mapping[str, Any]) -> str:
 
     def apart(parameters: Any) -> list[str]:
         """The settings with which the command measures the same."""
-        whole = sizes_of(json.loads(json.dumps(told(parameters), default=str)))
+        whole = sizes_of(json.loads(json.dumps(asdict(parameters), default=str)))
         return [
             f"--set {name}={','.join(map(str, value)) if isinstance(value, list) else value}"
             for name, value in own.items()

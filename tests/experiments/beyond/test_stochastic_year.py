@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from experiments.beyond.stochastic_year import EXPERIMENTS, Year
-from experiments.study.experiment import run_experiment
+from experiments.study.experiment import Resources, run_experiment
 from experiments.study.verdicts import Outcome
 from policies.planning.planbook import Planner
 from simulator import simulate
@@ -54,7 +54,7 @@ def test_verdicts_follow_the_intervals() -> None:
 @pytest.mark.system
 def test_rows_are_those_of_simulations(tmp_path: Path) -> None:
     run_experiment(YEAR, TINY, 5, tmp_path, "0")
-    found = YEAR.measure(replace(TINY, processes=2), 5)[""]
+    found = YEAR.measure(TINY, 5, Resources(tmp_path / "again", workers=2))[""]
     # Two years: one row without stochastic projects, and one for each strategy.
     assert [(row["seed"], row["share"], row["strategy"]) for row in found] == [
         (seed, share, strategy)
@@ -75,13 +75,14 @@ def test_rows_are_those_of_simulations(tmp_path: Path) -> None:
 
 
 @pytest.mark.system
-def test_no_result_depends_on_the_processes() -> None:
+def test_no_result_depends_on_the_workers(tmp_path: Path) -> None:
+    alone, shared = (YEAR.measure(TINY, 5, Resources(tmp_path / f"{count}", workers=count)) for count in (1, 2))
     # As text: a ratio over no jobs is NaN, which equals nothing.
-    assert repr(YEAR.measure(TINY, 5)) == repr(YEAR.measure(replace(TINY, processes=2), 5))
+    assert repr(alone) == repr(shared)
 
 
-def test_no_years_are_refused() -> None:
+def test_no_years_are_refused(tmp_path: Path) -> None:
     from workloads.ground.errors import ParameterError
 
     with pytest.raises(ParameterError, match="at least 1"):
-        YEAR.measure(replace(TINY, years=0), 0)
+        YEAR.measure(replace(TINY, years=0), 0, Resources(tmp_path))

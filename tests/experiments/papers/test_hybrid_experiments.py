@@ -390,7 +390,7 @@ def test_wrong_settings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
 
 def test_default_sizes_are_the_papers() -> None:
     for name, item in all_experiments().items():
-        if name.startswith("hybrid-") and item.simulates:
+        if name.startswith("hybrid-") and item.stores:
             assert item.parameters.jobs == 37298
             assert item.parameters.traces == 10
     assert find_experiment("hybrid-fig6").parameters.mixes == ("W1", "W2", "W3", "W4", "W5")

@@ -19,7 +19,7 @@ from experiments.papers.incomplete.applications import applications, strategy_of
 from experiments.papers.incomplete.draws import PUBLISHED
 from experiments.papers.incomplete.estimators import Setting, measure_losses
 from experiments.papers.incomplete.loss import Summary, summaries
-from experiments.study.experiment import find_experiment, read_tables, run_experiment
+from experiments.study.experiment import Resources, find_experiment, read_tables, run_experiment
 from experiments.study.levels import anywhere
 from experiments.study.rules import Decision
 from experiments.study.verdicts import Outcome, Verdict
@@ -79,7 +79,8 @@ def test_every_experiment_runs(name: str, tmp_path: Path) -> None:
     if name not in ("incomplete-table1", "incomplete-fig6"):
         assert never_flips(experiment, read_tables(name, tmp_path)) == []
     # The same seed makes the same tables.
-    again = {key: list(rows) for key, rows in experiment.measure(parameters, 1).items()}
+    resources = [Resources(tmp_path / "again", workers=1)] if experiment.stores else []
+    again = {key: list(rows) for key, rows in experiment.measure(parameters, 1, *resources).items()}
     assert set(again) == set(read_tables(name, tmp_path))
 
 
@@ -152,10 +153,10 @@ def test_every_strategy_ends_with_the_bound_and_loses_what_theorem_1_says() -> N
 
 
 @pytest.mark.system
-def test_losses_do_not_depend_on_the_processes_or_on_what_else_is_measured() -> None:
+def test_losses_do_not_depend_on_the_workers_or_on_what_else_is_measured(tmp_path: Path) -> None:
     setting = Setting(sizes=(5, 8), repetitions=2, cells=40, chosen_repetitions=0)
     alone = measure_losses(["normal"], setting, 3, ["discrete", "polynomial"])
-    assert alone == measure_losses(["normal"], replace(setting, processes=2), 3, ["discrete", "polynomial"])
+    assert alone == measure_losses(["normal"], setting, 3, ["discrete", "polynomial"], Resources(tmp_path, workers=2))
     one = [row for row in alone if row["estimator"] == "polynomial" and row["samples"] == 8]
     assert one == measure_losses(["normal"], replace(setting, sizes=(8,)), 3, ["polynomial"])
     for wrong in ({"sizes": ()}, {"sizes": (1,)}, {"repetitions": 0}, {"ends": "nowhere"}):

@@ -21,7 +21,7 @@ from experiments.papers.incomplete.logs import (
     measured_logs,
 )
 from experiments.papers.incomplete.sampling import Logs, measure_logs, optimum_of, plan_of
-from experiments.study.experiment import find_experiment, run_experiment
+from experiments.study.experiment import Resources, find_experiment, run_experiment
 from experiments.study.verdicts import Outcome, Verdict
 from tests.shared_data import shared_file
 from workloads.fits import Samples, selection
@@ -173,9 +173,16 @@ def test_samples_are_windows_or_scattered() -> None:
 
 
 @pytest.mark.system
-def test_measuring_depends_on_nothing_else() -> None:
+def test_measuring_depends_on_nothing_else(tmp_path: Path) -> None:
     rows = measure_logs(SMALL, ["consecutive"], 1)
-    assert rows == measure_logs(replace(SMALL, processes=2), ["consecutive"], 1)
+    resources = Resources(tmp_path, workers=2)
+    assert rows == measure_logs(SMALL, ["consecutive"], 1, resources)
+    # What is stored serves a larger setting: only the other draws are worked out.
+    kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "pieces").iterdir()}
+    more = measure_logs(replace(SMALL, sizes=(*SMALL.sizes, 40)), ["consecutive"], 1, resources)
+    assert [row for row in more if row["samples"] != 40] == rows
+    now = {path: path.stat().st_mtime_ns for path in (tmp_path / "pieces").iterdir()}
+    assert kept.items() < now.items()
     assert [row for row in rows if row["samples"] == 30] == measure_logs(
         replace(SMALL, sizes=(30,)), ["consecutive"], 1
     )

@@ -13,7 +13,7 @@ import pytest
 from experiments import cli
 from experiments.papers.incomplete.logs import FIGURE_6, generated_log, logged_applications
 from experiments.papers.incomplete.submissions import draw_week, plans_of, run_week, widths_of
-from experiments.study.experiment import find_experiment, read_tables, run_experiment
+from experiments.study.experiment import Resources, find_experiment, read_tables, run_experiment
 from experiments.study.verdicts import Outcome
 from tests.reference.queue import queued, spent
 from workloads.ground.streams import stream
@@ -123,8 +123,8 @@ def test_the_experiment_runs(tmp_path: Path) -> None:
         assert row["machine"] <= max(4, row["work_node_hours"] / (168 * 0.9) + 0.5)
         if row["strategy"] == "omniscient":
             assert row["execution_stretch"] == pytest.approx(1.0, abs=1e-8)
-    shared = item.measure(replace(parameters, processes=2), 1)
-    assert [dict(row) for row in shared[""]] == [dict(row) for row in item.measure(parameters, 1)[""]]
+    alone, shared = (item.measure(parameters, 1, Resources(tmp_path / f"{count}", workers=count)) for count in (1, 2))
+    assert [dict(row) for row in shared[""]] == [dict(row) for row in alone[""]]
 
 
 def test_defaults_are_the_papers() -> None:

@@ -123,7 +123,7 @@ def test_only_simulating_experiments_get_a_store(tmp_path: Path) -> None:
         given.append(resources)
         return measure(parameters, seed)
 
-    item = replace(EXAMPLE, measure=simulating, simulates=True)
+    item = replace(EXAMPLE, measure=simulating, stores=True)
     run_experiment(item, Sizes(), 0, tmp_path, "0", workers=3)
     assert given == [Resources(tmp_path / "runs", workers=3, progress=False)]
     before = (tmp_path / "test-fig1.csv").read_bytes()

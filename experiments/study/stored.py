@@ -12,6 +12,7 @@ from typing import Any
 from experiments.study.experiment import Resources, Row
 from experiments.sweeps.execution import spread
 from experiments.sweeps.fingerprint import experiment_fingerprint
+from experiments.sweeps.progress import followed
 from workloads.ground.files import atomic_open, sha256_of
 
 __all__ = ["rows_of"]
@@ -21,13 +22,18 @@ __all__ = ["rows_of"]
 class _Piece:
     """A piece of work, and where its rows are kept."""
 
-    task: Any
-    work: Callable[[Any], list[Row]]
+    tasks: tuple[Any, ...]
+    work: Callable[[Any], Sequence[Row]]
     path: Path
 
 
 def rows_of(
-    work: Callable[[Any], list[Row]], tasks: Sequence[Any], files: Sequence[str], resources: Resources
+    work: Callable[[Any], Sequence[Row]],
+    tasks: Sequence[Any],
+    resources: Resources | None,
+    *,
+    files: Sequence[str] = (),
+    together: int = 1,
 ) -> Iterator[Row]:
     """The rows of all tasks, in their order; those that are stored are not worked out again.
 
@@ -37,19 +43,28 @@ def rows_of(
         A function of a module, of a task alone: a frozen dataclass.
     tasks
         The tasks.
+    resources
+        Store and workers; None: the calling process works, and nothing is stored.
     files
         For each task the file that it reads, or an empty text; with other contents what is stored does not count.
-    resources
-        Store and workers.
+        Empty: none reads any.
+    together
+        How many tasks, one after the other, are stored in one file: many that are short.
     """
-    contents = {path: sha256_of(path) if path else "" for path in set(files)}
+    if resources is None:
+        for task in tasks:
+            yield from work(task)
+        return
+    read = files or [""] * len(tasks)
+    contents = {path: sha256_of(path) if path else "" for path in set(read)}
+    told = [[asdict(task), contents[path]] for task, path in zip(tasks, read, strict=True)]
     pieces = []
-    for task, path in zip(tasks, files, strict=True):
-        named = [experiment_fingerprint(), work.__module__, work.__qualname__, asdict(task), contents[path]]
-        told = json.dumps(named, sort_keys=True)
-        name = hashlib.sha256(told.encode()).hexdigest()[:32]
-        pieces.append(_Piece(task, work, resources.store / "pieces" / f"{name}.json"))
-    for rows in spread(_done, pieces, resources.workers):
+    for first in range(0, len(tasks), together):
+        part = slice(first, first + together)
+        named = [experiment_fingerprint(), work.__module__, work.__qualname__, told[part]]
+        name = hashlib.sha256(json.dumps(named, sort_keys=True).encode()).hexdigest()[:32]
+        pieces.append(_Piece(tuple(tasks[part]), work, resources.store / "pieces" / f"{name}.json"))
+    for rows in followed(spread(_done, pieces, resources.workers), len(pieces), resources.progress):
         yield from rows
 
 
@@ -61,7 +76,7 @@ def _done(piece: _Piece) -> list[Row]:
             return rows
     except (OSError, ValueError, LookupError, TypeError):
         pass  # missing or damaged: it is worked out
-    rows = json.loads(json.dumps(piece.work(piece.task)))
+    rows = json.loads(json.dumps([row for task in piece.tasks for row in piece.work(task)]))
     piece.path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_open(piece.path, follow=False) as file:
         json.dump({"rows": rows, "digest": _digest(rows)}, file)
