@@ -20,7 +20,7 @@ from experiments import cli
 from experiments.sweeps import execution, make_sweep, run_sweep, simulations, sweep, table
 from experiments.sweeps.fingerprint import MODEL, deciding, model_fingerprint
 from experiments.sweeps.grid import RunConfiguration, expand
-from experiments.sweeps.progress import Remaining
+from experiments.sweeps.progress import Remaining, followed
 from experiments.sweeps.store import Store, _digest
 from simulator import simulate
 from simulator.results.metrics import summarize, summarize_types
@@ -495,3 +495,17 @@ def test_fingerprints_hold_all_code_and_no_sentence() -> None:
         plain = ast.dump(_WithoutDocstrings().visit(ast.parse(source)))
         assert ast.dump(ast.parse(deciding(source))) == plain, path
         assert deciding(source.replace('"""\n', 'A sentence more."""\n')) == deciding(source), path
+
+
+def test_pieces_are_followed_from_the_first_one_on(capsys: pytest.CaptureFixture[str]) -> None:
+    def refused() -> Iterator[int]:
+        raise InputError("jobs must be 1 or more, not 0")
+        yield 0
+
+    with pytest.raises(InputError):
+        list(followed(refused(), 3, shown=True))
+    assert capsys.readouterr().err == ""
+    assert list(followed(iter("abc"), 3, shown=True)) == ["a", "b", "c"]
+    assert "3/3" in capsys.readouterr().err
+    assert list(followed(iter("abc"), 3, shown=False)) == ["a", "b", "c"]
+    assert capsys.readouterr().err == ""
