@@ -225,17 +225,13 @@ def plot_times(rows: Rows, limit: float) -> Figure:
                 place + spread, [row[column] for row in own], marker, color=mechanism_color(name), markersize=2.6,
                 markerfacecolor="white" if marker == "o" else None, markeredgewidth=0.6,
             )  # fmt: skip
-    axes.axhline(limit, color=INK, linewidth=0.9, linestyle=(0, (3, 1.5)))
-    axes.annotate(
-        f"{limit:g} ms, the paper's bound", (0.005, limit), xycoords=("axes fraction", "data"), xytext=(0, -3),
-        textcoords="offset points", va="top", fontsize=FONT["note"], color=INK,
-    )  # fmt: skip
+    bound = axes.axhline(limit, color=INK, linewidth=0.9, linestyle=(0, (3, 1.5)))
     axes.set_yscale("log")
     axes.set_xlim(-0.5, len(names) - 0.5)
     axes.set_xticks(range(len(names)), names)
     dress(axes, y="Time of a decision (ms)", grid="y")
     axes.tick_params(axis="x", length=0)
-    legend_above(figure, _grey(handles), list(handles))
+    legend_above(figure, [*_grey(handles), bound], [*handles, f"{limit:g} ms, the paper's bound"])
     return figure
 
 
