@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass
+from functools import cache, lru_cache
 from itertools import product
 from types import MappingProxyType
 from typing import Any
@@ -100,9 +102,21 @@ class Family:
     @property
     def distribution(self) -> Any:
         """The distribution of scipy.stats."""
-        from scipy import stats
+        return _distribution(self.scipy_name)
 
-        return getattr(stats, self.scipy_name)
+
+@cache
+def _distribution(name: str) -> Any:
+    """A distribution of scipy.stats that works out moments of the same shapes once.
+
+    Scipy's start for a fit needs the moments for shapes of 1. It integrates those of exponweib and exponpow each time,
+    which takes longer than the fit.
+    """
+    from scipy import stats
+
+    own = copy(getattr(stats, name))
+    own.stats = lru_cache(maxsize=8)(own.stats)
+    return own
 
 
 def _likelihood(family: Family, samples: Samples, refined: int) -> Point | None:
