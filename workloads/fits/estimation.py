@@ -27,6 +27,8 @@ _POINTS, _MOST_SAMPLES = 150, 1000
 _EVALUATIONS = 40
 # How many of the starts are compared by their likelihood before scipy searches on from the best.
 _COMPARED = 3
+# Levels of the quantiles that a start is laid through.
+_INNER = np.linspace(0.1, 0.9, 9)
 # Of the first simplex, in the units of the free parameters.
 _STEP = 0.25
 # Penalty on a support that misses a sample, against differences of the CDF of at most 1.
@@ -117,6 +119,13 @@ def _distribution(name: str) -> Any:
     own = copy(getattr(stats, name))
     own.stats = lru_cache(maxsize=8)(own.stats)
     return own
+
+
+@cache
+def _standards(family: Family) -> list[tuple[tuple[float, ...], Array]]:
+    """Each choice of shapes and the quantiles of its standard member, where they are finite."""
+    quantiles = [(shapes, np.asarray(family.distribution.ppf(_INNER, *shapes))) for shapes in product(*family.starts)]
+    return [(shapes, standard) for shapes, standard in quantiles if np.all(np.isfinite(standard))]
 
 
 def _likelihood(family: Family, samples: Samples, refined: int) -> Point | None:
@@ -224,13 +233,9 @@ class _Search:
 
     def starts(self) -> list[tuple[float, Array]]:
         """For each choice of shapes, location and scale from the line through the quantiles (a probability plot)."""
-        inner = np.linspace(0.1, 0.9, 9)
-        quantiles = np.interp(inner, self.levels, self.values)
+        quantiles = np.interp(_INNER, self.levels, self.values)
         found = []
-        for shapes in product(*self.family.starts):
-            standard = np.asarray(self.dist.ppf(inner, *shapes))
-            if not np.all(np.isfinite(standard)):
-                continue
+        for shapes, standard in _standards(self.family):
             slope, offset = np.polyfit(standard, quantiles, 1)
             coded = shapes if self.family.signed else tuple(math.log(shape) for shape in shapes)
             slope = max(float(slope) / self.samples.spread, 1e-6)

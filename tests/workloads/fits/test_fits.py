@@ -175,7 +175,7 @@ def test_good_fits_come_first_and_the_best_one_is_near() -> None:
 
 
 def test_a_law_whose_density_disagrees_with_its_cdf_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stats.rice, "pdf", lambda x, *args, **kwargs: 0.5 * stats.norm.pdf(x))
+    monkeypatch.setattr(USUAL["rice"].distribution, "pdf", lambda x, *args, **kwargs: 0.5 * stats.norm.pdf(x))
     (fit,) = fit_usual(Samples.of(drawn(MEMBERS["rice"], 100)), ["rice"])
     assert fit.reason_refused == "its CDF does not agree with its PDF"
 
