@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from experiments.beyond.rankings import SAME_RANKING, tau
 from experiments.beyond.trace_pairs import cut
 from experiments.study.evidence import Finding, Pair, average, difference, every
 from experiments.study.experiment import Experiment, Resources, Row, Tables
@@ -217,9 +218,6 @@ def _judge(tables: Tables) -> list[Verdict]:
     return [*verdicts(HYPOTHESES, Measured(generated)), *_carried(rows)]
 
 
-_SAME_RANKING = "holds if Kendall's tau is at least 0.5"
-
-
 def _carried(rows: Sequence[Row]) -> Iterator[Verdict]:
     """Whether the ranking of the orders on generated years is that on the log."""
     for metric, words in (("wait_h", "mean wait"), ("bounded_slowdown", "mean bounded slowdown")):
@@ -233,13 +231,11 @@ def _carried(rows: Sequence[Row]) -> Iterator[Verdict]:
             ]
         if len(ranked[_REAL]) < 3:
             remark = "no log was given (--set trace=PATH), or fewer than three orders under EASY"
-            yield hypothesis(claim).open(remark, rule=_SAME_RANKING)
+            yield hypothesis(claim).open(remark, rule=SAME_RANKING)
             continue
-        from scipy.stats import kendalltau
-
-        tau = float(kendalltau(ranked[_GENERATED], ranked[_REAL]).statistic)
-        measured = f"tau {tau:+.2f} over {len(ranked[_REAL])} orders"
-        yield hypothesis(claim).computed(tau >= 0.5, _SAME_RANKING, measured, "one log")
+        found = tau(ranked[_GENERATED], ranked[_REAL]) or 0.0
+        measured = f"tau {found:+.2f} over {len(ranked[_REAL])} orders"
+        yield hypothesis(claim).computed(found >= 0.5, SAME_RANKING, measured, "one log")
 
 
 def _draw(tables: Tables) -> Figure:

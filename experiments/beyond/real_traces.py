@@ -17,16 +17,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.beyond.rankings import SAME_ORDER, carried, told
 from experiments.beyond.trace_pairs import TraceSource, described, generated_like, source_of, written
 from experiments.papers.hybrid.claims import CLAIMS, Claim, examine, level
-from experiments.study.evidence import Finding, difference, mean_of
+from experiments.study.evidence import Finding, mean_of
 from experiments.study.experiment import Experiment, Resources, Row, Tables
 from experiments.study.hypotheses import hypothesis
 from experiments.study.measured import Measured
 from experiments.study.metrics import known_metric
 from experiments.study.parameters import data_file
 from experiments.study.rules import Decision
-from experiments.study.simulated import ALL, SIX, metric_rows
+from experiments.study.simulated import ALL, metric_rows
 from experiments.study.verdicts import Outcome, Verdict
 from experiments.sweeps import make_sweep, run_sweep
 from policies.mechanism import BASELINE
@@ -179,51 +180,16 @@ def _by_dataset(rows: Iterable[Row]) -> dict[str, Measured]:
 
 
 def carried_rows(rows: Iterable[Row]) -> list[Row]:
-    """How the order of the mechanisms carries over: a row for each pair of datasets and each metric.
-
-    Each two mechanisms are compared on both datasets, draw by draw. ``decided``: pairs whose order the first dataset
-    tells; of these ``same`` (the second tells the same), ``reversed`` and ``open``. ``tau``: Kendall's, of the means.
-    """
+    """How the order of the mechanisms carries over: a row for each pair of datasets and each metric."""
     data = _by_dataset(rows)
     found: list[Row] = []
     for words, (first, second) in _PAIRS.items():
         if first not in data or second not in data:
             continue
-        for metric in _RANKED:
-            signs = [_orders(data[name], metric) for name in (first, second)]
-            told = [(a, b) for a, b in zip(*signs, strict=True) if a]
-            means = [[mean_of(data[name](metric, mechanism)) for mechanism in SIX] for name in (first, second)]
-            found.append(
-                {
-                    "carried": words,
-                    "metric": metric,
-                    "decided": len(told),
-                    "same": sum(a == b for a, b in told),
-                    "reversed": sum(a == -b for a, b in told),
-                    "open": sum(b == 0 for _, b in told),
-                    "tau": _tau(*means),
-                }
-            )
+        found += [
+            {"carried": words, "metric": metric, **carried(data[first], data[second], metric)} for metric in _RANKED
+        ]
     return found
-
-
-def _orders(data: Measured, metric: str) -> list[int]:
-    """For each two mechanisms 1 if the first has more, -1 if less, 0 if that is not decided."""
-    signs = []
-    for place, name in enumerate(SIX):
-        for other in SIX[place + 1 :]:
-            effect = difference(data(metric, name), data(metric, other), 1).effect
-            signs.append(0 if effect is None else int(effect.positive) - int(effect.negative))
-    return signs
-
-
-def _tau(a: Sequence[float], b: Sequence[float]) -> float | None:
-    """Kendall's rank correlation (tau-b); None where one side has no order."""
-    from scipy.stats import kendalltau
-
-    if len(set(a)) < 2 or len(set(b)) < 2 or not np.isfinite([*a, *b]).all():
-        return None
-    return float(kendalltau(a, b).statistic)
 
 
 # Verdicts.
@@ -257,27 +223,15 @@ def _judged(real: bool, claim: str, measured: str, decision: Decision, rule: str
     return hypothesis(claim).open(f"{why}; {remark}" if remark else why, measured, rule)
 
 
-_SAME_ORDER = (
-    "holds if no decided pair is reversed and more than half are the same, does not hold if one is reversed, undecided "
-    "where the second trace leaves too many pairs open"
-)
-
-
 def _carried_verdict(row: Row, real: Mapping[str, bool]) -> Verdict:
     second = _PAIRS[row["carried"]][1]
     log = second.partition("-")[0]
     where = row["carried"].replace(_LOGS[log], "{}")
     claim = _named(f"The ranking by {_RANKED[row['metric']]} carries over {where}", log, real)
-    measured = (
-        f"of {row['decided']} decided pairs {row['same']} the same, {row['open']} open, {row['reversed']} reversed"
-    )
-    if row["tau"] is not None:
-        measured += f"; tau {row['tau']:+.2f}"
-    if not row["decided"]:
-        return hypothesis(claim).open("there is no ranking to carry over", measured, _SAME_ORDER)
-    same = 2 * row["same"] > row["decided"]
-    outcome = Outcome.FAILS if row["reversed"] else Outcome.HOLDS if same else Outcome.UNDECIDED
-    return _judged(real[log], claim, measured, Decision(outcome), _SAME_ORDER)
+    outcome, measured = told(row)
+    if outcome is Outcome.NOT_COMPARABLE:
+        return hypothesis(claim).open("there is no ranking to carry over", measured, SAME_ORDER)
+    return _judged(real[log], claim, measured, Decision(outcome), SAME_ORDER)
 
 
 def _level_verdicts(data: Mapping[str, Measured], real: Mapping[str, bool]) -> Iterator[Verdict]:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.figures.style import FONT, INK, PAGE, dress, new_figure, panel_letters
+from experiments.figures.study.dots import finish, marks
+from experiments.figures.style import FONT, INK, PAGE, new_figure, panel_letters
 from simulator.results.catalogue import metric
 from workloads.ground.errors import InputError
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 __all__ = ["plot_orders"]
@@ -61,18 +61,18 @@ def plot_orders(rows: Rows, sizes: Sequence[str], first: str) -> Figure:
             color, mark = _RULES[number % len(_RULES)]
             shift = 0.17 * (number - (len(rules) - 1) / 2)
             values = _values(rows, first, rule, _ALL, shown.name, orders)
-            handles[rule] = _marks(axes, values, shown.scale, color, mark, shift)
-        _finish(axes, orders, shown.heading, _UNITS.get(shown.unit, shown.unit), log=not shown.percent)
+            handles[rule] = marks(axes, values, shown.scale, color, mark, shift)
+        finish(axes, orders, shown.heading, _UNITS.get(shown.unit, shown.unit), log=not shown.percent)
     bottom = below.subplots(1, len(sizes), sharey=True)
     for axes, name in zip(bottom, sizes, strict=True):
         color, mark = _RULES[rules.index(main)]
-        _marks(axes, _values(rows, first, main, name, "wait_h", orders), 1.0, color, mark, -0.12 if others else 0.0)
+        marks(axes, _values(rows, first, main, name, "wait_h", orders), 1.0, color, mark, -0.12 if others else 0.0)
         for other in others:
-            hollow = _marks(
+            hollow = marks(
                 axes, _values(rows, other, main, name, "wait_h", orders), 1.0, color, mark, 0.18, hollow=True
             )
             handles[f"{main}, {other}"] = hollow
-        _finish(axes, orders, f"Mean wait, {name}", f"Hours, {main}", log=True)
+        finish(axes, orders, f"Mean wait, {name}", f"Hours, {main}", log=True)
     panel_letters([*top, *bottom])
     figure.legend(
         list(handles.values()), list(handles), loc="outside upper center", ncols=len(handles), frameon=False,
@@ -97,37 +97,3 @@ def _values(rows: Rows, dataset: str, rule: str, sizes: str, column: str, orders
         if (row["dataset"], row["rule"], row["sizes"]) == (dataset, rule, sizes) and row[column] is not None:
             cells[str(row["order"])].append(float(row[column]))
     return list(cells.values())
-
-
-def _marks(
-    axes: Axes, values: Sequence[Sequence[float]], factor: float, color: str, mark: str, shift: float, *,
-    hollow: bool = False,
-) -> Any:  # fmt: skip
-    """A mark for the mean of each order, and a line from the smallest to the largest trace where there are several."""
-    for place, own in enumerate(values):
-        if len(own) > 1:
-            ends = [factor * min(own), factor * max(own)]
-            axes.plot(ends, [place + shift] * 2, color=color, linewidth=0.8, alpha=0.55, solid_capstyle="butt")
-    known = [(factor * float(np.mean(own)), place + shift) for place, own in enumerate(values) if own]
-    (line,) = axes.plot(
-        [x for x, _ in known], [y for _, y in known], mark, color=color, markersize=3.2, linestyle="none",
-        markerfacecolor="white" if hollow else color, markeredgewidth=0.8,
-    )  # fmt: skip
-    return line
-
-
-def _finish(axes: Axes, orders: Sequence[str], title: str, unit: str, *, log: bool) -> None:
-    from matplotlib.ticker import LogLocator
-
-    if log:
-        axes.set_xscale("log")
-        low, high = axes.get_xlim()
-        axes.xaxis.set_major_locator(LogLocator(numticks=5) if high / low > 50 else LogLocator(subs=(1, 2, 5)))
-        axes.xaxis.set_major_formatter("{x:,g}")
-        axes.xaxis.set_minor_formatter("")
-    dress(axes, x=unit, title=title, grid="x")
-    for place in range(0, len(orders), 2):
-        axes.axhspan(place - 0.5, place + 0.5, color="#F4F4F4", linewidth=0, zorder=-2)
-    axes.set_ylim(len(orders) - 0.5, -0.5)
-    axes.set_yticks(range(len(orders)), orders)
-    axes.tick_params(axis="y", length=0)

@@ -127,13 +127,18 @@ MADE_UP: Mapping[str, Callable[[], Tables]] = {
     "beyond-on-demand": lambda: {
         "": cells(mechanism=SIX, share=(0.05, 0.1, 0.2, 0.4)), "bearable": [{"level": 0.95}],
     },
+    "beyond-machines": lambda: {
+        "": cells(dataset=("generated", "kth"), order=("fcfs", "f1", "saf", "wfp3")),
+        "mechanisms": cells(dataset=("generated", "kth"), mechanism=ALL),
+    },
     "beyond-orders": _orders,
     "beyond-theta": _theta,
 }  # fmt: skip
 
 
 #: Less than half a second each; the others take longer.
-QUICK = ("hybrid-table2", "hybrid-latency", "hybrid-fig7", "beyond-front", "beyond-honesty", "beyond-notice")
+QUICK = ("hybrid-table2", "hybrid-latency", "hybrid-fig7", "beyond-front", "beyond-honesty", "beyond-machines",
+         "beyond-notice")  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,252 @@
+"""Other machines: whether queue orders and mechanisms rank on the logs of three centres as on generated years.
+
+The logs are taken by path, because they are not part of Holdfast: a year of Theta without names, and the smaller
+machines KTH-SP2 and SDSC-BLUE, with other jobs and other users. Orders are compared with rigid jobs. For the mechanisms
+types, overheads and notices are drawn, by project or user where the log names them; the draws are all that is repeated
+on a log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from experiments.beyond.rankings import SAME_ORDER, SAME_RANKING, carried, tau, told
+from experiments.beyond.trace_pairs import cut
+from experiments.study.evidence import average, every, judged, mean_of
+from experiments.study.experiment import Experiment, Resources, Row, Tables
+from experiments.study.hypotheses import hypothesis
+from experiments.study.measured import Measured
+from experiments.study.parameters import data_file
+from experiments.study.rules import Decision
+from experiments.study.simulated import ALL, SIX, Traces
+from experiments.study.stored import rows_of
+from experiments.study.verdicts import Outcome, Verdict
+from policies.mechanism import BASELINE
+from policies.order import ORDERS
+from simulator import simulate
+from simulator.results.metrics import summarize
+from workloads.hybrid.assignment import as_rigid, assign
+from workloads.logs.machinesize import with_assumed_size
+from workloads.logs.readers import read_trace
+from workloads.logs.trace import Trace
+from workloads.theta.generator import generate
+from workloads.theta.year import ThetaYear
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["EXPERIMENTS", "GENERATED", "LOGS"]
+
+GENERATED = "generated"
+#: By name, which is also that of the parameter: what a log is called in words.
+LOGS: Mapping[str, str] = {"theta": "Theta's log of 2022", "kth": "KTH-SP2", "blue": "SDSC-BLUE"}
+
+#: Metrics by which orders and mechanisms are ranked.
+_OF_ORDERS: Sequence[str] = ("wait_h", "bounded_slowdown")
+_OF_MECHANISMS: Sequence[str] = ("turnaround_h", "instant_start_ratio_strict", "preemption_ratio_malleable")
+_BESIDE = "utilization"
+_WORDS = {
+    "wait_h": "mean wait",
+    "bounded_slowdown": "mean bounded slowdown",
+    "turnaround_h": "turnaround of all jobs",
+    "instant_start_ratio_strict": "instant starts (0 s)",
+    "preemption_ratio_malleable": "preempted malleable jobs",
+}
+
+
+@dataclass(frozen=True)
+class Machines(Traces):
+    """Parameters; ``traces`` is also how often types, overheads and notices are drawn on a log.
+
+    Attributes
+    ----------
+    orders
+        With parameters after a blank; empty: all that are built in.
+    mix
+        Notice mix.
+    most_jobs
+        Only the first so many jobs of each log; 0: all.
+    theta, kth, blue
+        Logs of Theta 2022, KTH-SP2 and SDSC-BLUE; empty: left out.
+    """
+
+    orders: tuple[str, ...] = ()
+    mix: str = "W5"
+    most_jobs: int = 0
+    theta: str = data_file("traces/theta_2022.swf.gz")
+    kth: str = data_file("traces/KTH-SP2-1996-2.1-cln.swf.gz")
+    blue: str = data_file("traces/SDSC-BLUE-2000-4.2-cln.swf.gz")
+
+
+@dataclass(frozen=True)
+class _Task:
+    """One simulation: of an order with rigid jobs, or of a mechanism; of a log ``jobs`` are the first that count."""
+
+    dataset: str
+    path: str
+    jobs: int
+    trace: int
+    order: str = ""
+    mechanism: str = ""
+    mix: str = ""
+
+
+def _measure(parameters: Machines, seed: int, resources: Resources) -> Tables:
+    orders = parameters.orders or tuple(item.name for item in ORDERS.known() if item.origin == "built in")
+    for name in orders:
+        ORDERS[name]  # an unknown one is refused before anything is computed
+    repeated = range(seed, seed + parameters.traces)
+    given = {name: getattr(parameters, name) for name in LOGS if getattr(parameters, name)}
+    ordered = [_Task(GENERATED, "", parameters.jobs, year, order=order) for year in repeated for order in orders]
+    mixed = [
+        _Task(GENERATED, "", parameters.jobs, year, mechanism=name, mix=parameters.mix)
+        for year in repeated
+        for name in ALL
+    ]
+    for dataset, path in given.items():
+        ordered += [_Task(dataset, path, parameters.most_jobs, 0, order=order) for order in orders]
+        mixed += [
+            _Task(dataset, path, parameters.most_jobs, draw, mechanism=name, mix=parameters.mix)
+            for draw in repeated
+            for name in ALL
+        ]
+    # What is of one trace comes together: a process keeps the trace that it has read last.
+    tasks = sorted([*ordered, *mixed], key=lambda task: [GENERATED, *LOGS].index(task.dataset))
+    rows = list(rows_of(_simulated, tasks, resources, files=[task.path for task in tasks]))
+    return {
+        "": [row for row in rows if "order" in row],
+        "mechanisms": [row for row in rows if "mechanism" in row],
+    }
+
+
+@lru_cache(maxsize=1)
+def _trace(path: str, jobs: int, year: int) -> Trace:
+    if not path:
+        return generate(ThetaYear(jobs=jobs), year)
+    trace = with_assumed_size(read_trace(path))
+    trace = trace.on_machine(trace.nodes or 0)
+    return cut(trace, jobs) if jobs else trace
+
+
+def _simulated(task: _Task) -> list[Row]:
+    trace = _trace(task.path, task.jobs, task.trace if not task.path else 0)
+    nodes = trace.nodes or 0
+    if task.order:
+        result = simulate(as_rigid(trace), nodes, order=task.order, events=False)
+        own, metrics = {"order": task.order}, _OF_ORDERS
+    else:
+        jobs = assign(trace, seed=task.trace, notice_mix=task.mix)
+        result = simulate(jobs, nodes, task.mechanism, events=False)
+        own, metrics = {"mechanism": task.mechanism}, _OF_MECHANISMS
+    summary = summarize(result)
+    known = {name: None if summary[name] != summary[name] else float(summary[name]) for name in (*metrics, _BESIDE)}
+    return [{"dataset": task.dataset, "trace": task.trace, **own, **known}]
+
+
+# Verdicts.
+
+
+def _judge(tables: Tables) -> list[Verdict]:
+    orders = _by_dataset(tables[""])
+    mechanisms = _by_dataset(tables["mechanisms"])
+    return [
+        *(verdict for log in LOGS for verdict in _of_orders(orders, log)),
+        *(verdict for log in LOGS for verdict in _of_mechanisms(mechanisms, log)),
+    ]
+
+
+def _by_dataset(rows: Sequence[Row]) -> dict[str, Measured]:
+    own: dict[str, list[Row]] = {}
+    for row in rows:
+        own.setdefault(str(row["dataset"]), []).append(row)
+    return {name: Measured(lines) for name, lines in own.items()}
+
+
+def _not_given(log: str) -> str:
+    return f"no log was given (--set {log}=PATH)"
+
+
+def _of_orders(data: Mapping[str, Measured], log: str) -> Iterator[Verdict]:
+    """Whether the ranking of the orders on generated years is that on the log."""
+    for metric in _OF_ORDERS:
+        statement = hypothesis(f"The orders' ranking by {_WORDS[metric]} on {LOGS[log]} is that on generated years")
+        if log not in data:
+            yield statement.open(_not_given(log), rule=SAME_RANKING)
+            continue
+        orders = data[log].values("order")
+        means = [[mean_of(data[name](metric, order=order)) for order in orders] for name in (GENERATED, log)]
+        found = tau(*means) if len(orders) > 2 else None
+        if found is None:
+            yield statement.open("fewer than three orders, or none of them differ", rule=SAME_RANKING)
+            continue
+        measured = f"tau {found:+.2f} over {len(orders)} orders"
+        yield statement.computed(found >= 0.5, SAME_RANKING, measured, "one log")
+
+
+def _of_mechanisms(data: Mapping[str, Measured], log: str) -> Iterator[Verdict]:
+    """Whether the ranking of the mechanisms carries over, and what they change against the baseline."""
+    own = data.get(log)
+    for metric in _OF_MECHANISMS:
+        statement = hypothesis(
+            f"The mechanisms' ranking by {_WORDS[metric]} on generated years carries over to {LOGS[log]}"
+        )
+        if own is None:
+            yield statement.open(_not_given(log), rule=SAME_ORDER)
+            continue
+        outcome, measured = told(carried(data[GENERATED], own, metric))
+        if outcome is Outcome.NOT_COMPARABLE:
+            yield statement.open("there is no ranking to carry over", measured, SAME_ORDER)
+        else:
+            yield statement.verdict(Decision(outcome), SAME_ORDER, measured)
+    for metric, unit, compare, words in (
+        (
+            "instant_start_ratio_strict",
+            "points",
+            every,
+            f"Each mechanism starts more on-demand jobs at once (0 s) than the baseline on {LOGS[log]}",
+        ),
+        (
+            "turnaround_h",
+            "h",
+            average,
+            f"The mechanisms have a longer turnaround than the baseline on {LOGS[log]}, mean of the six",
+        ),
+    ):
+        if own is None:
+            yield hypothesis(words).open(_not_given(log))
+            continue
+        pairs = {name: (own(metric, name), own(metric, BASELINE)) for name in SIX}
+        yield judged(hypothesis(words), unit, compare(pairs, 1), f"over {len(own.traces)} draws of types")
+
+
+def _draw(tables: Tables) -> Figure:
+    from experiments.figures.study.machines import plot_machines
+
+    return plot_machines(tables[""], tables["mechanisms"], {GENERATED: "generated years", **LOGS})
+
+
+EXPERIMENTS: Sequence[Experiment] = (
+    Experiment(
+        id="beyond-machines",
+        title="Orders and mechanisms on the logs of three machines",
+        question="Do queue orders and mechanisms rank on other machines as on generated years?",
+        parameters=Machines(traces=5),
+        quick=Machines(jobs=300, traces=2, most_jobs=300),
+        measure=_measure,
+        judge=_judge,
+        draw=_draw,
+        stores=True,
+        choices=(
+            "Orders are compared with rigid jobs under EASY. They use the requested walltime; F1 to F4 are used as "
+            "printed.",
+            "Types are drawn by project, or by user where a log names no projects, or by campaign where it names "
+            "neither. The shares, sizes and leads are those of the hybrid paper, relative to the machine.",
+            "A log has one run for each order, and for each mechanism one for each draw of types, overheads and "
+            "notices: intervals tell nothing of another year.",
+            "A ranking of mechanisms carries over by the rule of beyond-theta.",
+        ),
+    ),
+)
