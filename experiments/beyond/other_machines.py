@@ -58,7 +58,7 @@ _WORDS = {
 
 
 @dataclass(frozen=True)
-class Machines(Traces):
+class OtherMachines(Traces):
     """Parameters; ``traces`` is also how often types, overheads and notices are drawn on a log.
 
     Attributes
@@ -94,7 +94,7 @@ class _Task:
     mix: str = ""
 
 
-def _measure(parameters: Machines, seed: int, resources: Resources) -> Tables:
+def _measure(parameters: OtherMachines, seed: int, resources: Resources) -> Tables:
     orders = parameters.orders or tuple(item.name for item in ORDERS.known() if item.origin == "built in")
     for name in orders:
         ORDERS[name]  # an unknown one is refused before anything is computed
@@ -223,9 +223,9 @@ def _of_mechanisms(data: Mapping[str, Measured], log: str) -> Iterator[Verdict]:
 
 
 def _draw(tables: Tables) -> Figure:
-    from experiments.figures.study.machines import plot_machines
+    from experiments.figures.study.rankings import plot_rankings
 
-    return plot_machines(tables[""], tables["mechanisms"], {GENERATED: "generated years", **LOGS})
+    return plot_rankings(tables[""], tables["mechanisms"], {GENERATED: "generated years", **LOGS})
 
 
 EXPERIMENTS: Sequence[Experiment] = (
@@ -233,8 +233,8 @@ EXPERIMENTS: Sequence[Experiment] = (
         id="beyond-machines",
         title="Orders and mechanisms on the logs of three machines",
         question="Do queue orders and mechanisms rank on other machines as on generated years?",
-        parameters=Machines(traces=5),
-        quick=Machines(jobs=300, traces=2, most_jobs=300),
+        parameters=OtherMachines(traces=5),
+        quick=OtherMachines(jobs=300, traces=2, most_jobs=300),
         measure=_measure,
         judge=_judge,
         draw=_draw,

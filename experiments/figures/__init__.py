@@ -5,7 +5,7 @@ Other folders use this package's own names, and ``planning.advice``, ``planning.
 ``recording.gains``, ``recording.portraits``,
 ``study.aggregates``, ``study.bearing``, ``study.courses``, ``study.datasets``, ``study.delays``,
 ``study.evaluation``, ``study.evidence``, ``study.factors``, ``study.front``, ``study.honesty``, ``study.inputs``,
-``study.intervals``, ``study.machine``, ``study.marginals``, ``study.mechanisms``, ``study.orders``,
+``study.intervals``, ``study.machine``, ``study.marginals``, ``study.mechanisms``, ``study.orders``, ``study.rankings``,
 ``study.reliability``, ``study.requestgains``, ``study.scenarios``, ``study.sensitivity``, ``study.warmups`` and
 ``style``.
 """

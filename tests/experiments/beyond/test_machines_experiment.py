@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from experiments.beyond.other_machines import EXPERIMENTS, Machines
+from experiments.beyond.other_machines import EXPERIMENTS, OtherMachines
 from experiments.beyond.rankings import tau
 from experiments.beyond.trace_pairs import cut
 from experiments.study.experiment import Resources, read_tables, run_experiment
@@ -30,7 +30,7 @@ ORDERS = ("fcfs", "saf", "wfp3")
 def test_from_end_to_end_with_a_log(tmp_path: Path) -> None:
     log = tmp_path / "log.swf"
     write_swf(generate(ThetaYear(jobs=200), 9), log)
-    small = Machines(jobs=120, traces=2, orders=ORDERS, most_jobs=90, kth=str(log))
+    small = OtherMachines(jobs=120, traces=2, orders=ORDERS, most_jobs=90, kth=str(log))
     told = run_experiment(EXPERIMENT, small, 3, tmp_path / "out", "0", workers=1)
     tables = read_tables("beyond-machines", tmp_path / "out")
     assert len(tables[""]) == 2 * 3 + 3
@@ -98,7 +98,7 @@ def test_verdicts_come_from_the_tables() -> None:
 
 def test_an_unknown_order_is_refused_before_anything_is_computed(tmp_path: Path) -> None:
     with pytest.raises(UnknownNameError, match="did you mean fcfs"):
-        EXPERIMENT.measure(Machines(orders=("fcsf",)), 0, Resources(tmp_path, workers=1))
+        EXPERIMENT.measure(OtherMachines(orders=("fcsf",)), 0, Resources(tmp_path, workers=1))
     assert not list(tmp_path.iterdir())
 
 
@@ -111,7 +111,7 @@ def test_rankings_have_an_order() -> None:
 def test_the_real_logs(tmp_path: Path) -> None:
     names = {"kth": "KTH-SP2-1996-2.1-cln.swf.gz", "blue": "SDSC-BLUE-2000-4.2-cln.swf.gz"}
     logs = {name: str(trace_file(file)) for name, file in names.items()}
-    small = Machines(jobs=60, traces=2, orders=("fcfs", "sjf"), most_jobs=100, **logs)
+    small = OtherMachines(jobs=60, traces=2, orders=("fcfs", "sjf"), most_jobs=100, **logs)
     tables = EXPERIMENT.measure(small, 0, Resources(tmp_path, workers=1))
     assert {row["dataset"] for row in tables[""]} == {"generated", "kth", "blue"}
     assert all(row["turnaround_h"] > 0 for row in tables["mechanisms"])

@@ -15,7 +15,7 @@ from workloads.ground.errors import InputError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["plot_machines"]
+__all__ = ["plot_rankings"]
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -23,7 +23,7 @@ _FIRST = "fcfs"
 _COLORS = (("#999999", "o"), ("#0072B2", "s"), ("#D55E00", "D"), ("#009E73", "^"))
 
 
-def plot_machines(orders: Rows, mechanisms: Rows, datasets: Mapping[str, str]) -> Figure:
+def plot_rankings(orders: Rows, mechanisms: Rows, datasets: Mapping[str, str]) -> Figure:
     """Above waits and slowdowns of the orders over those of FCFS; below the mechanisms' turnaround and instant starts.
 
     Parameters
