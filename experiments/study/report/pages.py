@@ -61,7 +61,8 @@ def _section(item: Experiment, answer: str) -> str:
         f"    holdfast experiment {item.id} -o out",
     ]
     parts += [
-        f"`--set {name}=FILE` takes measured data ([Files](../chains.md#files)); without it, generated data stand in, or it is left out."
+        f"`--set {name}=FILE` takes measured data ([Files](../chains.md#files)); "
+        "without it, generated data stand in, or it is left out."
         for name in data_files(item.parameters)
     ]
     if item.choices:
