@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from experiments.beyond.rankings import SAME_ORDER, SAME_RANKING, carried, tau, told
-from experiments.beyond.trace_pairs import cut
+from experiments.beyond.rankings import SAME_ORDER, SAME_RANKING, by_dataset, carried, tau, told
+from experiments.beyond.trace_pairs import log_of
 from experiments.study.evidence import average, every, judged, mean_of
 from experiments.study.experiment import Experiment, Resources, Row, Tables
 from experiments.study.hypotheses import hypothesis
@@ -29,8 +29,6 @@ from policies.order import ORDERS
 from simulator import simulate
 from simulator.results.metrics import summarize
 from workloads.hybrid.assignment import as_rigid, assign
-from workloads.logs.machinesize import with_assumed_size
-from workloads.logs.readers import read_trace
 from workloads.logs.trace import Trace
 from workloads.theta.generator import generate
 from workloads.theta.year import ThetaYear
@@ -126,9 +124,7 @@ def _measure(parameters: OtherMachines, seed: int, resources: Resources) -> Tabl
 def _trace(path: str, jobs: int, year: int) -> Trace:
     if not path:
         return generate(ThetaYear(jobs=jobs), year)
-    trace = with_assumed_size(read_trace(path))
-    trace = trace.on_machine(trace.nodes or 0)
-    return cut(trace, jobs) if jobs else trace
+    return log_of(path, jobs)
 
 
 def _simulated(task: _Task) -> list[Row]:
@@ -150,19 +146,12 @@ def _simulated(task: _Task) -> list[Row]:
 
 
 def _judge(tables: Tables) -> list[Verdict]:
-    orders = _by_dataset(tables[""])
-    mechanisms = _by_dataset(tables["mechanisms"])
+    orders = by_dataset(tables[""])
+    mechanisms = by_dataset(tables["mechanisms"])
     return [
         *(verdict for log in LOGS for verdict in _of_orders(orders, log)),
         *(verdict for log in LOGS for verdict in _of_mechanisms(mechanisms, log)),
     ]
-
-
-def _by_dataset(rows: Sequence[Row]) -> dict[str, Measured]:
-    own: dict[str, list[Row]] = {}
-    for row in rows:
-        own.setdefault(str(row["dataset"]), []).append(row)
-    return {name: Measured(lines) for name, lines in own.items()}
 
 
 def _not_given(log: str) -> str:

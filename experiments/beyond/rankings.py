@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from experiments.study.evidence import difference, mean_of
+from experiments.study.experiment import Row
 from experiments.study.measured import Measured
 from experiments.study.simulated import SIX
 from experiments.study.verdicts import Outcome
 
-__all__ = ["SAME_ORDER", "SAME_RANKING", "carried", "tau", "told"]
+__all__ = ["SAME_ORDER", "SAME_RANKING", "by_dataset", "carried", "tau", "told"]
 
 #: The rule of :func:`told`.
 SAME_ORDER = (
@@ -21,6 +22,14 @@ SAME_ORDER = (
 )
 #: The rule where one side has no repetitions.
 SAME_RANKING = "holds if Kendall's tau is at least 0.5"
+
+
+def by_dataset(rows: Iterable[Row]) -> dict[str, Measured]:
+    """The measurements of each dataset."""
+    own: dict[str, list[Row]] = {}
+    for row in rows:
+        own.setdefault(str(row["dataset"]), []).append(row)
+    return {name: Measured(lines) for name, lines in own.items()}
 
 
 def carried(first: Measured, second: Measured, metric: str) -> dict[str, Any]:

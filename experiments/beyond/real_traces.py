@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.beyond.rankings import SAME_ORDER, carried, told
+from experiments.beyond.rankings import SAME_ORDER, by_dataset, carried, told
 from experiments.beyond.trace_pairs import TraceSource, described, generated_like, source_of, written
 from experiments.papers.hybrid.claims import CLAIMS, Claim, examine, level
 from experiments.study.evidence import Finding, mean_of
@@ -172,16 +172,9 @@ def _simulated(
         yield {"dataset": dataset, **row}
 
 
-def _by_dataset(rows: Iterable[Row]) -> dict[str, Measured]:
-    own: dict[str, list[Row]] = {}
-    for row in rows:
-        own.setdefault(row["dataset"], []).append(row)
-    return {name: Measured(lines) for name, lines in own.items()}
-
-
 def carried_rows(rows: Iterable[Row]) -> list[Row]:
     """How the order of the mechanisms carries over: a row for each pair of datasets and each metric."""
-    data = _by_dataset(rows)
+    data = by_dataset(rows)
     found: list[Row] = []
     for words, (first, second) in _PAIRS.items():
         if first not in data or second not in data:
@@ -202,7 +195,7 @@ _SHORT = {"year": "the year", "sample": "the sample"}
 
 def _judge(tables: Tables) -> list[Verdict]:
     real = {str(row["dataset"]).partition("-")[0]: bool(row["real"]) for row in tables["data"]}
-    data = _by_dataset(tables[""])
+    data = by_dataset(tables[""])
     return [
         *_level_verdicts(data, real),
         *(_carried_verdict(row, real) for row in carried_rows(tables[""])),

@@ -10,13 +10,14 @@ from typing import Any
 from workloads.ground.errors import ParameterError
 from workloads.ground.files import sha256_of
 from workloads.hybrid.groups import group_jobs
+from workloads.logs.machinesize import with_assumed_size
 from workloads.logs.readers import read_trace
 from workloads.logs.swf import write_swf
 from workloads.logs.trace import Trace
 from workloads.theta.generator import generate
 from workloads.theta.year import ThetaYear
 
-__all__ = ["TraceSource", "cut", "described", "generated_like", "source_of", "written"]
+__all__ = ["TraceSource", "cut", "described", "generated_like", "log_of", "source_of", "written"]
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,13 @@ def source_of(path: str, nodes: int, most: int, stand_in: Trace, directory: Path
         trace = cut(trace, most)
         return TraceSource(trace, written(trace, directory / f"first-{most}-of-{sha256_of(path)[:12]}.swf"), real=True)
     return TraceSource(trace, Path(path).resolve(), real=True)
+
+
+def log_of(path: str, most: int) -> Trace:
+    """A log on its machine, whose size is assumed where it is not recorded; only its first so many jobs, 0: all."""
+    trace = with_assumed_size(read_trace(path))
+    trace = trace.on_machine(trace.nodes or 0)
+    return cut(trace, most) if most else trace
 
 
 def cut(trace: Trace, most: int) -> Trace:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.beyond.trace_pairs import cut as first_jobs
+from experiments.beyond.trace_pairs import log_of
 from experiments.beyond.transients import SERIES, daily, mser, smoothed
 from experiments.statistics import interval
 from experiments.study.evidence import judged, missing, within
@@ -30,8 +30,6 @@ from simulator import simulate
 from simulator.results.metrics import MeasuredWindow, summarize
 from workloads.ground.errors import ParameterError
 from workloads.hybrid.assignment import as_rigid, assign
-from workloads.logs.machinesize import with_assumed_size
-from workloads.logs.readers import read_trace
 from workloads.logs.trace import Trace
 from workloads.theta.generator import generate
 from workloads.theta.year import ThetaYear
@@ -133,9 +131,7 @@ def _measure(parameters: Warmup, seed: int, resources: Resources) -> Tables:
 def _trace(task: _Task) -> Trace:
     if not task.path:
         return generate(ThetaYear(jobs=task.jobs), task.trace)
-    trace = with_assumed_size(read_trace(task.path))
-    trace = trace.on_machine(trace.nodes or 0)
-    return first_jobs(trace, task.jobs) if task.jobs else trace
+    return log_of(task.path, task.jobs)
 
 
 def _replayed(task: _Task) -> list[Row]:

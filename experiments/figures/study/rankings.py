@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.figures.study.dots import finish, marks
-from experiments.figures.style import FONT, INK, PAGE, new_figure, panel_letters
+from experiments.figures.style import INK, PAGE, legend_above, new_figure, panel_letters
 from policies.mechanism import BASELINE
 from workloads.ground.errors import InputError
 
@@ -66,10 +66,7 @@ def plot_rankings(orders: Rows, mechanisms: Rows, datasets: Mapping[str, str]) -
         if first:
             axes.axvline(1.0, color=INK, linewidth=0.7, zorder=-1)
     panel_letters([*top, *bottom])
-    figure.legend(
-        list(handles.values()), list(handles), loc="outside upper center", ncols=len(handles), frameon=False,
-        fontsize=FONT["legend"], labelcolor=INK, handletextpad=0.2, columnspacing=1.4, borderaxespad=0.0,
-    )  # fmt: skip
+    legend_above(figure, list(handles.values()), list(handles))
     return figure
 
 
