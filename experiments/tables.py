@@ -6,9 +6,10 @@ import csv
 import io
 import math
 import numbers
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from workloads.ground.errors import TraceError
 from workloads.ground.files import atomic_open, read_text
 from workloads.ground.quantities import Quantity
 
-__all__ = ["cell_text", "known", "read_csv", "render", "telling", "write_csv"]
+__all__ = ["cell_text", "csv_lines", "known", "read_csv", "render", "telling", "write_csv", "write_lines"]
 
 _GAP = "  "
 _UNKNOWN = "-"
@@ -110,9 +111,41 @@ def write_csv(
     spreadsheet take its cells as text. A summary holds measured times, which differ from run to run.
     """
     with atomic_open(path, follow=follow) as file:
-        writer = csv.writer(file, lineterminator="\n")
+        writer = _writer(file)
         writer.writerow(columns)
-        writer.writerows([_field(row[column]) for column in columns] for row in rows)
+        writer.writerows(_cells(rows, columns))
+
+
+def csv_lines(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> list[str]:
+    """The line of each row as :func:`write_csv` writes it, with its end.
+
+    >>> csv_lines([{"a": 1, "b": "x,y"}], ["a", "b"])
+    ['1,"x,y"\\n']
+    """
+    lines: list[str] = []
+    _writer(SimpleNamespace(write=lines.append)).writerows(_cells(rows, columns))
+    return lines
+
+
+def write_lines(path: str | Path, columns: Sequence[str], lines: Iterable[str]) -> None:
+    """Write lines of :func:`csv_lines` as CSV, below their head: complete or not at all.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be written.
+    """
+    with atomic_open(path) as file:
+        _writer(file).writerow(columns)
+        file.writelines(lines)
+
+
+def _writer(file: Any) -> Any:
+    return csv.writer(file, lineterminator="\n")
+
+
+def _cells(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> Iterator[list[Any]]:
+    return ([_field(row[column]) for column in columns] for row in rows)
 
 
 def read_csv(path: str | Path) -> list[dict[str, Any]]:

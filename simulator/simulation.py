@@ -191,7 +191,7 @@ def result_of(setup: Setup, engine: Engine, seconds: float) -> Result:
     """
     origin, states, closures = setup.origin, setup.states, setup.closures
     needed_before(engine.system.now, origin)
-    last = max((state.end or 0 for state in states if state.first_submit >= 0), default=None)
+    last = max([state.end or 0 for state in states if state.first_submit >= 0], default=None)
     accounting = booked(engine, last)
     return Result(
         mechanism=setup.mechanism.name if setup.mechanism is not None else BASELINE,

@@ -27,8 +27,10 @@ __all__ = ["GeneratedYear", "Log", "RunConfiguration", "expand", "kind_of"]
 
 #: Runs that a sweep may have: a day's work at one a second.
 _MOST_RUNS = 100_000
-
-
+#: Fields of what decides a run, and their defaults.
+_DEFAULTS: Mapping[type[Any], Mapping[str, Any]] = {
+    kind: {item.name: item.default for item in fields(kind)} for kind in (Assignment, Options, Measurement)
+}
 #: What logs could not say at first: where it is not said, a run is what it was.
 _LATER = ("where", "unit", "columns")
 
@@ -148,13 +150,15 @@ class RunConfiguration:
 
 def _told(given: Assignment | Options | Measurement) -> dict[str, Any]:
     """Its fields, which are numbers, texts and tuples of them: ``asdict`` would take ten times as long to copy them."""
-    return {item.name: getattr(given, item.name) for item in fields(given)}
+    return {name: getattr(given, name) for name in _DEFAULTS[type(given)]}
 
 
 def _changed(given: Assignment | Options) -> Iterator[str]:
     """What is not at its default."""
-    told = ((item, getattr(given, item.name)) for item in fields(given))
-    return (f"{item.name} {value}" for item, value in told if value != item.default)
+    for name, default in _DEFAULTS[type(given)].items():
+        value = getattr(given, name)
+        if value != default:
+            yield f"{name} {value}"
 
 
 def kind_of(run: RunConfiguration) -> tuple[str, ...]:

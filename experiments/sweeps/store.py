@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import re
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
@@ -74,7 +73,7 @@ class Store:
         record = {
             "key": run.key,
             "format": _FORMAT,
-            "configuration": _plain(run.identity()),
+            "configuration": run.identity(),
             "label": run.label,
             "measured": measured,
             "timings": timings,
@@ -130,13 +129,9 @@ def _places_in(directory: Path) -> dict[str, tuple[Path, int, int]]:
     return found
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Mapping[str, Any]) -> Any:
     """As JSON gives it back; a number that is none is null."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    return json.loads(json.dumps(value), parse_constant=lambda _: None)
 
 
 def _digest(record: Mapping[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from experiments.sweeps.aggregates import aggregate_rows, difference_rows, refer
 from experiments.sweeps.delays import DELAYS
 from experiments.sweeps.grid import GeneratedYear, RunConfiguration
 from experiments.sweeps.simulations import WALL_CLOCK, RunOutcome
-from experiments.tables import write_csv
+from experiments.tables import csv_lines, write_csv, write_lines
 from policies.mechanism import BASELINE
 from simulator.options import Options
 from simulator.results import reservations
@@ -25,13 +25,17 @@ __all__ = ["ACCOUNTING", "PARAMETERS", "SUMMARY", "TIMINGS", "TYPES", "WEEKS", "
 
 #: One row of a table.
 Row = Mapping[str, Any]
+#: The rows of a run in a table, without its parameters.
+_Part = Callable[[RunOutcome], Sequence[Row]]
 
 _WORKLOAD = ("workload", "generator_seed", "generator_jobs", "nodes", "assignment_seed")
-_ASSIGNMENT = tuple(item.name for item in fields(Assignment))
+_ASSIGNMENT, _OPTIONS, _MEASUREMENT = (
+    tuple(item.name for item in fields(kind)) for kind in (Assignment, Options, Measurement)
+)
 #: Columns that say which run it is, the same in all tables but that of the weeks.
 PARAMETERS = (
     *("run", *_WORKLOAD, *_ASSIGNMENT),
-    *(item.name for kind in (Options, Measurement) for item in fields(kind)),
+    *(*_OPTIONS, *_MEASUREMENT),
     *("varied", "mechanism"),
 )
 _METRICS = tuple(name for name in SUMMARY_COLUMNS if name not in ("mechanism", *WALL_CLOCK))
@@ -44,7 +48,7 @@ _CLOCK = ("decision_ms_p50", *WALL_CLOCK, "prepare_seconds", "run_seconds", "wor
 
 #: The last ones are empty without stochastic jobs.
 SUMMARY = (*PARAMETERS, *_METRICS, *DELAYS, *_STOCHASTIC)
-_UNKNOWN = dict.fromkeys(SUMMARY)
+_UNKNOWN = dict.fromkeys(SUMMARY[len(PARAMETERS) :])
 TYPES = (*PARAMETERS, *_OF_TYPE)
 ACCOUNTING = (*PARAMETERS, *(f"{name}_node_hours" for name in STATES))
 WEEKS = (*_WORKLOAD, *_ASSIGNMENT, "week", "type", "jobs", "node_hours")
@@ -67,24 +71,29 @@ class Tables:
         # A wrong reference is refused before anything is simulated.
         self._against = reference_of([_parameters(run, None) for run in runs], against) if against else {}
         self._outcomes: dict[str, RunOutcome] = {}
-        self._summary: dict[str, Row] = {}
         self._parameters: dict[str, Row] = {}
+        self._begins: dict[str, str] = {}
 
     def add(self, run: RunConfiguration, outcome: RunOutcome) -> None:
         """A run is done."""
         self._outcomes[run.key] = outcome
         self._parameters[run.key] = told = _parameters(run, outcome)
-        self._summary[run.key] = {**_UNKNOWN, **told, **outcome.measured["summary"]}
+        # All tables begin with the same cells, which are most of them: they are put into words once.
+        (line,) = csv_lines([told], PARAMETERS)
+        self._begins[run.key] = line.removesuffix("\n") + ","
 
     def _done(self) -> list[tuple[RunConfiguration, RunOutcome, Row]]:
         return [
             (run, self._outcomes[run.key], self._parameters[run.key]) for run in self.runs if run.key in self._outcomes
         ]
 
+    def _rows(self, own: _Part) -> list[Row]:
+        return [{**told, **row} for _, outcome, told in self._done() for row in own(outcome)]
+
     @property
     def summary(self) -> list[Row]:
         """A row for each run."""
-        return [self._summary[run.key] for run in self.runs if run.key in self._summary]
+        return self._rows(_summary)
 
     @property
     def aggregates(self) -> list[Row]:
@@ -99,15 +108,12 @@ class Tables:
     @property
     def types(self) -> list[Row]:
         """A row for each run and type of jobs, and for all jobs."""
-        return [{**told, **row} for _, outcome, told in self._done() for row in outcome.measured["types"]]
+        return self._rows(_types)
 
     @property
     def accounting(self) -> list[Row]:
         """A row for each run: where all node-hours went."""
-        return [
-            {**told, **{f"{name}_node_hours": hours for name, hours in outcome.measured["accounting"].items()}}
-            for _, outcome, told in self._done()
-        ]
+        return self._rows(_accounting)
 
     @property
     def weeks(self) -> list[Row]:
@@ -123,7 +129,7 @@ class Tables:
     @property
     def timings(self) -> list[Row]:
         """A row for each run: what was measured by the clock, and is another number each time."""
-        return [{**told, **outcome.timings} for _, outcome, told in self._done()]
+        return self._rows(_timings)
 
     @property
     def lopsided(self) -> str:
@@ -141,24 +147,51 @@ class Tables:
 
     def write(self, directory: Path) -> None:
         """Write all tables of what has come so far into a directory."""
-        rows = self.summary
-        write_csv(directory / "summary.csv", rows, SUMMARY)
-        _write_parquet(directory / "summary.parquet", rows, SUMMARY)
-        for name, found, columns in (
-            ("types", self.types, TYPES),
-            ("accounting", self.accounting, ACCOUNTING),
-            ("weeks", self.weeks, WEEKS),
-            ("timings", self.timings, TIMINGS),
+        for name, own, columns in (
+            ("summary", _summary, SUMMARY),
+            ("types", _types, TYPES),
+            ("accounting", _accounting, ACCOUNTING),
+            ("timings", _timings, TIMINGS),
         ):
-            write_csv(directory / f"{name}.csv", found, columns)
-        for name, found in (("aggregates", self.aggregates), ("differences", self.differences)):
+            self._write(directory / f"{name}.csv", own, columns)
+        rows = self.summary
+        _write_parquet(directory / "summary.parquet", rows, SUMMARY)
+        write_csv(directory / "weeks.csv", self.weeks, WEEKS)
+        for name, found in (("aggregates", list(aggregate_rows(rows))), ("differences", self.differences)):
             if found:
                 write_csv(directory / f"{name}.csv", found, tuple(found[0]))
+
+    def _write(self, path: Path, own: _Part, columns: Sequence[str]) -> None:
+        """What :func:`write_csv` would write of these rows, in a fifth of the time."""
+        parts = [(self._begins[run.key], row) for run, outcome, _ in self._done() for row in own(outcome)]
+        ends = csv_lines((row for _, row in parts), columns[len(PARAMETERS) :])
+        write_lines(path, columns, (begin + end for (begin, _), end in zip(parts, ends, strict=True)))
+
+
+# What each table says of a run, beside its parameters.
+
+
+def _summary(outcome: RunOutcome) -> Sequence[Row]:
+    return [{**_UNKNOWN, **outcome.measured["summary"]}]
+
+
+def _types(outcome: RunOutcome) -> Sequence[Row]:
+    found: Sequence[Row] = outcome.measured["types"]
+    return found
+
+
+def _accounting(outcome: RunOutcome) -> Sequence[Row]:
+    return [{f"{name}_node_hours": hours for name, hours in outcome.measured["accounting"].items()}]
+
+
+def _timings(outcome: RunOutcome) -> Sequence[Row]:
+    return [outcome.timings]
 
 
 def _parameters(run: RunConfiguration, outcome: RunOutcome | None) -> Row:
     workload = run.workload
     generated = workload if isinstance(workload, GeneratedYear) else None
+    settings = ((run.assignment, _ASSIGNMENT), (run.options, _OPTIONS), (run.measurement, _MEASUREMENT))
     return {
         "run": run.key[:12],
         "workload": workload.label,
@@ -166,11 +199,7 @@ def _parameters(run: RunConfiguration, outcome: RunOutcome | None) -> Row:
         "generator_jobs": generated.jobs if generated else None,
         "nodes": None if outcome is None else outcome.measured["nodes"],
         "assignment_seed": run.assignment_seed,
-        **{
-            item.name: _cell(getattr(given, item.name))
-            for given in (run.assignment, run.options, run.measurement)
-            for item in fields(given)
-        },
+        **{name: _cell(getattr(given, name)) for given, names in settings for name in names},
         "varied": run.varied,
         "mechanism": run.mechanism,
     }

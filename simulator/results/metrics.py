@@ -346,6 +346,12 @@ def _availability(result: Recording, window: MeasuredWindow, utilization: float)
 
 def _machine(result: Recording, window: MeasuredWindow) -> tuple[float, int, int]:
     """Utilisation, node-ticks lost, and elapsed ticks; a loss counts when it is booked."""
+    if window == (0.0, 0.0):
+        # All of the time is accounted for already.
+        spent = result.accounting
+        whole = sum(spent)
+        done = spent.compute + spent.setup + spent.checkpoint
+        return done / whole if whole else math.nan, spent.lost + spent.warning, whole // result.nodes
     opens, closes, elapsed = _measured_time(result, window)
     if closes <= opens:
         return math.nan, 0, elapsed

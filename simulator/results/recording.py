@@ -250,5 +250,7 @@ def changes_of(levels: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 def origin_of(jobs: Iterable[Job]) -> int:
     """Where the simulated clock begins: at the first submit or notice of the table [ticks of its own clock]."""
-    times = [time for job in jobs for time in (job.submit, job.notice) if time is not None]
-    return to_ticks(min(times, default=0.0))
+    table = list(jobs)
+    submits = [job.submit for job in table if job.submit is not None]
+    notices = [job.notice for job in table if job.notice is not None]
+    return to_ticks(min(submits + notices, default=0.0))

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import math
+from itertools import pairwise
 from typing import Any
 
 import pytest
+from hypothesis import given
 
+from policies.mechanism import BASELINE, MECHANISMS
 from simulator import simulate
 from simulator.results.metrics import summarize, summarize_types
+from tests.strategies.lives import lively_mixes
+from tests.strategies.mixes import Mix
 from tests.support.jobs import on_demand, rigid
+from workloads.ground.units import SECOND
 
 HOUR = 3600
 
@@ -61,3 +68,20 @@ def test_a_loss_at_the_edge_of_the_window_counts(window: dict[str, float], lost:
     summary = simulate(jobs, 10, "N-PAA").summary(**window)
     assert summary["lost_node_hours"] * HOUR == pytest.approx(lost)
     assert summary["utilization"] == pytest.approx(utilization)
+
+
+@given(mix=lively_mixes())
+def test_what_is_booked_is_what_the_samples_add_up_to(mix: Mix) -> None:
+    """Without a window the machine is measured by its books; the samples of busy nodes know nothing of them."""
+    for mechanism in (BASELINE, *(served.name for served in MECHANISMS)):
+        result = simulate(mix.jobs, mix.nodes, mechanism, plans=mix.plans)
+        summary = summarize(result)
+        if result.opened is None or result.closed is None or result.opened == result.closed:
+            assert math.isnan(summary["utilization"])
+            continue
+        busy = sum(sample[1] * (after[0] - sample[0]) for sample, after in pairwise(result.samples))
+        lost = sum(node_ticks for _, node_ticks in result.losses)
+        elapsed = result.closed - result.opened
+        assert summary["utilization"] == (busy - lost) / (mix.nodes * elapsed)
+        assert summary["lost_node_hours"] == lost / (HOUR * SECOND)
+        assert summary["makespan_h"] == elapsed / (HOUR * SECOND)
