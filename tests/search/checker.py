@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from itertools import pairwise
 
 from simulator import Result
 from simulator.results.metrics import summarize
@@ -218,11 +219,12 @@ def _measures(case: Case, result: Result) -> Iterator[str]:
             yield f"{name} is {value}"
     if records and result.opened is not None:
         elapsed = max(record.end or 0 for record in records) - result.opened
-        occupied = sum(result.accounting) - result.accounting.idle - result.accounting.held - result.accounting.down
-        useful = occupied - result.accounting.lost - result.accounting.warning
-        exact = useful / (case.nodes * elapsed) if elapsed else math.nan
+        # The summary reads it off the books; samples and losses are noted apart from them.
+        occupied = sum(busy * (until[0] - time) for (time, busy, *_), until in pairwise(result.samples))
+        lost = sum(node_ticks for _, node_ticks in result.losses)
+        exact = (occupied - lost) / (case.nodes * elapsed) if elapsed else math.nan
         if not math.isclose(float(summary["utilization"]), exact, abs_tol=1e-9) and elapsed:
-            yield f"utilization is {summary['utilization']}, by the accounting {exact}"
+            yield f"utilization is {summary['utilization']}, by the samples and losses {exact}"
     rows = [*JOBS.rows(result), *stochastic_rows(result), *RESERVATIONS.rows(result)]
     for row in rows:
         for name, value in row.items():
