@@ -273,9 +273,19 @@ class _Pace:
 
 def _handed_out(waiting: deque[RunConfiguration], away: dict[str, RunConfiguration], pace: _Pace) -> Iterator[_Batch]:
     while waiting:
-        runs = tuple(waiting.popleft() for _ in range(min(pace.size(len(waiting)), len(waiting))))
+        runs = [waiting.popleft() for _ in range(min(pace.size(len(waiting)), len(waiting)))]
+        # The runs of one job table go to one worker, which makes it once, unless they are more than a batch.
+        last = _table(runs[-1])
+        if waiting and _table(waiting[0]) == last != _table(runs[0]):
+            while _table(runs[-1]) == last:
+                waiting.appendleft(runs.pop())
         away |= {run.key: run for run in runs}
-        yield _Batch(runs)
+        yield _Batch(tuple(runs))
+
+
+def _table(run: RunConfiguration) -> tuple[Any, ...]:
+    """What decides the job table of a run."""
+    return run.workload, run.assignment, run.assignment_seed
 
 
 def _alone(task: Task, run: RunConfiguration, pool: Pool) -> RunOutcome:

@@ -21,7 +21,7 @@ from workloads.ground.units import to_ticks
 from workloads.hybrid.checkpointing import NODE_MTBF
 from workloads.hybrid.groups import GROUPINGS, group_jobs, group_names
 from workloads.hybrid.notices import NoticeDraws, notice_shares, notice_times
-from workloads.hybrid.typedjobs import malleable, on_demand, plain, rigid, stochastic
+from workloads.hybrid.typedjobs import malleable, on_demand, plain, rigid, stochastic, times_of
 from workloads.logs.trace import Trace
 from workloads.logs.tracecolumns import TraceColumns
 from workloads.table.job import MALLEABLE, ON_DEMAND, RIGID, STOCHASTIC, Job, JobType
@@ -161,27 +161,28 @@ def assign(trace: Trace, parameters: Assignment | None = None, *, seed: int = 0,
         raise ParameterError("seed", "an integer >= 0", seed)
     count = len(trace.jobs)
     groups = group_jobs(trace, how.group_by)
-    names = group_names(trace, how.group_by)
     types = _types(trace, trace.nodes, groups, how, seed)
+    names = group_names(trace, how.group_by) if STOCHASTIC in types else []
     setups = stream(seed, "overheads").random(count).tolist()
     # One column for each use, and the category apart: a mix never moves the times of another category.
     categories = stream(seed, "notices").random(count).tolist()
-    times = stream(seed, "notices", "times").random((count, 3)).tolist()
+    moments = stream(seed, "notices", "times").random((count, 3)).tolist()
     shares = notice_shares(how.notice_mix)
     lead, lateness = (to_ticks(how.notice_lead[0]), to_ticks(how.notice_lead[1])), to_ticks(how.lateness)
     jobs = []
-    for index, (job, job_id, kind) in enumerate(zip(trace.jobs, _job_ids(trace), types, strict=True)):
+    whole = zip(trace.jobs, _job_ids(trace), times_of(trace.jobs), types, strict=True)
+    for index, (job, job_id, times, kind) in enumerate(whole):
         if kind is ON_DEMAND:
-            draws = NoticeDraws(categories[index], *times[index])
+            draws = NoticeDraws(categories[index], *moments[index])
             notice = notice_times(to_ticks(job.submit), draws, shares, lead, lateness, how.no_show_share)
-            jobs.append(on_demand(job, job_id, notice))
+            jobs.append(on_demand(job, job_id, times, notice))
         elif kind is MALLEABLE:
-            jobs.append(malleable(job, job_id, setups[index], how))
+            jobs.append(malleable(job, job_id, times, setups[index], how))
         elif kind is STOCHASTIC and job.running_since is None:
-            jobs.append(stochastic(job, job_id, names[index], how))
+            jobs.append(stochastic(job, job_id, times, names[index], how))
         else:
             # The reservations so far of a stochastic job that runs already are not known: it runs on as a rigid one.
-            jobs.append(rigid(job, job_id, setups[index], how))
+            jobs.append(rigid(job, job_id, times, setups[index], how))
     return Jobs(jobs)
 
 
@@ -198,7 +199,8 @@ def as_rigid(trace: Trace) -> list[Job]:
     list of Job
         In the order of the trace; job ids as in :func:`assign`.
     """
-    return Jobs(plain(job, job_id, RIGID) for job, job_id in zip(trace.jobs, _job_ids(trace), strict=True))
+    whole = zip(trace.jobs, _job_ids(trace), times_of(trace.jobs), strict=True)
+    return Jobs(plain(job, job_id, times, RIGID) for job, job_id, times in whole)
 
 
 def as_rigid_columns(trace: Trace) -> RigidColumns:

@@ -114,13 +114,14 @@ def _keys(trace: Trace, group_by: str) -> list[_Key]:
     """What tells the group of each job from the others."""
     group_by = grouping_of(trace, group_by)
     by_user = group_by == "user" or (group_by == "project" and _tells_apart(trace, "user"))
-    campaign = campaigns(trace)
-    keys = []
-    for job, number in zip(trace.jobs, campaign, strict=True):
-        key: _Key = ("campaign", number)
-        if group_by == "project" and job.project:
-            key = ("project", job.project)
-        elif by_user and job.user:
-            key = ("user", job.user)
-        keys.append(key)
-    return keys
+    keys: list[_Key | None] = [
+        ("project", job.project)
+        if group_by == "project" and job.project
+        else ("user", job.user)
+        if by_user and job.user
+        else None
+        for job in trace.jobs
+    ]
+    # Most traces name the group of each job, and campaigns need them in order.
+    number = campaigns(trace) if None in keys else []
+    return [key or ("campaign", number[index]) for index, key in enumerate(keys)]

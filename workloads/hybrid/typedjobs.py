@@ -6,11 +6,13 @@ Source: Fan et al., IPDPS 2022, sections IV-A and IV-B; docs/model.md, parameter
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from workloads.ground.errors import ParameterError
+from workloads.ground.ticks import list_in_ticks
 from workloads.ground.units import LARGEST_TIME, SECOND, to_seconds, to_ticks
 from workloads.hybrid.checkpointing import (
     checkpoint_cost,
@@ -22,7 +24,7 @@ from workloads.hybrid.notices import Notice
 from workloads.logs.trace import TraceJob
 from workloads.table.job import MALLEABLE, ON_DEMAND, RIGID, STOCHASTIC, Job, JobType
 
-__all__ = ["Overheads", "malleable", "on_demand", "plain", "rigid", "stochastic"]
+__all__ = ["Overheads", "Times", "malleable", "on_demand", "plain", "rigid", "stochastic", "times_of"]
 
 
 class Overheads(Protocol):
@@ -46,29 +48,45 @@ class Overheads(Protocol):
     def plan(self) -> str: ...
 
 
-def _times(job: TraceJob) -> tuple[int, int]:
-    """Runtime and walltime of the trace [ticks], at least a tick, the runtime not above the walltime."""
-    walltime = max(1, to_ticks(job.walltime))
-    return min(max(1, to_ticks(job.runtime)), walltime), walltime
+class Times(NamedTuple):
+    """Times of a job [ticks]: runtime and walltime are at least a tick, the runtime is not above the walltime.
+
+    Without a submit time the job does not come.
+    """
+
+    submit: int | None
+    runtime: int
+    walltime: int
 
 
-def plain(job: TraceJob, job_id: int, kind: JobType, times: tuple[int, int] | None = None, **others: Any) -> Job:
-    """The job as the trace has it, with these fields besides; ``times``: its runtime and walltime, if known [ticks]."""
-    runtime, walltime = times or _times(job)
+def times_of(jobs: Sequence[TraceJob]) -> list[Times]:
+    """The times of each job, rounded to ticks all at once."""
+    submits, runtimes, walltimes = (
+        list_in_ticks([getattr(job, name) for job in jobs]) for name in ("submit", "runtime", "walltime")
+    )
+    return [
+        Times(submit, min(max(1, runtime), max(1, walltime)), max(1, walltime))
+        for submit, runtime, walltime in zip(submits, runtimes, walltimes, strict=True)
+    ]
+
+
+def plain(job: TraceJob, job_id: int, times: Times, kind: JobType, **others: Any) -> Job:
+    """The job as the trace has it, at these times, with these fields besides."""
     if job.cancelled_at is not None or job.running_since is not None:
         life = {"cancelled_at": _to_tick(job.cancelled_at), "running_since": _to_tick(job.running_since)}
         others = {**life, **others}
-    rest = {"submit": to_seconds(to_ticks(job.submit)), "killed": job.killed, **others}
     return Job(
         job_id=job_id,
         type=kind,
+        submit=None if times.submit is None else to_seconds(times.submit),
         nodes=job.nodes,
-        runtime=to_seconds(runtime),
-        walltime=to_seconds(walltime),
+        runtime=to_seconds(times.runtime),
+        walltime=to_seconds(times.walltime),
         user=job.user,
         project=job.project,
+        killed=job.killed,
         partition=job.partition,
-        **rest,
+        **others,
     )
 
 
@@ -76,14 +94,14 @@ def _to_tick(seconds: float | None) -> float | None:
     return None if seconds is None else to_seconds(to_ticks(seconds))
 
 
-def on_demand(job: TraceJob, job_id: int, notice: Notice) -> Job:
+def on_demand(job: TraceJob, job_id: int, times: Times, notice: Notice) -> Job:
     """An on-demand job with that notice and arrival; one that runs already has arrived."""
 
     def seconds(ticks: int | None) -> float | None:
         return None if ticks is None else to_seconds(ticks)
 
     if job.running_since is not None:
-        return plain(job, job_id, ON_DEMAND)
+        return plain(job, job_id, times, ON_DEMAND)
     withdrawn = None
     if job.cancelled_at is not None and notice.arrival is not None:
         # Its user waits as long, whenever it arrives; a job that does not come need not be withdrawn.
@@ -91,8 +109,8 @@ def on_demand(job: TraceJob, job_id: int, notice: Notice) -> Job:
     return plain(
         job,
         job_id,
+        times._replace(submit=notice.arrival),
         ON_DEMAND,
-        submit=seconds(notice.arrival),
         notice=seconds(notice.notice),
         estimated_arrival=seconds(notice.estimated),
         cancelled_at=withdrawn,
@@ -130,9 +148,9 @@ def _interval(nodes: int, factor: float, node_mtbf: float) -> int:
     return to_ticks(min(max(checkpoint_interval(nodes, factor, node_mtbf), 1 / SECOND), LARGEST_TIME))
 
 
-def rigid(job: TraceJob, job_id: int, draw: float, how: Overheads) -> Job:
+def rigid(job: TraceJob, job_id: int, times: Times, draw: float, how: Overheads) -> Job:
     """A rigid job, its setup by ``draw`` in [0, 1), with checkpoints after Daly."""
-    runtime, _ = times = _times(job)
+    runtime = times.runtime
     setup = _setup(runtime, how.rigid_setup, draw)
     cost = to_ticks(checkpoint_cost(job.nodes))
     daly = _interval(job.nodes, 1.0, how.node_mtbf)
@@ -153,8 +171,8 @@ def rigid(job: TraceJob, job_id: int, draw: float, how: Overheads) -> Job:
     made = plain(
         job,
         job_id,
-        RIGID,
         times,
+        RIGID,
         setup=to_seconds(setup),
         checkpoint_interval=to_seconds(interval),
         checkpoint_cost=to_seconds(cost),
@@ -162,15 +180,15 @@ def rigid(job: TraceJob, job_id: int, draw: float, how: Overheads) -> Job:
     return _moved(made, longer)
 
 
-def stochastic(job: TraceJob, job_id: int, group: str, how: Overheads) -> Job:
+def stochastic(job: TraceJob, job_id: int, times: Times, group: str, how: Overheads) -> Job:
     """A stochastic job of the application ``group``."""
     cost = checkpoint_cost(job.nodes)
     return plain(
-        job,
-        job_id,
-        STOCHASTIC,
         # A run that was killed has no known end: what it ran is the least that it would have taken.
-        killed=False,
+        replace(job, killed=False),
+        job_id,
+        times,
+        STOCHASTIC,
         application=group,
         plan=how.plan,
         checkpoint_cost=cost,
@@ -178,15 +196,14 @@ def stochastic(job: TraceJob, job_id: int, group: str, how: Overheads) -> Job:
     )
 
 
-def malleable(job: TraceJob, job_id: int, draw: float, how: Overheads) -> Job:
+def malleable(job: TraceJob, job_id: int, times: Times, draw: float, how: Overheads) -> Job:
     """A malleable job, its setup by ``draw`` in [0, 1)."""
-    runtime, _ = times = _times(job)
-    setup = _setup(runtime, how.malleable_setup, draw)
+    setup = _setup(times.runtime, how.malleable_setup, draw)
     made = plain(
         job,
         job_id,
-        MALLEABLE,
         times,
+        MALLEABLE,
         # In binary 0.07 x 100 is 7.000000000000001: the ceiling is taken of what was meant.
         min_nodes=max(1, math.ceil(round(how.min_share * job.nodes, 9))),
         setup=to_seconds(setup),

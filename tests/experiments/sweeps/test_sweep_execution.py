@@ -10,9 +10,11 @@ import signal
 import subprocess
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,7 @@ import pytest
 
 from experiments import cli
 from experiments.sweeps import clusters, make_sweep, run_sweep
-from experiments.sweeps.execution import Workforce, carry_out
+from experiments.sweeps.execution import Pool, Workforce, carry_out
 from experiments.sweeps.grid import GeneratedYear, RunConfiguration, expand
 from experiments.sweeps.simulations import RunOutcome
 from tests.experiments.sweeps.test_sweeps import contents
@@ -146,6 +148,36 @@ def held_up(go: str, run: RunConfiguration) -> RunOutcome:
     if run.workload.seed >= 3:
         until(Path(go).exists)
     return RunOutcome(run.key, {"process": os.getpid()}, {})
+
+
+def quick(run: RunConfiguration) -> RunOutcome:
+    return RunOutcome(run.key, {}, {"run_seconds": 0.1})
+
+
+@dataclass(frozen=True)
+class Recorded(Pool):
+    """Two workers that are one, and what they were handed."""
+
+    batches: list[tuple[RunConfiguration, ...]] = field(default_factory=list)
+
+    def map(self, task: Callable[[Any], Any], items: Iterable[Any], *, ordered: bool = False) -> Iterator[Any]:
+        for item in items:
+            self.batches.append(item.runs)
+            yield task(item)
+
+
+@pytest.mark.parametrize("tables", [7, 40])
+def test_a_job_table_is_made_by_one_worker_unless_its_runs_are_more_than_a_batch(tables: int) -> None:
+    sweep = make_sweep(
+        workload={"seeds": f"0:{tables}", "jobs": 5}, mechanisms="all", options={"order": ["fcfs", "sjf"]}
+    )
+    pool = Recorded("loky", 2, "", {})
+    runs = expand(sweep)
+    assert [outcome.key for outcome in carry_out(quick, runs, pool)] == [run.key for run in runs]
+    for before, after in pairwise(pool.batches):
+        if before[-1].workload == after[0].workload:
+            # Only a batch of one table ends within it.
+            assert len({run.workload for run in before}) == 1
 
 
 def some_runs(count: int) -> list[RunConfiguration]:
