@@ -62,7 +62,8 @@ class PartOfWait:
     ticks
         Total duration.
     jobs
-        The jobs that nodes were held for, or that stood first; longest first.
+        The jobs that nodes were held for, that stood first, or that stood before it in the scheduling pass and started
+        after it as tenants of reserved nodes; longest first.
     outages
         Advance reservations that held nodes; longest first.
     """

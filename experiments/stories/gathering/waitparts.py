@@ -55,6 +55,9 @@ class WaitParts:
             elif kind == "held":
                 for job_id in self._chronicle.instants[place].holders:
                     others[kind][job_id] += length
+            elif kind == "first":
+                for job_id in self._tenants_before(spell, self._times[place]):
+                    others[kind][job_id] += length
         lives, outages = self._chronicle.lives, self._chronicle.outages
         found = []
         for kind in sorted(ticks, key=lambda kind: (-ticks[kind], kind)):
@@ -113,6 +116,16 @@ class WaitParts:
             else:
                 kinds.append("first" if self._chronicle.instants[place].head is spell else "turn")
         return kinds
+
+    def _tenants_before(self, spell: Spell, time: int) -> list[int]:
+        """Jobs that stood before it in the pass of an instant, and started as tenants when that pass was over."""
+        stints = self._chronicle.stints
+        places = [place for place in self._chronicle.places_at(time) if place in stints]
+        return [
+            stints[place].job_id
+            for place in places
+            if stints[place].cause == "tenant" and place > spell.place and place not in spell.passed_by
+        ]
 
     def _kind(self, spell: Spell, place: int, job_id: int, passed: bool) -> str:
         if passed:

@@ -162,22 +162,26 @@ def reasons(wait: Wait, facts: Facts, clock: Clock, most: int | None) -> list[tu
 
 
 def _part(part: PartOfWait, wait: Wait, facts: Facts, most: int | None) -> str:
-    need = count(wait.needs, "node")
+    need = f"{count(wait.needs, 'node')} {'was' if wait.needs == 1 else 'were'}"
     if part.kind == "full":
-        return f"Fewer than {need} were idle."
+        return "No node was idle." if wait.needs == 1 else f"Fewer than {need} idle."
     if part.kind == "held":
         whom = f" for on-demand {jobs(part.jobs, most)}" if part.jobs else " for others"
         if part.outages:
             whom = f" for {listed([*([whom[5:]] if part.jobs else []), *part.outages], most)}"
-        return f"At least {need} were idle, but too many of them were held{whom}."
+        return f"At least {need} idle, but too many of them were held{whom}."
     if part.kind == "first":
-        stood = f"At least {need} were free and it was first in the queue"
+        if part.jobs:
+            # Reserved nodes are lent when the pass is over.
+            over = "stood before it until the scheduling pass was over, and then started on reserved nodes"
+            return f"At least {need} free, but {jobs(part.jobs, most)} {over}."
+        stood = f"At least {need} free and it was first in the queue"
         if facts.backfilling == "easy" and facts.windows:
             return f"{stood}, but an announced outage needed nodes."
         return f"{stood}, but the rule ({facts.backfilling}) did not start it."
     whom = jobs(part.jobs, most)
     verb, start = ("was", "its start") if len(part.jobs) == 1 else ("were in turn", "their starts")
-    turn = f"At least {need} were free, but {whom} {verb} first in the queue, and"
+    turn = f"At least {need} free, but {whom} {verb} first in the queue, and"
     if facts.backfilling == "easy" and not facts.windows:
         return f"{turn} this job could have delayed {start}."
     return f"{turn} the rule ({facts.backfilling}) let this job wait."

@@ -346,6 +346,23 @@ Why it waited 25 min:
     )
 
 
+def test_the_job_before_it_became_a_tenant_when_the_pass_was_over() -> None:
+    # Of 4 nodes job 1 has one until 30, and two are held for job 2. Job 3 fits on these alone, and is promised 30; job
+    # 4 would delay that, until job 3 is a tenant.
+    jobs = [
+        rigid(1, 0, 1, 30 * MINUTE),
+        on_demand(2, 60 * MINUTE, 2, 10 * MINUTE, notice=0, estimated=60 * MINUTE),
+        rigid(3, 5 * MINUTE, 2, 40 * MINUTE),
+        rigid(4, 5 * MINUTE, 1, 60 * MINUTE),
+    ]
+    assert told(jobs, "CUA-SPAA", 4, nodes=4).endswith(
+        """\
+Why it waited 25 min:
+  25 min  At least 1 node was free, but job 3 stood before it until the
+          scheduling pass was over, and then started on reserved nodes."""
+    )
+
+
 def test_a_stochastic_job_tells_each_of_its_reservations() -> None:
     from policies.planning.planbook import Planner
 
