@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -22,12 +21,13 @@ from workloads.ground.files import atomic_open, is_plain_file
 
 __all__ = ["Store"]
 
-#: Of the files; another one is computed anew.
-_FORMAT = 2
+#: Of the lines; another one is computed anew.
+_FORMAT = 3
 #: End of the names of files with several runs.
 _BATCH = ".jsonl"
-#: How a line of them begins.
+#: How a line of them begins, and what stands before its digest.
 _KEY = re.compile(rb'\{"key": "([0-9a-f]{64})"')
+_DIGEST = b', "digest": "'
 
 
 class Store:
@@ -51,51 +51,54 @@ class Store:
         self.directory = make_directory(directory)
         self._places = _places_in(self.directory)
         self._open: tuple[Path | None, bytes] = None, b""
-        self._new: list[str] = []
+        self._new: list[bytes] = []
 
     def read(self, run: RunConfiguration) -> RunOutcome | None:
         """The result of a run, None if it is to be computed."""
         try:
-            content = self._content(run.key)
-            if not content:
+            line = self._line(run.key)
+            if line != _sealed(line.rpartition(_DIGEST)[0] + b"}"):
                 return None
-            record = json.loads(content)
+            record = _read(line)
             measured, timings = record["measured"], record["timings"]
-            known = record["format"] == _FORMAT and record["configuration"] == _plain(run.identity())
-            whole = known and record["digest"] == _digest(record)
+            known = record["format"] == _FORMAT and record["configuration"] == _read(json.dumps(run.identity()))
         except (OSError, ValueError, LookupError, TypeError, RecursionError):
             return None
-        return RunOutcome(run.key, measured, timings) if whole else None
+        return RunOutcome(run.key, measured, timings) if known else None
 
     def write(self, run: RunConfiguration, outcome: RunOutcome) -> RunOutcome:
         """Take the result of a run, for the next :meth:`flush`; what comes back is as it will be read."""
-        measured, timings = _plain(outcome.measured), _plain(outcome.timings)
-        record = {
-            "key": run.key,
-            "format": _FORMAT,
-            "configuration": run.identity(),
-            "label": run.label,
-            "measured": measured,
-            "timings": timings,
-        }
-        self._new.append(json.dumps({**record, "digest": _digest(record)}, allow_nan=False) + "\n")
-        return RunOutcome(run.key, measured, timings)
+        text = json.dumps(
+            {
+                "key": run.key,
+                "format": _FORMAT,
+                "configuration": run.identity(),
+                "label": run.label,
+                "measured": outcome.measured,
+                "timings": outcome.timings,
+            }
+        )
+        record = _read(text)
+        if "NaN" in text or "Infinity" in text:
+            # JSON knows no such number.
+            text = json.dumps(record, allow_nan=False)
+        self._new.append(_sealed(text.encode()))
+        return RunOutcome(run.key, record["measured"], record["timings"])
 
     def flush(self) -> None:
         """Write what has come since the last time, into one file."""
         if self._new:
-            text = "".join(self._new)
-            name = f"{hashlib.sha256(text.encode()).hexdigest()}{_BATCH}"
-            with atomic_open(self.directory / name, follow=False) as file:
-                file.write(text)
+            lines = b"".join(self._new)
+            name = f"{hashlib.sha256(lines).hexdigest()}{_BATCH}"
+            with atomic_open(self.directory / name, "wb", follow=False) as file:
+                file.write(lines)
             self._new.clear()
 
-    def _content(self, key: str) -> bytes:
-        """The line of a run, or its own file; empty: there is none."""
+    def _line(self, key: str) -> bytes:
+        """The line of a run; empty: there is none."""
         place = self._places.get(key)
         if place is None:
-            own = self.directory / f"{key}.json"
-            return own.read_bytes() if is_plain_file(own) else b""
+            return b""
         path, begin, end = place
         if self._open[0] != path:
             self._open = path, path.read_bytes()
@@ -129,11 +132,11 @@ def _places_in(directory: Path) -> dict[str, tuple[Path, int, int]]:
     return found
 
 
-def _plain(value: Mapping[str, Any]) -> Any:
+def _read(text: str | bytes) -> Any:
     """As JSON gives it back; a number that is none is null."""
-    return json.loads(json.dumps(value), parse_constant=lambda _: None)
+    return json.loads(text, parse_constant=lambda _: None)
 
 
-def _digest(record: Mapping[str, Any]) -> str:
-    own = {name: value for name, value in record.items() if name != "digest"}
-    return hashlib.sha256(json.dumps(own, sort_keys=True).encode()).hexdigest()
+def _sealed(text: bytes) -> bytes:
+    """A line: an object of JSON, and last of all its digest."""
+    return text[:-1] + _DIGEST + hashlib.sha256(text).hexdigest().encode() + b'"}\n'

@@ -35,7 +35,7 @@ FAILURES = "failures.json"
 #: What is drawn from the tables of a sweep.
 SWEEP_PICTURES = tuple(f"{name}.{kind}" for name in ("aggregates", "differences") for kind in ("png", "pdf"))
 #: At most this share of the time is spent on showing what has come so far.
-_SHARE = 0.02
+_SHARE = 0.01
 #: Shortest time between two looks [s].
 _LEAST = 0.5
 

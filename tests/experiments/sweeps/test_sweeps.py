@@ -21,7 +21,7 @@ from experiments.sweeps import execution, make_sweep, run_sweep, simulations, sw
 from experiments.sweeps.fingerprint import MODEL, deciding, model_fingerprint
 from experiments.sweeps.grid import RunConfiguration, expand
 from experiments.sweeps.progress import Remaining, followed
-from experiments.sweeps.store import Store, _digest
+from experiments.sweeps.store import Store, _sealed
 from simulator import simulate
 from simulator.results.metrics import summarize, summarize_types
 from tests.places import ROOT
@@ -248,6 +248,8 @@ def test_what_is_damaged_is_done_again(
     paths = [own[run.key] for run in expand(sweep)]
     texts = [path.read_text() for path in paths]
     record = json.loads(texts[6])
+    del record["digest"]
+    assert _sealed(json.dumps(record).encode()) == texts[6].encode()
     paths[0].write_text("")
     paths[1].write_text(texts[1][: len(texts[1]) // 2])
     paths[2].write_bytes(b"\xff\xfe\0")
@@ -255,7 +257,7 @@ def test_what_is_damaged_is_done_again(
     paths[4].write_text(texts[8])  # a whole file, of another run
     paths[5].write_text(texts[5].replace('"jobs": 150', '"jobs": 151', 1))
     assert paths[5].read_text() != texts[5]
-    paths[6].write_text(json.dumps(record | {"format": 0}))
+    paths[6].write_bytes(_sealed(json.dumps({**record, "format": 0}).encode()))
     paths[7].unlink()
     assert run_sweep(sweep, tmp_path, workers=1).stored == 4
     assert [run.key for run in counted] == [run.key for run in expand(sweep)[:8]]
@@ -299,21 +301,6 @@ def test_small_runs_share_a_file_and_of_a_damaged_one_the_other_lines_count(tmp_
     path.write_bytes(b"".join([lines[0][:40] + b"?" + lines[0][41:], *lines[1:]]))
     assert run_sweep(make_sweep(**SMALL), tmp_path, workers=1).computed == 1
     assert contents(tmp_path) == contents(done)
-
-
-def test_a_store_with_a_file_for_each_run_is_read(tmp_path: Path, counted: list[RunConfiguration]) -> None:
-    """As it was written before runs shared files."""
-    run_sweep(make_sweep(**SMALL), tmp_path, workers=1)
-    counted.clear()
-    for path in (tmp_path / "store").glob("*.jsonl"):
-        for line in path.read_text().splitlines():
-            record = json.loads(line)
-            key = record.pop("key")
-            record["digest"] = _digest(record)
-            (path.parent / f"{key}.json").write_text(json.dumps(record) + "\n")
-        path.unlink()
-    assert run_sweep(make_sweep(**SMALL), tmp_path, workers=1).stored == 12
-    assert not counted
 
 
 def test_the_remaining_time_is_that_of_runs_like_those_that_are_left() -> None:
