@@ -30,6 +30,7 @@ UNSEEN: Mapping[str, Sequence[str]] = {
     "says of what a row is: other names in the same order are the same repetitions": (
         *(f"* *.{name}" for name in _KEYS),
         *_of("beyond-advice", "", "queue"),
+        *_of("beyond-forecast", "moments", "year"),
         *_of("beyond-honesty", "", "project"),
         *_of("checkpoint-fig[34]", "reservations", "reservation", "milestone"),
         *_of("profiles-fig1[346]", "plans", "reservation", "milestone"),
@@ -37,6 +38,7 @@ UNSEEN: Mapping[str, Sequence[str]] = {
     "kept of each simulation, whatever is asked: the page shows the metrics of its question": (
         *(f"{paper}-* {table}.{name}" for paper in ("hybrid", "beyond") for table in ("", "*checkpoints", "screening",
                                                                                    "draws") for name in COLUMNS),
+        *_of("beyond-machines", "mechanisms", "utilization"),
         *_of("beyond-stochastic", "", "stochastic_jobs", "reservations_per_job", "wasted_node_hours"),
         *_of("beyond-on-demand", "", "on_demand_work_share"),
         *_of("beyond-orders", "", "jobs"),

@@ -24,14 +24,15 @@ _COLORS = (("#999999", "o"), ("#0072B2", "s"), ("#D55E00", "D"), ("#009E73", "^"
 
 
 def plot_rankings(orders: Rows, mechanisms: Rows, datasets: Mapping[str, str]) -> Figure:
-    """Above waits and slowdowns of the orders over those of FCFS; below the mechanisms' turnaround and instant starts.
+    """Above waits and slowdowns of the orders over those of FCFS; below what the mechanisms are ranked by.
 
     Parameters
     ----------
     orders
         With ``dataset``, ``trace``, ``order``, ``wait_h`` and ``bounded_slowdown``.
     mechanisms
-        With ``dataset``, ``trace``, ``mechanism``, ``turnaround_h`` and ``instant_start_ratio_strict``.
+        With ``dataset``, ``trace``, ``mechanism``, ``turnaround_h``, ``instant_start_ratio_strict`` and
+        ``preemption_ratio_malleable``.
     datasets
         By name: what they are called. Marks are means; lines reach from the smallest to the largest repetition.
 
@@ -47,13 +48,14 @@ def plot_rankings(orders: Rows, mechanisms: Rows, datasets: Mapping[str, str]) -
     kinds = list(dict.fromkeys(str(row["mechanism"]) for row in mechanisms))
     figure = new_figure(PAGE, 1.5 + 0.26 * (len(names) + len(kinds)))
     above, below = figure.subfigures(2, 1, squeeze=False, height_ratios=(len(names), len(kinds) + 2.5))[:, 0]
-    top, bottom = above.subplots(1, 2, sharey=True), below.subplots(1, 2, sharey=True)
+    top, bottom = above.subplots(1, 2, sharey=True), below.subplots(1, 3, sharey=True)
     base = _FIRST if _FIRST in names else names[0]
     panels = (
         (top[0], orders, "order", names, "wait_h", base, "Mean wait", f"Ratio to {base}"),
         (top[1], orders, "order", names, "bounded_slowdown", base, "Mean bounded slowdown", f"Ratio to {base}"),
         (bottom[0], mechanisms, "mechanism", kinds, "turnaround_h", BASELINE, "Turnaround", "Ratio to the baseline"),
         (bottom[1], mechanisms, "mechanism", kinds, "instant_start_ratio_strict", "", "Instant starts (0 s)", "%"),
+        (bottom[2], mechanisms, "mechanism", kinds, "preemption_ratio_malleable", "", "Preempted malleable jobs", "%"),
     )
     handles: dict[str, Any] = {}
     for axes, rows, column, own, metric, first, title, unit in panels:
