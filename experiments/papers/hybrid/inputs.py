@@ -124,7 +124,7 @@ def _measure_mixes(parameters: Mixes, seed: int) -> Tables:
                     "trace": trace,
                     "category": str(category),
                     "jobs": urgent[category],
-                    "share": urgent[category] / count if count else None,
+                    "share_of_jobs": urgent[category] / count if count else None,
                     "table_3": NOTICE_MIXES[mix][place],
                 }
                 for place, category in enumerate(NoticeCategory)
@@ -143,9 +143,9 @@ def _judge_mixes(tables: Tables) -> list[Verdict]:
         printed = dict(zip(map(str, NoticeCategory), NOTICE_MIXES[mix], strict=True))
         shares = {
             category: [
-                100 * row["share"]
+                100 * row["share_of_jobs"]
                 for row in rows
-                if (row["mix"], row["category"]) == (mix, category) and row["share"] is not None
+                if (row["mix"], row["category"]) == (mix, category) and row["share_of_jobs"] is not None
             ]
             for category in printed
         }
