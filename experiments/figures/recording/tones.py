@@ -73,7 +73,7 @@ def tones_of(recording: Recording, by: str = "type") -> Tones:
 def _by_size(recording: Recording) -> Tones:
     """Halves of the machine, quarters, and so on; the smallest sizes share a colour."""
     ends = [recording.nodes / 2**power for power in range(len(_SIZES) - 1, 0, -1)] + [float(recording.nodes)]
-    words = [f"to {int(end):,} nodes" if end >= 1 else "" for end in ends]
+    words = ["" if end < 1 else "1 node" if end < 2 else f"to {int(end):,} nodes" for end in ends]
     place = {
         record.job_id: next(number for number, end in enumerate(ends) if record.nodes <= end)
         for record in recording.records
