@@ -124,10 +124,12 @@ def _carried_out(chosen: Sequence[str], how: Reproduction, words: str) -> list[D
     """Reproduce the experiments, tell of each, and write the report."""
     from experiments.output.locks import writing
     from experiments.output.occupancy import check_kind
+    from experiments.study.experiment import stored_under
     from experiments.study.report.content import Tally, write_report
     from experiments.study.reproduction import reproduce
     from experiments.study.times import add_cost, read_costs
 
+    known = how.catalogue()
     count = f"{len(chosen)} experiment{'s' if len(chosen) != 1 else ''}"
     print(f"{count}, up to {how.workers} at a time, into {how.directory}", file=sys.stderr, flush=True)
     with writing(how.directory):
@@ -137,7 +139,9 @@ def _carried_out(chosen: Sequence[str], how: Reproduction, words: str) -> list[D
         for item in reproduce(chosen, how):
             done[item.id] = item
             if item.seconds is not None and not item.error:
-                costs[item.id] = add_cost(how.directory, item.id, item.seconds, item.workers)
+                experiment = known[item.id]
+                stores = stored_under(experiment, how.seed_of(experiment))
+                costs[item.id] = add_cost(how.directory, item.id, item.seconds, item.workers, stores=stores)
             print(f"[{len(done)}/{len(chosen)}] {_line(item)}", file=sys.stderr, flush=True)
         report = how.directory / "report.html"
         ordered = [done[name] for name in chosen]

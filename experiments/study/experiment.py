@@ -42,6 +42,7 @@ __all__ = [
     "read_tables",
     "record_of",
     "run_experiment",
+    "stored_under",
 ]
 
 #: Ends the name of the file of the verdicts.
@@ -192,6 +193,7 @@ def run_experiment(
     from experiments.sweeps.execution import available_workers
 
     count = (workers or available_workers()) if experiment.stores else 1
+    stores = stored_under(experiment, seed)
     began = time.perf_counter()
     try:
         measure_experiment(experiment, parameters, seed, directory, version, resources)
@@ -199,10 +201,15 @@ def run_experiment(
         raise
     except BaseException:
         # An interruption: the simulations are kept, and so is what they cost.
-        add_cost(directory, experiment.id, time.perf_counter() - began, count, ended=False)
+        add_cost(directory, experiment.id, time.perf_counter() - began, count, stores=stores, ended=False)
         raise
-    add_cost(directory, experiment.id, time.perf_counter() - began, count)
+    add_cost(directory, experiment.id, time.perf_counter() - began, count, stores=stores)
     return present_experiment(experiment, directory)
+
+
+def stored_under(experiment: Experiment, seed: int) -> str:
+    """What simulations of an experiment must share to be taken over by another size of it; empty: it stores none."""
+    return f"{experiment_fingerprint()}, seed {seed}" if experiment.stores else ""
 
 
 def measure_experiment(

@@ -20,16 +20,19 @@ class Cost(NamedTuple):
     Attributes
     ----------
     seconds
-        Time that it took, with that of interrupted beginnings.
+        Time that it took, with that of interrupted beginnings and of the measurements that it goes on from.
     workers
         Processes that it could use.
     date
         Day on which it ended, in UTC, as ``2026-11-22``; empty: it was interrupted.
+    stores
+        Under what it has stored what it measured; empty: it has not.
     """
 
     seconds: float
     workers: int
     date: str
+    stores: str = ""
 
 
 def read_costs(directory: Path) -> dict[str, Cost]:
@@ -37,20 +40,25 @@ def read_costs(directory: Path) -> dict[str, Cost]:
     try:
         found = json.loads((directory / _NAME).read_text(encoding="utf-8"))
         return {
-            str(name): Cost(float(own["seconds"]), int(own["workers"]), str(own["date"])) for name, own in found.items()
+            str(name): Cost(float(own["seconds"]), int(own["workers"]), str(own["date"]), str(own.get("stores", "")))
+            for name, own in found.items()
         }
     except (OSError, ValueError, AttributeError, TypeError, KeyError):
         return {}
 
 
-def add_cost(directory: Path, name: str, seconds: float, workers: int, *, ended: bool = True) -> Cost:
-    """Add what an experiment cost now; a measurement that begins anew forgets the last one that ended."""
+def add_cost(directory: Path, name: str, seconds: float, workers: int, *, stores: str = "", ended: bool = True) -> Cost:
+    """Add what an experiment cost now.
+
+    It goes on from a beginning that was interrupted, and from a measurement that has stored under the same name; any
+    other one is forgotten.
+    """
     costs = read_costs(directory)
     before = costs.get(name)
-    if before is not None and not before.date:
+    if before is not None and (not before.date or (stores and stores == before.stores)):
         seconds += before.seconds
     date = datetime.now(UTC).date().isoformat() if ended else ""
-    costs[name] = Cost(round(seconds, 3), workers, date)
+    costs[name] = Cost(round(seconds, 3), workers, date, stores)
     with atomic_open(directory / _NAME, follow=False) as file:
         json.dump({own: costs[own]._asdict() for own in sorted(costs)}, file, indent=2)
         file.write("\n")
