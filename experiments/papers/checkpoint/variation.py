@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,9 +20,10 @@ from experiments.papers.checkpoint.batch import (
 from experiments.papers.checkpoint.printed import APPLICATIONS
 from experiments.statistics import Interval, interval, paired, ratio
 from experiments.study.comparison import interval_text
-from experiments.study.experiment import Experiment, Row, Tables
+from experiments.study.experiment import Experiment, Resources, Row, Tables
 from experiments.study.measured import in_order
 from experiments.study.rules import Above, Below, Decision, Near, together
+from experiments.study.stored import rows_of
 from experiments.study.verdicts import Outcome, Statement, Verdict, text
 from workloads.ground.errors import ParameterError
 from workloads.ground.quantities import Better, Metric
@@ -64,23 +65,47 @@ class VariationParameters:
     repetitions: int = 20
 
 
-def _measure(parameters: VariationParameters, seed: int) -> Tables:
+@dataclass(frozen=True)
+class _Task:
+    """One instance of an application, under all that is varied."""
+
+    application: str
+    repetition: int
+    seed: int
+    jobs: int
+    past: int
+    processors: int
+    overheads: tuple[float, ...]
+    variations: tuple[float, ...]
+
+
+def _measure(parameters: VariationParameters, seed: int, resources: Resources) -> Tables:
     sizes = {name: getattr(parameters, name) for name in ("jobs", "processors", "past", "repetitions")}
     check_batch(parameters.applications, **sizes)
     if not all(0 < value <= 1 for value in parameters.variations):
         raise ParameterError("variations", "shares above 0, at most 1", parameters.variations)
-    rows: list[dict[str, Any]] = []
-    for name in parameters.applications:
-        for repetition in range(parameters.repetitions):
-            instance = draw_instance({name: parameters.jobs}, parameters.past, seed, repetition)
-            for overhead in parameters.overheads:
-                where = {"application": name, "overhead": overhead, "repetition": repetition}
-                for strategy, mode, variation in _cases(parameters.variations):
-                    found = run_batch(
-                        instance, strategy, parameters.processors, overhead=overhead, variation=variation, mode=mode
-                    )
-                    rows.append({**where, "mode": mode, "variation": variation, **found})
-    return {"": rows}
+    tasks = [
+        _Task(
+            name, repetition, seed, parameters.jobs, parameters.past, parameters.processors, parameters.overheads,
+            parameters.variations,
+        )
+        for name in parameters.applications
+        for repetition in range(parameters.repetitions)
+    ]  # fmt: skip
+    return {"": list(rows_of(_rows_of, tasks, resources))}
+
+
+def _rows_of(task: _Task) -> list[Row]:
+    instance = draw_instance({task.application: task.jobs}, task.past, task.seed, task.repetition)
+    return [
+        {
+            **{"application": task.application, "overhead": overhead, "repetition": task.repetition},
+            **{"mode": mode, "variation": variation},
+            **run_batch(instance, strategy, task.processors, overhead=overhead, variation=variation, mode=mode),
+        }
+        for overhead in task.overheads
+        for strategy, mode, variation in _cases(task.variations)
+    ]
 
 
 def _cases(variations: Sequence[float]) -> list[tuple[str, str, float]]:
@@ -260,5 +285,6 @@ EXPERIMENTS: Sequence[Experiment] = (
         measure=_measure,
         judge=_judge,
         draw=_draw,
+        stores=True,
     ),
 )
