@@ -174,7 +174,7 @@ def assign(trace: Trace, parameters: Assignment | None = None, *, seed: int = 0,
     for index, (job, job_id, times, kind) in enumerate(whole):
         if kind is ON_DEMAND:
             draws = NoticeDraws(categories[index], *moments[index])
-            notice = notice_times(to_ticks(job.submit), draws, shares, lead, lateness, how.no_show_share)
+            notice = notice_times(times.submit, draws, shares, lead, lateness, how.no_show_share)
             jobs.append(on_demand(job, job_id, times, notice))
         elif kind is MALLEABLE:
             jobs.append(malleable(job, job_id, times, setups[index], how))

@@ -7,7 +7,7 @@ in for it.
 from __future__ import annotations
 
 from workloads.ground.errors import ParameterError
-from workloads.logs.trace import Trace
+from workloads.logs.trace import Trace, TraceJob
 
 __all__ = ["GROUPINGS", "campaigns", "group_jobs", "group_names", "grouping_of"]
 
@@ -114,14 +114,15 @@ def _keys(trace: Trace, group_by: str) -> list[_Key]:
     """What tells the group of each job from the others."""
     group_by = grouping_of(trace, group_by)
     by_user = group_by == "user" or (group_by == "project" and _tells_apart(trace, "user"))
-    keys: list[_Key | None] = [
-        ("project", job.project)
-        if group_by == "project" and job.project
-        else ("user", job.user)
-        if by_user and job.user
-        else None
-        for job in trace.jobs
-    ]
+
+    def named(job: TraceJob) -> _Key | None:
+        if group_by == "project" and job.project:
+            return "project", job.project
+        if by_user and job.user:
+            return "user", job.user
+        return None
+
+    keys = [named(job) for job in trace.jobs]
     # Most traces name the group of each job, and campaigns need them in order.
     number = campaigns(trace) if None in keys else []
     return [key or ("campaign", number[index]) for index, key in enumerate(keys)]

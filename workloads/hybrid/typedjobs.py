@@ -49,12 +49,9 @@ class Overheads(Protocol):
 
 
 class Times(NamedTuple):
-    """Times of a job [ticks]: runtime and walltime are at least a tick, the runtime is not above the walltime.
+    """Times of a job [ticks]: runtime and walltime are at least a tick, the runtime is not above the walltime."""
 
-    Without a submit time the job does not come.
-    """
-
-    submit: int | None
+    submit: int
     runtime: int
     walltime: int
 
@@ -78,7 +75,7 @@ def plain(job: TraceJob, job_id: int, times: Times, kind: JobType, **others: Any
     return Job(
         job_id=job_id,
         type=kind,
-        submit=None if times.submit is None else to_seconds(times.submit),
+        submit=to_seconds(times.submit),
         nodes=job.nodes,
         runtime=to_seconds(times.runtime),
         walltime=to_seconds(times.walltime),
@@ -105,16 +102,17 @@ def on_demand(job: TraceJob, job_id: int, times: Times, notice: Notice) -> Job:
     withdrawn = None
     if job.cancelled_at is not None and notice.arrival is not None:
         # Its user waits as long, whenever it arrives; a job that does not come need not be withdrawn.
-        withdrawn = to_seconds(notice.arrival + to_ticks(job.cancelled_at) - to_ticks(job.submit))
-    return plain(
+        withdrawn = to_seconds(notice.arrival + to_ticks(job.cancelled_at) - times.submit)
+    made = plain(
         job,
         job_id,
-        times._replace(submit=notice.arrival),
+        times if notice.arrival is None else times._replace(submit=notice.arrival),
         ON_DEMAND,
         notice=seconds(notice.notice),
         estimated_arrival=seconds(notice.estimated),
         cancelled_at=withdrawn,
     )
+    return made if notice.arrival is not None else replace(made, submit=None)
 
 
 def _setup(runtime: int, bounds: tuple[float, float], draw: float) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -69,14 +69,10 @@ class VariationParameters:
 class _Task:
     """One instance of an application, under all that is varied."""
 
+    parameters: VariationParameters
+    seed: int
     application: str
     repetition: int
-    seed: int
-    jobs: int
-    past: int
-    processors: int
-    overheads: tuple[float, ...]
-    variations: tuple[float, ...]
 
 
 def _measure(parameters: VariationParameters, seed: int, resources: Resources) -> Tables:
@@ -84,27 +80,26 @@ def _measure(parameters: VariationParameters, seed: int, resources: Resources) -
     check_batch(parameters.applications, **sizes)
     if not all(0 < value <= 1 for value in parameters.variations):
         raise ParameterError("variations", "shares above 0, at most 1", parameters.variations)
+    own = replace(parameters, applications=(), repetitions=0)
     tasks = [
-        _Task(
-            name, repetition, seed, parameters.jobs, parameters.past, parameters.processors, parameters.overheads,
-            parameters.variations,
-        )
+        _Task(own, seed, name, repetition)
         for name in parameters.applications
         for repetition in range(parameters.repetitions)
-    ]  # fmt: skip
+    ]
     return {"": list(rows_of(_rows_of, tasks, resources))}
 
 
 def _rows_of(task: _Task) -> list[Row]:
-    instance = draw_instance({task.application: task.jobs}, task.past, task.seed, task.repetition)
+    setting = task.parameters
+    instance = draw_instance({task.application: setting.jobs}, setting.past, task.seed, task.repetition)
     return [
         {
             **{"application": task.application, "overhead": overhead, "repetition": task.repetition},
             **{"mode": mode, "variation": variation},
-            **run_batch(instance, strategy, task.processors, overhead=overhead, variation=variation, mode=mode),
+            **run_batch(instance, strategy, setting.processors, overhead=overhead, variation=variation, mode=mode),
         }
-        for overhead in task.overheads
-        for strategy, mode, variation in _cases(task.variations)
+        for overhead in setting.overheads
+        for strategy, mode, variation in _cases(setting.variations)
     ]
 
 
