@@ -19,6 +19,7 @@ from types import MappingProxyType
 from typing import Any, NoReturn
 
 from experiments.output.signals import Interrupted, listening
+from experiments.terminal import escape
 from workloads.ground.errors import InputError, sentence_of
 
 __all__ = ["COMMANDS", "main"]
@@ -83,7 +84,7 @@ _LONGEST = 300
 
 def _refuse(sentence: str) -> None:
     """Print one line on standard error, with control characters escaped."""
-    plain = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in sentence)
+    plain = escape(sentence)
     if len(plain) > 3 * _LONGEST:
         plain = f"{plain[: 2 * _LONGEST]}...{plain[-_LONGEST:]}"
     print(plain, file=sys.stderr)

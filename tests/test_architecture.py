@@ -38,6 +38,7 @@ ROOMS = {
     "experiments": (
         *(
             "statistics",
+            "terminal",
             "tables",
             "output",
             "recordings",
