@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from experiments.terminal import escape
 from workloads.ground.errors import TraceError
 from workloads.ground.files import atomic_open, read_text
 from workloads.ground.quantities import Quantity
@@ -39,7 +40,8 @@ def render(rows: Iterable[Mapping[str, Any]], columns: Sequence[Quantity | str])
     Returns
     -------
     str
-        Head, rule and rows, without a line end after the last. Texts are aligned left, numbers right.
+        Head, rule and rows, without a line end after the last. Texts are aligned left, numbers right. Control
+        characters are escaped.
 
     Examples
     --------
@@ -56,7 +58,7 @@ def render(rows: Iterable[Mapping[str, Any]], columns: Sequence[Quantity | str])
     cells = [[_text(row.get(column.name), column) for column in chosen] for row in table]
     # A column is of texts if any of its values is one.
     left = [any(isinstance(row.get(column.name), str) for row in table) for column in chosen]
-    heads = [[column.head or column.name for column in chosen], [column.unit for column in chosen]]
+    heads = [[escape(column.head or column.name) for column in chosen], [column.unit for column in chosen]]
     widths = [max(map(len, column)) for column in zip(*heads, *cells, strict=True)]
     lines = [_group_line(chosen, widths)]
     lines += [_line(line, widths, left) for line in heads]
@@ -207,7 +209,7 @@ def _text(value: Any, column: Quantity) -> str:
     if value is None:
         return _UNKNOWN
     if isinstance(value, str) or not isinstance(value, numbers.Real):
-        return str(value)
+        return escape(str(value))
     if not math.isfinite(value):
         return _UNKNOWN if math.isnan(value) else str(float(value))
     number = float(value) * column.scale

@@ -1,10 +1,18 @@
-"""Text for a terminal: escaped input, and warnings on standard error."""
+"""Text for a terminal: escaped input, and warnings on standard error.
+
+Input decides what commands print: names of users and jobs, header lines, labels. :func:`safe_terminal` is the one
+place that keeps all of it from controlling the terminal. A cell of a table is escaped before it is aligned
+(:func:`experiments.tables.render`), so that a line end in a name does not break the table.
+"""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from typing import Any, TextIO
 
-__all__ = ["escape", "warn"]
+__all__ = ["SafeStream", "escape", "safe_terminal", "warn"]
 
 
 def escape(text: str) -> str:
@@ -28,6 +36,52 @@ def escape(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
+
+
+class SafeStream:
+    """A text stream that escapes control characters of what is written to it; all else is that of the stream.
+
+    Parameters
+    ----------
+    stream
+        For example standard output.
+    keep
+        Control characters that pass, besides the line end.
+    """
+
+    def __init__(self, stream: TextIO, keep: str) -> None:
+        self._stream = stream
+        self._keep = keep
+
+    def write(self, text: str) -> int:
+        """Write a text with its control characters escaped; returns its length."""
+        return self._stream.write("\n".join(map(self._line, text.split("\n"))))
+
+    def _line(self, text: str) -> str:
+        if text.isprintable():
+            return text
+        return "".join(letter if letter in self._keep else escape(letter) for letter in text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Write several texts."""
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+@contextmanager
+def safe_terminal() -> Iterator[None]:
+    """Escape control characters in everything that is printed meanwhile.
+
+    Line ends and tabs pass, and on standard error the carriage return of progress bars.
+    """
+    with (
+        redirect_stdout(SafeStream(sys.stdout, "\t")),  # type: ignore[type-var]  # has what print and argparse use
+        redirect_stderr(SafeStream(sys.stderr, "\t\r")),  # type: ignore[type-var]
+    ):
+        yield
 
 
 def warn(command: str, sentence: str) -> None:

@@ -83,7 +83,8 @@ def _stories(arguments: argparse.Namespace) -> Stories:
 def _write(path: str, facts: object) -> None:
     from workloads.ground.files import atomic_open
 
-    text = json.dumps(facts, indent=2) + "\n"
+    # The one control character that JSON may hold as it is, and a terminal should not get.
+    text = json.dumps(facts, indent=2).replace("\x7f", "\\u007f") + "\n"
     if path == "-":
         sys.stdout.write(text)
         return

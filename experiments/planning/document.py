@@ -186,7 +186,8 @@ def fit_table(rows: Sequence[Mapping[str, Any]], most: int = 8) -> str:
 
 def write_json(path: str, told: Mapping[str, Any]) -> None:
     """Write a plan as JSON; ``-`` is standard output."""
-    text = json.dumps(told, indent=2, allow_nan=False) + "\n"
+    # The one control character that JSON may hold as it is, and a terminal should not get.
+    text = json.dumps(told, indent=2, allow_nan=False).replace("\x7f", "\\u007f") + "\n"
     if path == "-":
         sys.stdout.write(text)
         return

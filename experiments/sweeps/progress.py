@@ -11,6 +11,8 @@ from typing import TypeVar
 
 from tqdm import tqdm
 
+from experiments.terminal import escape
+
 __all__ = ["Bar", "Remaining", "RunBar", "followed"]
 
 #: What a run is like.
@@ -72,7 +74,7 @@ class Bar:
 
     def ended(self, mechanism: str, jobs: int) -> None:
         """So many jobs of a replay have ended."""
-        self._bar.set_description(mechanism, refresh=False)
+        self._bar.set_description(escape(mechanism), refresh=False)
         self._bar.update(self._order[mechanism] * self._jobs + jobs - self._bar.n)
 
     def __enter__(self) -> Bar:
@@ -154,7 +156,7 @@ class RunBar:
     def say(self, text: str) -> None:
         """Print a line beside the bar."""
         if self._shown:
-            self._bar.write(text, file=sys.stderr)
+            self._bar.write(escape(text), file=sys.stderr)
 
     def __enter__(self) -> RunBar:
         terminal = sys.stderr.isatty()

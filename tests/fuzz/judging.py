@@ -158,6 +158,8 @@ def _called(words: tuple[str, ...], case: Case) -> Judgement:
         finding = f"{noise.category.__name__} at {Path(noise.filename).name}:{noise.lineno}"
         return Judgement(status, finding, str(noise.message))
     fault = _fault(words, status, said, case) or _left(words, status, case)
+    if not fault and _CONTROL.search(out.getvalue()):
+        fault = f"control characters on standard output of {words[0]}"
     return Judgement(status, fault, f"{said}\n{out.getvalue()[:300]}" if fault else "")
 
 
