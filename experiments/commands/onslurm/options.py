@@ -11,7 +11,12 @@ __all__ = ["add_arguments", "main"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("configuration", metavar="SLURM.CONF", help="slurm.conf, or what 'scontrol show config' prints")
+    parser.add_argument(
+        "configuration",
+        metavar="SLURM.CONF",
+        nargs="+",
+        help="slurm.conf, or what 'scontrol show config', 'scontrol show node' and 'scontrol show partition' print",
+    )
     parser.add_argument(
         "--json",
         metavar="FILE",
@@ -25,8 +30,9 @@ def main(arguments: argparse.Namespace) -> None:
     from experiments.slurm.siteoptions import site_options
 
     check_outputs(arguments.json, None)
-    found = site_options(arguments.configuration)
+    found = site_options(*arguments.configuration)
     if arguments.json:
-        write_json(arguments.json, {"options": found.options, "left_out": dict(found.left_out)})
+        told = {"options": found.options, "left_out": dict(found.left_out), "unknown": found.unknown}
+        write_json(arguments.json, told)
     if arguments.json != "-":
         print(found.text())
