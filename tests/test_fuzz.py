@@ -21,6 +21,7 @@ _QUICK = {
     "costs": 110,
     "plan": 110,
     "runs": 110,
+    "site": 150,
     "options": 110,
     "results": 60,
     "sweep": 50,

@@ -308,6 +308,14 @@ def _pictures(rng: Random) -> Case:
     return Case(words, _results_files(rng))
 
 
+def _site(rng: Random) -> Case:
+    """A site's configuration."""
+    names = rng.choice((("slurm.conf",), ("slurm.conf", "shown.txt"), ("shown.txt",)))
+    json = rng.choice(((), ("--json", "-"), ("--json", "out.json")))
+    files = {name: mutated(rng, seeds.SITE[name]) for name in names}
+    return Case(("slurm", "options", *names, *json), files)
+
+
 def _tasks(rng: Random) -> Case:
     name = rng.choice(("tasks", "makespans"))
     files = {f"{name}.csv": mutated(rng, seeds.TASKS[f"{name}.csv"])}
@@ -484,6 +492,7 @@ READERS: Mapping[str, tuple[float, Callable[[Random], Case]]] = {
     "plan": (5, _plan),
     "sweep": (6, _sweep),
     "runs": (5, _runs),
+    "site": (4, _site),
     "results": (7, _results),
     "options": (14, _option_case),
     "usual": (0.02, _usual),

@@ -21,6 +21,7 @@ from workloads.table.jobtable import write_job_table
 __all__ = [
     "NODES",
     "RUNS",
+    "SITE",
     "SWEEPS",
     "TASKS",
     "alcf",
@@ -49,6 +50,19 @@ SWEEPS = (
     b"notice_mix = [0.25, 0.25, 0.25, 0.25]\nstochastic_share = 0.5\n"
     b'[options]\norder = "fcfs"\nbackfilling = ["easy", "none"]\nwarning = "2m"\ntimeout = 600\nseed = 1\n',
 )
+#: A site's configuration, and what scontrol prints of its nodes and partitions.
+SITE = {
+    "slurm.conf": b"# A site.\nClusterName=big\nSchedulerType=sched/backfill\n"
+    b"SchedulerParameters=bf_window=2880,bf_max_job_test=300,\\\nbf_busy_nodes,bf_interval=60\n"
+    b"PriorityType=priority/multifactor\nPriorityWeightAge=1000\nPriorityWeightJobSize=100\nPriorityMaxAge=7-0\n"
+    b"PriorityWeightFairshare=500\nPriorityDecayHalfLife=14-0\nPriorityFavorSmall=YES\nSelectType=select/cons_tres\n"
+    b"AccountingStorageEnforce=associations,limits\nInclude other.conf\nNodeName=DEFAULT RealMemory=1000\n"
+    b"NodeName=a[001-100],b[1-4] CPUs=64\nNodeName=g[1-2] Gres=gpu:4 State=DOWN\n"
+    b"PartitionName=batch Nodes=a[001-100] MaxTime=1-0 PriorityTier=2\nPartitionName=gpu Nodes=g[1-2] QOS=part\n",
+    "shown.txt": b"NodeName=n1 Arch=x86_64 CoresPerSocket=1 \n   CPUAlloc=1 CPUTot=1\n   Gres=gpu:2\n"
+    b"   OS=Linux 6.1 #1\n   RealMemory=1000 State=IDLE+DRAIN Weight=1\n\nPartitionName=batch\n"
+    b"   AllowGroups=ALL QoS=N/A\n   MaxTime=1-00:00:00 OverSubscribe=FORCE:4\n   State=UP TotalNodes=16\n",
+}
 #: Measured runs of a chain of tasks, and walltimes of an application.
 TASKS = {
     "tasks.csv": b"run,task,duration_s,peak_mem_kib,mean_mem_kib\n"
