@@ -14,6 +14,7 @@ from experiments.commands.asking.present import (
     present_of,
     write_document,
 )
+from experiments.terminal import warn
 from workloads.ground.errors import InputError
 from workloads.ground.units import LARGEST_SIZE
 
@@ -68,13 +69,16 @@ def main(arguments: argparse.Namespace) -> None:
     else:
         drawing["arrivals"] = "none"
     told = forecast(state, history, jobs=asked, **drawing)
+    warnings = present.caveats()
+    for text in warnings:
+        warn("forecast", text)
     print(present.told())
     if asked is not None:
         for job_id in told.ids:
             print(sentence(told, job_id, present.moment))
     print(table(told))
     if arguments.json is not None:
-        write_document(arguments.json, document(told, log=arguments.log, seed=drawing["seed"]))
+        write_document(arguments.json, document(told, log=arguments.log, seed=drawing["seed"], warnings=warnings))
     if arguments.plot is not None:
         from experiments.figures.planning.forecasts import plot_forecast
         from experiments.figures.style import save

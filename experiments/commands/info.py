@@ -9,6 +9,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from experiments.commands.asking.arguments import add_reading, machine_of, read_log
+from experiments.terminal import warn
 
 if TYPE_CHECKING:
     from simulator import Result
@@ -30,12 +31,16 @@ def main(arguments: argparse.Namespace) -> None:
     from experiments.traces.description import describe, left_out, need_jobs
     from simulator import simulate
     from workloads.hybrid.assignment import as_rigid
+    from workloads.logs.onepool import caveats
 
     trace = read_log(arguments, arguments.trace)
     nodes = machine_of(arguments, trace, arguments.trace)
+    about_pool = caveats(trace, nodes)
     trace = trace.on_machine(nodes)
     need_jobs(trace, arguments.trace)
     print(left_out(trace))
+    for sentence in about_pool:
+        warn("info", sentence)
     about = describe(trace, nodes)
     named = {key: trace.header[key] for key in ("Computer", "Installation", "UnixStartTime") if key in trace.header}
     chosen = f", {trace.header['Where']}" if "Where" in trace.header else ""

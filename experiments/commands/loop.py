@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from importlib.metadata import version
 
 from experiments.commands.asking.arguments import classes_of, share, whole
 from experiments.commands.asking.simulation import add_simulation, simulation_of
 from experiments.output.signals import Interrupted
+from experiments.terminal import warn
 
 __all__ = ["add_arguments", "main"]
 
@@ -79,8 +79,9 @@ def main(arguments: argparse.Namespace) -> None:
         for text in (simulation.about, simulation.types):
             if text:
                 print(text)
-        if simulation.lopsided:
-            print(f"holdfast loop: {simulation.lopsided}", file=sys.stderr)
+        for text in (*simulation.caveats, simulation.lopsided):
+            if text:
+                warn("loop", text)
         try:
             loop = close_loop(
                 simulation.jobs,

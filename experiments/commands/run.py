@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,6 +12,7 @@ from experiments.commands.asking.outages import OUTAGE_FILE, add_outages, untouc
 from experiments.commands.asking.simulation import add_simulation
 from experiments.commands.asking.summing import add_summing, metrics_of, print_summed
 from experiments.output.signals import Interrupted
+from experiments.terminal import warn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -96,8 +96,10 @@ def main(arguments: argparse.Namespace) -> None:
             print(text)
         if len(tables) > _TABLES:
             print(f"types of {len(tables) - _TABLES:,} further job tables are not shown")
+        for text in dict.fromkeys(sentence for run in planned for sentence in run.simulation.caveats):
+            warn("run", text)
         for text in dict.fromkeys(run.simulation.lopsided for run in planned if run.simulation.lopsided):
-            print(f"holdfast run: {text}", file=sys.stderr)
+            warn("run", text)
         if arguments.stream:
             result, ended = streamed(arguments, planned[0], directory)
             _write(arguments, directory, [result], planned, against)
@@ -223,7 +225,7 @@ def _write(
         untouched(run.asked.outages, [result]) for run, result in zip(planned, results, strict=True)
     ):
         if text:
-            print(f"holdfast run: {text}", file=sys.stderr)
+            warn("run", text)
     if any(result.stochastic for result in results):
         print(f"\n{stochastic_comparison(summaries, verbose=arguments.verbose)}")
     if any(result.withdrawn is not None for result in results):
@@ -246,7 +248,7 @@ def _remark(planned: Sequence[PlannedRun]) -> None:
         "preparation" in told or "failures" in told or run.simulation.plans or run.simulation.planner
         for run, told in zip(planned, configurations, strict=True)
     ):
-        print("holdfast run: the seeds change nothing here: no type, notice or failure is drawn", file=sys.stderr)
+        warn("run", "the seeds change nothing here: no type, notice or failure is drawn")
 
 
 def _table_names(planned: Sequence[PlannedRun]) -> dict[str, str]:

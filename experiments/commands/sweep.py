@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from experiments.commands.asking.arguments import add_trust, whole
 from experiments.commands.asking.summing import add_summing, metrics_of, print_summed
+from experiments.terminal import warn
 
 if TYPE_CHECKING:
     from experiments.sweeps import Sweep
@@ -80,10 +80,11 @@ def main(arguments: argparse.Namespace) -> int:
     print(f"{total:,} runs: {result.stored:,} were stored, {result.computed:,} done now, {failed:,} failed")
     print_summed(result.aggregates, result.differences, metrics)
     print(f"the tables are in {arguments.output}: one row a run in summary.csv")
-    if result.lopsided:
-        print(f"holdfast sweep: {result.lopsided}", file=sys.stderr)
+    for sentence in (*result.caveats, result.lopsided):
+        if sentence:
+            warn("sweep", sentence)
     if failed:
-        print(f"holdfast sweep: what failed and why is in {arguments.output}/failures.json", file=sys.stderr)
+        warn("sweep", f"what failed and why is in {arguments.output}/failures.json")
     return 1 if failed else 0
 
 

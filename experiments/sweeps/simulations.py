@@ -50,7 +50,8 @@ class RunOutcome:
     measured
         What the run has shown, a function of its configuration alone: ``nodes``, ``summary``, ``types``,
         ``accounting`` [node-hours] and ``weeks``; the summary has the counts of ``delays``, too. Where one draw has
-        decided what the workload is, ``lopsided``, a sentence. Empty if it failed.
+        decided what the workload is, ``lopsided``, a sentence; where the log has what one pool of nodes does not model,
+        ``caveats``, sentences. Empty if it failed.
     timings
         What was measured by the clock.
     error
@@ -114,6 +115,9 @@ def _simulated(run: RunConfiguration) -> RunOutcome:
     lopsided = "" if run.mechanism == BASELINE else _lopsided(run.workload, run.assignment, run.assignment_seed)
     if lopsided:
         measured["lopsided"] = lopsided
+    found = _caveats(run.workload)
+    if found:
+        measured["caveats"] = list(found)
     timings = {
         "decision_ms_p50": _median(result),
         **clock,
@@ -165,6 +169,11 @@ def job_table(
     # Checked here, and not before each simulation of it.
     jobs = checked_table(assign(trace, assignment, seed=seed), trace.nodes or 0)
     return jobs, trace.nodes or 0, _weeks(jobs)
+
+
+@lru_cache(maxsize=2)
+def _caveats(workload: GeneratedYear | Log) -> tuple[str, ...]:
+    return () if isinstance(workload, GeneratedYear) else _trace(workload).caveats
 
 
 @lru_cache(maxsize=2)

@@ -77,6 +77,8 @@ class SweepResult:
         How many runs were found in the store, and how many were carried out now.
     lopsided
         In how many job tables one draw has decided what the workload is, and why; empty: in none.
+    caveats
+        What the logs have and one pool of equal nodes does not model, a sentence each.
     """
 
     summary: Sequence[Row]
@@ -88,6 +90,7 @@ class SweepResult:
     stored: int
     computed: int
     lopsided: str = ""
+    caveats: Sequence[str] = ()
     aggregates: Sequence[Row] = ()
     differences: Sequence[Row] = ()
 
@@ -216,6 +219,7 @@ def run_sweep(
         stored=len(runs) - len(missing),
         computed=len(missing) - len(failed),
         lopsided=tables.lopsided,
+        caveats=tables.caveats,
         aggregates=tables.aggregates,
         differences=tables.differences,
     )

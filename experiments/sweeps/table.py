@@ -145,6 +145,15 @@ class Tables:
         label, seed, sentence = found[0]
         return f"in {len(found):,} of {len(tables):,} job tables (first {label}, seed {seed}) {sentence}"
 
+    @property
+    def caveats(self) -> list[str]:
+        """What logs have and one pool of equal nodes does not model, each sentence once with its first log."""
+        found: dict[str, str] = {}
+        for run, outcome, _ in self._done():
+            for sentence in outcome.measured.get("caveats", ()):
+                found.setdefault(sentence, run.workload.label)
+        return [f"{label}: {sentence}" for sentence, label in found.items()]
+
     def write(self, directory: Path) -> None:
         """Write all tables of what has come so far into a directory."""
         for name, own, columns in (

@@ -15,6 +15,7 @@ from workloads.logs.columnroles import LAYOUTS, ColumnNames, layout_of, roles_of
 from workloads.logs.intake import BROKEN_LINE, Intake, check_procs_per_node
 from workloads.logs.sacctvalues import clock_of, is_local, state_of_job, text_of
 from workloads.logs.trace import Trace
+from workloads.logs.workshares import WorkShares
 from workloads.table.jobtable import PARQUET_MAGIC
 
 __all__ = ["column_names", "looks_like_layout", "parse_columns"]
@@ -160,6 +161,7 @@ class _Record:
         self.chosen = [(at[place], condition) for place, condition in chosen]
         self.row = 0
         self.local = False
+        self.shares = WorkShares()
         self._count(procs_per_node, choice)
 
     def _count(self, procs_per_node: int | None, choice: Choice) -> None:
@@ -181,7 +183,7 @@ class _Record:
 
     def header(self, choice: Choice) -> dict[str, str]:
         """What is known of all the jobs."""
-        told = {"Unit": self.unit}
+        told = {"Unit": self.unit, **self.shares.header()}
         if choice.conditions:
             told["Where"] = choice.told
         if self.local:
@@ -217,6 +219,8 @@ class _Record:
             self._text(row, "user"), self._text(row, "project"), state == "TIMEOUT",
             partition=self._text(row, "partition"),
         )  # fmt: skip
+        if kept:
+            self.shares.add(nodes * runtime, qos=self._text(row, "qos"))
         if kept and state not in ("", "COMPLETED"):
             intake.remarks[f"state {state}"] += 1
         if kept and not self.local:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from workloads.logs.trace import Trace
+from workloads.logs.tracecolumns import TraceColumns
 
-__all__ = ["ASSUMED", "held_at_once", "with_assumed_size"]
+__all__ = ["ASSUMED", "held_at_once", "occupancy", "with_assumed_size"]
 
 #: Key of a trace's header: how its size was found.
 ASSUMED = "Assumed"
@@ -36,20 +38,39 @@ def held_at_once(trace: Trace) -> int:
     >>> held_at_once(Trace((TraceJob(1, 0.0, 8, 60.0, 60.0, wait=5.0), TraceJob(2, 0.0, 4, 9.0, 9.0, wait=20.0))))
     12
     """
-    known = [job for job in trace.jobs if job.wait is not None]
-    if not known:
+    held, lengths = occupancy(trace)
+    if not len(held):
         return 0
+    rising = np.argsort(held, kind="stable")
+    passed = np.cumsum(lengths[rising])
+    enough = held[rising][np.searchsorted(passed, _MOST_OF_THE_TIME * passed[-1])]
+    return max(int(enough), max(job.nodes for job in trace.jobs))
+
+
+def occupancy(trace: Trace) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """How many nodes (or processors) the jobs of a log held at once, and for how long, in the order of time.
+
+    Parameters
+    ----------
+    trace
+        A log. Jobs whose wait is not recorded are passed over.
+
+    Returns
+    -------
+    held
+        Shape (k,).
+    lengths
+        [s], shape (k,); both are empty if no wait is recorded.
+    """
+    # Columns of a long trace have no waits.
+    known = [] if isinstance(trace.jobs, TraceColumns) else [job for job in trace.jobs if job.wait is not None]
     start = np.array([job.submit + (job.wait or 0.0) for job in known])
     size = np.array([job.nodes for job in known], dtype=np.int64)
     end = start + np.array([job.runtime for job in known])
     times, change = np.concatenate((start, end)), np.concatenate((size, -size))
     # What ends at an instant makes room for what starts then.
     order = np.lexsort((change, times))
-    held, lengths = np.cumsum(change[order])[:-1], np.diff(times[order])
-    rising = np.argsort(held, kind="stable")
-    passed = np.cumsum(lengths[rising])
-    enough = held[rising][np.searchsorted(passed, _MOST_OF_THE_TIME * passed[-1])]
-    return max(int(enough), max(job.nodes for job in trace.jobs))
+    return np.cumsum(change[order])[:-1], np.diff(times[order])
 
 
 def with_assumed_size(trace: Trace) -> Trace:

@@ -33,6 +33,7 @@ from workloads.logs.sacctvalues import (
     time_of,
 )
 from workloads.logs.trace import Trace
+from workloads.logs.workshares import WorkShares, gpus_of
 
 __all__ = ["looks_like_sacct", "parse_sacct", "read_sacct"]
 
@@ -143,6 +144,9 @@ class _SacctRecord:
         self.user = columns.find("User")
         self.project = columns.find("Account")
         self.partition = columns.find("Partition")
+        self.qos = columns.find("QOS")
+        self.resources = columns.find("AllocTRES", "ReqTRES", "AllocGRES", "ReqGRES")
+        self.shares = WorkShares()
         counted = columns.find("NNodes", "AllocNodes", "ReqNodes")
         if choice.unit == "processors":
             if procs_per_node is not None:
@@ -202,6 +206,10 @@ class _SacctRecord:
         wait = None if submit is None else start - submit
         stopped, partition = state == "TIMEOUT", self._partition(row)
         kept = intake.add(job_id, submit, nodes, runtime, walltime, wait, user, project, stopped, partition=partition)
+        if kept:
+            gpus = self.resources is not None and gpus_of(row[self.resources])
+            qos = "" if self.qos is None else text_of(row[self.qos])
+            self.shares.add(nodes * runtime, gpus=gpus, qos=qos)
         if kept and self.node_list is not None:
             self.nodes.add(row[self.node_list])
         if kept and not self.local:
@@ -224,7 +232,7 @@ class _SacctRecord:
 
     def header(self, choice: Choice) -> dict[str, str]:
         """What is known of all the jobs."""
-        told = {"Unit": self.unit}
+        told = {"Unit": self.unit, **self.shares.header()}
         if choice.conditions:
             told["Where"] = choice.told
         if self.local:

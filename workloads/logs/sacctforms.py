@@ -176,6 +176,7 @@ class _JsonForm(Form):
     names = (
         *("JobIDRaw", "JobID", "JobName", "User", "Account", "Partition", "QOS", "State", "Submit", "Start", "End"),
         *("ElapsedRaw", "TimelimitRaw", "NNodes", "NCPUS", "ReqNodes", "ReqCPUS", "NodeList"),
+        "AllocTRES",
     )
     first = 0
 
@@ -208,6 +209,7 @@ class _JsonForm(Form):
             _counted(record, "requested", "node"),
             _counted(record, "requested", "cpu") or _cell(_inner(record, "required"), "CPUs"),
             _cell(record, "nodes"),
+            _generic(record),
         )
 
 
@@ -265,3 +267,12 @@ def _counted(record: dict[str, Any], kind: str, resource: str) -> str:
         if isinstance(item, dict) and item.get("type") == resource:
             return _cell(item, "count")
     return ""
+
+
+def _generic(record: dict[str, Any]) -> str:
+    """Generic resources that a job was given, as the column AllocTRES has them."""
+    listed = _inner(record, "tres").get("allocated")
+    if not isinstance(listed, list):
+        return ""
+    items = [item for item in listed if isinstance(item, dict) and item.get("type") == "gres"]
+    return ",".join(f"gres/{_cell(item, 'name')}={_cell(item, 'count')}" for item in items)

@@ -22,6 +22,7 @@ from workloads.logs.intake import BROKEN_LINE, NO_RUNTIME, Intake, check_procs_p
 from workloads.logs.swfheader import machine_of, read_header, sizes_of
 from workloads.logs.swflines import CANCELLED, CONVERSION, write_swf
 from workloads.logs.trace import Trace
+from workloads.logs.workshares import WorkShares
 
 __all__ = ["looks_like_swf", "parse_swf", "read_long_swf", "read_swf", "write_swf"]
 
@@ -155,6 +156,7 @@ def _parsed(
     # Sizes, limits and states repeat; a look-up costs a fifth of a conversion.
     sizes, limits, names = _Sizes(), _Limits(), _Names()
     statuses: Counter[float] = Counter()
+    shares = WorkShares()
     summary = -1
     for first, lines in blocks:
         plain = _only_plain_numbers(lines)
@@ -194,6 +196,8 @@ def _parsed(
                     else add(job_id, submit, nodes, runtime, walltime, wait, user, group, stopped, *before, partition)
                 ):
                     statuses[status] += 1
+                    # Requested memory; -1 and 0: none is known.
+                    shares.add(nodes * runtime, memory=fields[9][0] not in "-0")
                 elif status == CANCELLED and not runtime > 0:
                     intake.withdraw(NO_RUNTIME, job_id, submit, nodes, walltime, wait, user, group, *before)
             except ValueError as error:
@@ -204,6 +208,7 @@ def _parsed(
         for status, count in sorted(statuses.items()):
             if status not in (-1, 1):
                 remarks[f"status {status:g} ({_STATUS.get(int(status), 'not defined')})"] = count
+    header.update(shares.header())
     size, unit = machine
     if choice.unit is not None:
         unit = choice.unit

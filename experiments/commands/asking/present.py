@@ -38,6 +38,17 @@ class Present:
     at: float
     state: MachineState
 
+    @property
+    def unit(self) -> str:
+        """What sizes count."""
+        return self.trace.unit
+
+    def caveats(self) -> list[str]:
+        """What the log has and one pool of equal nodes does not model, a sentence each."""
+        from workloads.logs.onepool import caveats
+
+        return list(caveats(self.trace, self.state.nodes))
+
     def moment(self, time: float) -> str:
         """A time of the log for people."""
         from experiments.forecast.moments import moment_told

@@ -59,6 +59,10 @@ class Simulation:
         Text to print about the types of the jobs; empty: all are rigid, as the trace records them.
     lopsided
         Warning where a single draw decides the workload; empty: none.
+    caveats
+        What the log has and one pool of equal nodes does not model.
+    unit
+        What sizes count: ``nodes`` or ``processors``.
     """
 
     jobs: Sequence[Job]
@@ -73,6 +77,8 @@ class Simulation:
     prepared: bool = False
     types: str = ""
     lopsided: str = ""
+    caveats: tuple[str, ...] = ()
+    unit: str = "nodes"
 
 
 def add_simulation(parser: argparse.ArgumentParser) -> None:
@@ -191,6 +197,7 @@ def simulation_of(arguments: argparse.Namespace, mechanisms: Sequence[str]) -> S
     from workloads.ground.files import sha256_of
     from workloads.hybrid.assignment import as_rigid, assign
     from workloads.hybrid.imbalance import imbalance
+    from workloads.logs.onepool import caveats
     from workloads.logs.readers import read_workload
     from workloads.logs.trace import Trace, epoch_of
     from workloads.table.validation import check_jobs
@@ -206,10 +213,12 @@ def simulation_of(arguments: argparse.Namespace, mechanisms: Sequence[str]) -> S
         "options": asdict(options),
     }
     prepared, about, types, lopsided = False, "", "", ""
+    told_caveats, unit = tuple[str, ...](), "nodes"
     jobs: list[Job]
     if isinstance(workload, Trace):
         trace = sized(workload, arguments)
         nodes = machine_of(arguments, trace, arguments.input)
+        told_caveats, unit = caveats(trace, nodes), trace.unit
         trace = life.of_trace(trace, nodes)
         need_jobs(trace, arguments.input)
         drawn = list(mechanisms) != [BASELINE] or assignment.stochastic_share > 0
@@ -249,6 +258,8 @@ def simulation_of(arguments: argparse.Namespace, mechanisms: Sequence[str]) -> S
         prepared=prepared,
         types=types,
         lopsided=lopsided,
+        caveats=told_caveats,
+        unit=unit,
     )
 
 

@@ -54,6 +54,7 @@ def long_run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> 
     from workloads.ground.files import sha256_of
     from workloads.hybrid.assignment import as_rigid_columns
     from workloads.logs.choice import Choice
+    from workloads.logs.onepool import caveats
     from workloads.logs.swf import read_long_swf
     from workloads.logs.trace import epoch_of
 
@@ -69,6 +70,7 @@ def long_run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> 
     told = told_options({**how, "format": "swf"})
     trace = read_long_swf(arguments.input, lenient=how["lenient"], procs_per_node=how["procs_per_node"], choice=choice)
     nodes = machine_of(arguments, trace, arguments.input)
+    about_pool, unit = caveats(trace, nodes), trace.unit
     trace = trace.on_machine(nodes)
     need_jobs(trace, arguments.input)
     jobs = as_rigid_columns(trace)
@@ -86,7 +88,9 @@ def long_run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> 
         "nodes": nodes,
     }
     epoch = epoch_of(trace.header, float(jobs.submit.min()) / 1e6)
-    simulation = Simulation(jobs, nodes, options, None, {}, configuration, left_out(trace), epoch)
+    simulation = Simulation(
+        jobs, nodes, options, None, {}, configuration, left_out(trace), epoch, caveats=about_pool, unit=unit
+    )
     variation = Variation({}, BASELINE, arguments)
     return PlannedRun(variation, simulation, outages_of(arguments, nodes), measurement)
 

@@ -1,0 +1,130 @@
+"""What a log has that one pool of equal nodes does not model, and for what share of its work."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloads.logs.intake import NO_WALLTIME
+from workloads.logs.machinesize import occupancy
+from workloads.logs.swfheader import sizes_of
+from workloads.logs.trace import Trace
+from workloads.logs.tracecolumns import TraceColumns
+from workloads.logs.workshares import GPU_SHARE, MEMORY_SHARE, QOS_SHARE
+
+__all__ = ["caveats"]
+
+#: Smaller shares of the work or of the time are errors of a log.
+_LEAST = 0.01
+
+
+class _Work(NamedTuple):
+    """Work of a log [node-seconds]: all of it, and by partition."""
+
+    total: float
+    partitions: dict[str, float]
+
+
+def caveats(trace: Trace, nodes: int | None = None) -> tuple[str, ...]:
+    """Sentences about what a log has and a simulation of one pool of equal nodes does not model.
+
+    Parameters
+    ----------
+    trace
+        The log, as it was read.
+    nodes
+        Size of the machine where the log does not record it.
+
+    Returns
+    -------
+    tuple of str
+        One on partitions, shared nodes, GPUs, memory and QOS; one on requests that are not recorded. Empty for a log
+        of which one pool is right.
+
+    Examples
+    --------
+    >>> from workloads.logs.trace import TraceJob
+    >>> one = TraceJob(1, 0.0, 3, 100.0, 100.0, wait=0.0, partition="a")
+    >>> two = TraceJob(2, 0.0, 1, 100.0, 100.0, wait=0.0, partition="b")
+    >>> print(*caveats(Trace((one, two), nodes=4)))
+    one pool of equal nodes is simulated, and waits will be wrong: the log has 2 partitions (25 % of the work outside \
+the largest; --where partition=NAME --nodes N simulates one)
+    """
+    if not trace.jobs:
+        return ()
+    found = []
+    parts = [*_partitions(trace), *_sharing(trace, nodes), *_resources(trace)]
+    if parts:
+        found.append(f"one pool of equal nodes is simulated, and waits will be wrong: {'; '.join(parts)}")
+    missing = min(1.0, trace.remarks.get(NO_WALLTIME, 0) / len(trace.jobs))
+    if missing >= _LEAST:
+        found.append(
+            f"{_percent(missing)} of the jobs have no requested walltime, and their runtimes are used as requests: "
+            "backfilling and forecasts then use future knowledge"
+        )
+    return tuple(found)
+
+
+def _partitions(trace: Trace) -> list[str]:
+    work = _work(trace)
+    if len(work.partitions) < 2:
+        return []
+    outside = 1 - max(work.partitions.values()) / work.total
+    if outside < _LEAST:
+        return []
+    return [
+        f"the log has {len(work.partitions)} partitions ({_percent(outside)} of the work outside the largest; "
+        "--where partition=NAME --nodes N simulates one)"
+    ]
+
+
+def _work(trace: Trace) -> _Work:
+    jobs = trace.jobs
+    if isinstance(jobs, TraceColumns):
+        work: NDArray[np.float64] = jobs.nodes * jobs.runtime
+        codes, names = jobs.partition, jobs.names.texts
+    else:
+        places: dict[str, int] = {}
+        codes = np.array([places.setdefault(job.partition, len(places)) for job in jobs])
+        names = list(places)
+        work = np.array([job.nodes * job.runtime for job in jobs])
+    sums = np.bincount(codes, weights=work)
+    return _Work(float(work.sum()), {names[code]: float(sums[code]) for code in np.flatnonzero(sums)})
+
+
+def _sharing(trace: Trace, nodes: int | None) -> list[str]:
+    """Whether jobs held more nodes at once than there are."""
+    recorded = trace.nodes or int(trace.header.get("NodesNamed", 0))
+    size = recorded or nodes
+    processors, counted = sizes_of(trace.header)
+    # A node of one processor is not shared; sizes are then those of the other unit, whatever it is called.
+    if trace.unit != "nodes" or not size or (processors and processors == counted):
+        return []
+    held, lengths = occupancy(trace)
+    if not len(held) or not lengths.sum() or lengths[held > size].sum() < _LEAST * lengths.sum():
+        return []
+    beyond = float((np.maximum(held - size, 0) * lengths).sum() / (held * lengths).sum())
+    why = "so they share nodes" if recorded else "so they share nodes, or the machine is larger"
+    return [
+        f"jobs occupied up to {int(held.max()):,} of {size:,} nodes at once, {why} "
+        f"({_percent(beyond)} of the work is more than the nodes could hold; try --unit processors)"
+    ]
+
+
+def _resources(trace: Trace) -> list[str]:
+    """GPUs, memory and QOS, as far as a reader has seen them."""
+    found = []
+    for key, what in ((GPU_SHARE, "GPUs"), (MEMORY_SHARE, "memory requests")):
+        share = float(trace.header.get(key, 0))
+        if share >= _LEAST:
+            found.append(f"{_percent(share)} of the work has {what}, which are not modelled")
+    words = trace.header.get(QOS_SHARE, "").split()
+    if len(words) == 2 and float(words[1]) >= _LEAST:
+        found.append(f"the log has {words[0]} QOS ({_percent(float(words[1]))} of the work outside the largest)")
+    return found
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2g} %" if share < 0.995 else "100 %"
