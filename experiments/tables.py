@@ -18,6 +18,7 @@ from experiments.terminal import escape
 from workloads.ground.errors import TraceError
 from workloads.ground.files import atomic_open, read_text
 from workloads.ground.quantities import Quantity
+from workloads.ground.wording import in_unit
 
 __all__ = ["cell_text", "csv_lines", "known", "read_csv", "render", "telling", "write_csv", "write_lines"]
 
@@ -27,7 +28,7 @@ _UNKNOWN = "-"
 _MISSING = "\0"
 
 
-def render(rows: Iterable[Mapping[str, Any]], columns: Sequence[Quantity | str]) -> str:
+def render(rows: Iterable[Mapping[str, Any]], columns: Sequence[Quantity | str], unit: str = "nodes") -> str:
     """A table as aligned text.
 
     Parameters
@@ -36,6 +37,8 @@ def render(rows: Iterable[Mapping[str, Any]], columns: Sequence[Quantity | str])
         What is shown; a value that is missing, None or NaN is shown as ``-``.
     columns
         Columns, or plain keys.
+    unit
+        What sizes count, ``nodes`` or ``processors``: the heads say so, the names of the columns stay.
 
     Returns
     -------
@@ -58,7 +61,8 @@ def render(rows: Iterable[Mapping[str, Any]], columns: Sequence[Quantity | str])
     cells = [[_text(row.get(column.name), column) for column in chosen] for row in table]
     # A column is of texts if any of its values is one.
     left = [any(isinstance(row.get(column.name), str) for row in table) for column in chosen]
-    heads = [[escape(column.head or column.name) for column in chosen], [column.unit for column in chosen]]
+    names = [escape(in_unit(column.head or column.name, unit)) for column in chosen]
+    heads = [names, [in_unit(column.unit, unit) for column in chosen]]
     widths = [max(map(len, column)) for column in zip(*heads, *cells, strict=True)]
     lines = [_group_line(chosen, widths)]
     lines += [_line(line, widths, left) for line in heads]

@@ -15,9 +15,9 @@ from experiments.commands.asking.present import (
     write_document,
 )
 from experiments.planning.laws import LAWS, OPTIONS
-from experiments.terminal import warn
 from workloads.ground.errors import InputError, ParameterError
 from workloads.ground.units import LARGEST_SIZE
+from workloads.ground.wording import in_unit
 
 if TYPE_CHECKING:
     import numpy as np
@@ -106,7 +106,7 @@ def main(arguments: argparse.Namespace) -> None:
     present = present_of(arguments)
     for size in () if nodes is None else (nodes, *sizes):
         if size > present.state.nodes:
-            raise ParameterError("--nodes", f"at most the {present.state.nodes:,} nodes of the machine", size)
+            raise ParameterError("--nodes", f"at most the {present.state.nodes:,} {present.unit} of the machine", size)
     advice = advise(
         present.state,
         history_of(present.trace, present.at, fit=arguments.fit, least=least),
@@ -123,21 +123,19 @@ def main(arguments: argparse.Namespace) -> None:
         prices=prices,
         **drawing,
     )
-    warnings = present.caveats()
-    for text in warnings:
-        warn("advise", text)
     print(present.told())
-    print(advice_sentence(advice))
-    print(advice_table(advice))
+    print(in_unit(advice_sentence(advice), present.unit))
+    print(advice_table(advice, present.unit))
     if arguments.json is not None:
         write_document(
-            arguments.json, advice_document(advice, log=arguments.log, seed=drawing["seed"], warnings=warnings)
+            arguments.json,
+            advice_document(advice, log=arguments.log, seed=drawing["seed"], warnings=list(present.warnings)),
         )
     if arguments.plot is not None:
         from experiments.figures.planning.advice import plot_advice
-        from experiments.figures.style import save
+        from experiments.figures.style import relabel, save
 
-        for path in save(plot_advice(advice), arguments.plot):
+        for path in save(relabel(plot_advice(advice), present.unit), arguments.plot):
             print(f"drawn in {path}")
 
 

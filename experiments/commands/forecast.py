@@ -14,9 +14,9 @@ from experiments.commands.asking.present import (
     present_of,
     write_document,
 )
-from experiments.terminal import warn
 from workloads.ground.errors import InputError
 from workloads.ground.units import LARGEST_SIZE
+from workloads.ground.wording import in_unit
 
 if TYPE_CHECKING:
     from experiments.forecast.states import MachineState
@@ -69,21 +69,19 @@ def main(arguments: argparse.Namespace) -> None:
     else:
         drawing["arrivals"] = "none"
     told = forecast(state, history, jobs=asked, **drawing)
-    warnings = present.caveats()
-    for text in warnings:
-        warn("forecast", text)
     print(present.told())
     if asked is not None:
         for job_id in told.ids:
-            print(sentence(told, job_id, present.moment))
-    print(table(told))
+            print(in_unit(sentence(told, job_id, present.moment), present.unit))
+    print(table(told, present.unit))
     if arguments.json is not None:
-        write_document(arguments.json, document(told, log=arguments.log, seed=drawing["seed"], warnings=warnings))
+        about = {"log": arguments.log, "seed": drawing["seed"], "warnings": list(present.warnings)}
+        write_document(arguments.json, document(told, **about))
     if arguments.plot is not None:
         from experiments.figures.planning.forecasts import plot_forecast
-        from experiments.figures.style import save
+        from experiments.figures.style import relabel, save
 
-        for path in save(plot_forecast(told), arguments.plot):
+        for path in save(relabel(plot_forecast(told), present.unit), arguments.plot):
             print(f"drawn in {path}")
 
 

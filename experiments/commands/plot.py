@@ -53,7 +53,7 @@ def main(arguments: argparse.Namespace) -> None:
             counts = Counter(verdict.outcome for verdict in verdicts)
             picture = "no picture" if item.draw is None else f"{item.id}.png, {item.id}.pdf"
             print(f"{item.id}: {picture}; {', '.join(f'{number} {outcome}' for outcome, number in counts.items())}")
-        drawn = [] if arguments.id else draw_pictures(directory)
+        drawn = [] if arguments.id else draw_pictures(directory, _unit(directory))
     for name in drawn:
         print(f"{name}: {name}.png, {name}.pdf")
     if not chosen and not drawn:
@@ -64,6 +64,14 @@ def main(arguments: argparse.Namespace) -> None:
     if "aggregates" in drawn:
         with as_written(directory / "aggregates.csv"):
             _say_undrawn(read_csv(directory / "aggregates.csv"))
+
+
+def _unit(directory: Path) -> str:
+    """What sizes count in the results of a directory."""
+    from experiments.output.seals import open_sealed
+    from experiments.recordings.runfile import RUN, holds_run, unit_of
+
+    return unit_of(open_sealed(directory, RUN, check=False).told) if holds_run(directory) else "nodes"
 
 
 def _draw_chosen(arguments: argparse.Namespace, directory: Path) -> None:

@@ -139,7 +139,7 @@ def _simulated(
                     outages=run.asked.outages,
                     failures=run.asked.failures,
                 )
-                results.append(replace(result, label=run.variation.label))
+                results.append(replace(result, label=run.variation.label, unit=simulation.unit))
         except KeyboardInterrupt as stop:
             if not results or holds_run(directory):
                 raise Interrupted.of(stop, f"{directory} holds what it held before; start it again") from None
@@ -169,6 +169,7 @@ def _write(
     from experiments.recordings.summaries import cancellation_comparison, comparison, stochastic_comparison
     from experiments.sweeps.aggregates import aggregate_rows, difference_rows
     from experiments.tables import write_csv
+    from workloads.ground.wording import in_unit
 
     tables = _table_names(planned)
     own = {
@@ -181,6 +182,7 @@ def _write(
         if arguments.events or (len(tables) > 1 and run.simulation.prepared)
     }
     former, drawn = drawn_beside(directory), list[str]()
+    unit = planned[0].simulation.unit
     with handover(directory, RUN) as new:
         _write_tables(arguments, planned, tables, new, directory)
         _write_outages(planned, results, new, directory)
@@ -212,14 +214,15 @@ def _write(
                 drawable["contrasts"] = contrast_rows(results, measurement.instant_tolerance)
             for name, rows in drawable.items():
                 write_csv(new / f"{name}.csv", rows, tuple(rows[0]))
-            drawn = [f"{directory / name}.png: {SHOWN[name]}" for name in draw_pictures(new)]
+            drawn = [f"{directory / name}.png: {in_unit(SHOWN[name], unit)}" for name in draw_pictures(new, unit)]
         seal(new, RUN, manifest_of(planned, own), PICTURE_FILES)
     for path in former:
         path.unlink(missing_ok=True)
     repeated = "seed" in planned[0].variation.values
     if not repeated:
-        print(comparison(summaries, verbose=arguments.verbose))
-    print_summed(aggregates if repeated or arguments.metrics else [], differences, metrics_of(arguments))
+        print(comparison(summaries, unit=unit, verbose=arguments.verbose))
+    summed = aggregates if repeated or arguments.metrics else []
+    print_summed(summed, differences, metrics_of(arguments), unit)
     _remark(planned)
     for text in dict.fromkeys(
         untouched(run.asked.outages, [result]) for run, result in zip(planned, results, strict=True)
@@ -227,9 +230,9 @@ def _write(
         if text:
             warn("run", text)
     if any(result.stochastic for result in results):
-        print(f"\n{stochastic_comparison(summaries, verbose=arguments.verbose)}")
+        print(f"\n{stochastic_comparison(summaries, unit=unit, verbose=arguments.verbose)}")
     if any(result.withdrawn is not None for result in results):
-        print(f"\n{cancellation_comparison(summaries)}")
+        print(f"\n{cancellation_comparison(summaries, unit=unit)}")
     if drawn:
         print("\n".join(["", *drawn]))
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from experiments.figures.plaintext import lay_out, without_warnings_of_names
 from policies.mechanism import BASELINE
 from workloads.ground.files import atomic_open
+from workloads.ground.wording import in_unit
 from workloads.table.job import JobType
 
 if TYPE_CHECKING:
@@ -132,6 +133,17 @@ def new_figure(width: float, height: float) -> Figure:
     engine = figure.get_layout_engine()
     if engine is not None:
         engine.set(w_pad=0.04, h_pad=0.04, wspace=0.03, hspace=0.04)  # type: ignore[call-arg]  # of this engine
+    return figure
+
+
+def relabel(figure: Figure, unit: str) -> Figure:
+    """Write processors for nodes in all texts of a figure, if these are its unit; returns the figure."""
+    if unit != "nodes":
+        from matplotlib.text import Text
+
+        for text in figure.findobj(Text):
+            assert isinstance(text, Text)
+            text.set_text(in_unit(text.get_text(), unit))
     return figure
 
 

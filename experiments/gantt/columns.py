@@ -69,6 +69,7 @@ def columns_of(recording: Recording, window: Window | None = None) -> dict[str, 
     return {
         "mechanism": recording.name,
         "nodes": recording.nodes,
+        "unit": recording.unit,
         # The second of the job table's clock at which the page's begins, and whether that one tells the date.
         "base": (opens + (recording.origin if since_1970 is None else since_1970)) // SECOND,
         "dates": since_1970 is not None,

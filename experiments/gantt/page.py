@@ -71,13 +71,14 @@ def _render(columns: Mapping[str, Any], words: str, zone: str) -> str:
         lstrip_blocks=True,
     )
     html = environment.get_template("gantt.html").render(
-        title=f"Jobs on nodes under {columns['mechanism']}",
+        title=f"Jobs on {columns['unit']} under {columns['mechanism']}",
         about=_about(columns, zone),
         example=_example(columns["jobs"]),
         data=Markup(_json(columns)),
         type_colors=Markup(_json({str(kind): color for kind, color in TYPE_COLORS.items()})),
         state_colors=Markup(_json(STATE_COLORS)),
         words=words,
+        unit=columns["unit"],
         version=_version(),
     )
     return with_policy(html, scripts=1)
@@ -92,7 +93,7 @@ def _json(value: Any) -> str:
 def _about(columns: Mapping[str, Any], zone: str) -> str:
     """What is shown, on one line."""
     number = len(columns["jobs"]["id"])
-    told = f"{number:,} job{'' if number == 1 else 's'} on {columns['nodes']:,} nodes, "
+    told = f"{number:,} job{'' if number == 1 else 's'} on {columns['nodes']:,} {columns['unit']}, "
     first, last = columns["base"], columns["base"] + columns["length"]
     if columns["dates"]:
         days = [datetime.fromtimestamp(second, UTC) for second in (first, last - 1)]

@@ -23,6 +23,7 @@ from experiments.recordings.runfile import (
     open_run,
     options_of,
     simulated_jobs,
+    unit_of,
 )
 from experiments.recordings.variants import chosen_variant
 from policies.mechanism import BASELINE
@@ -113,6 +114,7 @@ def read_recording(
         decisions=_decisions(result.find(table_name("decisions", name)), origin) if decisions else None,
         epoch=epoch_of(place, told),
         zone=LOCAL if told.get(ZONE) == LOCAL else "UTC",
+        unit=unit_of(told),
         trusted=trust,
     )
 

@@ -195,7 +195,7 @@ def gains(first: Recording, second: Recording, by: str | None = None, names: tup
     cluster, clusters = clusters_of(submits, "day" if by == "week" else "week")
     groups: dict[str, list[int]] = {ALL: list(range(len(pairs)))}
     if by is not None:
-        for place, name in enumerate(_names(by, [job for job, _, _ in pairs], submits, first.epoch)):
+        for place, name in enumerate(_names(by, [job for job, _, _ in pairs], submits, first.epoch, first.unit)):
             groups.setdefault(name, []).append(place)
     rows = []
     for name, value in MEASURES.items():
@@ -228,7 +228,7 @@ def _remark(first: Recording, second: Recording, called: tuple[str, str]) -> str
     return f"of the jobs of {called[1]}, {' and '.join(told)} than in {called[0]}" if told else ""
 
 
-def _names(by: str, jobs: Sequence[Job], submits: np.ndarray, epoch: float | None) -> list[str]:
+def _names(by: str, jobs: Sequence[Job], submits: np.ndarray, epoch: float | None, unit: str) -> list[str]:
     """The group of each job."""
     if by == "type":
         return [str(job.type) for job in jobs]
@@ -236,8 +236,8 @@ def _names(by: str, jobs: Sequence[Job], submits: np.ndarray, epoch: float | Non
         sizes = [job.nodes for job in jobs]
         ends = size_classes(sizes, max(1, len(sizes) // _CLASS))
         starts = [1, *(end + 1 for end in ends)]
-        words = [f"{start:,} to {end:,} nodes" for start, end in zip(starts, ends, strict=False)]
-        words.append(f"{starts[-1]:,} to {max(sizes):,} nodes")
+        words = [f"{start:,} to {end:,} {unit}" for start, end in zip(starts, ends, strict=False)]
+        words.append(f"{starts[-1]:,} to {max(sizes):,} {unit}")
         return [words[int(place)] for place in np.searchsorted(ends, sizes)]
     if by == "week":
         weeks = np.floor((submits - submits.min()) / WEEK).astype(int).tolist()

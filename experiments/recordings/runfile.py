@@ -25,6 +25,7 @@ __all__ = [
     "LOCAL",
     "PICTURE_FILES",
     "RUN",
+    "UNIT",
     "ZONE",
     "chosen_mechanism",
     "epoch_of",
@@ -34,6 +35,7 @@ __all__ = [
     "open_run",
     "options_of",
     "simulated_jobs",
+    "unit_of",
 ]
 
 _PICTURES = ("mechanisms", "waits", "machine", "accounting", "aggregates", "differences", "loop")
@@ -45,6 +47,8 @@ JOB_TABLE = "job_table"
 EPOCH = "epoch"
 #: What its dates are in, where that is not UTC.
 ZONE = "zone"
+#: What sizes count, where that is not nodes.
+UNIT = "unit"
 #: Local time of a log that does not name the zone.
 LOCAL = "local time"
 
@@ -143,6 +147,11 @@ def nodes_of(directory: Path, told: Mapping[str, Any]) -> int:
     if not is_whole(nodes, 1):
         raise TraceError(directory / RUN, None, "must name a positive number of nodes")
     return nodes
+
+
+def unit_of(told: Mapping[str, Any]) -> str:
+    """What sizes count: ``nodes`` or ``processors``."""
+    return "processors" if told.get(UNIT) == "processors" else "nodes"
 
 
 def epoch_of(directory: Path, told: Mapping[str, Any]) -> float | None:

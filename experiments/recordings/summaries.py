@@ -68,28 +68,30 @@ _CANCELLATIONS = (
 )
 
 
-def comparison(summaries: Sequence[Mapping[str, Any]], *, verbose: bool = False) -> str:
+def comparison(summaries: Sequence[Mapping[str, Any]], *, unit: str = "nodes", verbose: bool = False) -> str:
     """The mechanisms side by side; a group of times below an hour is in minutes.
 
     Parameters
     ----------
     summaries
         Rows as :func:`simulator.results.metrics.summarize` returns.
+    unit
+        What sizes count: ``nodes`` or ``processors``.
     verbose
         Whether to show wall-clock times, too.
     """
     columns = [column for column in _COMPARISON if not _repeats(column.name, summaries)]
-    return _rendered(summaries, [*columns, *(_CLOCKED if verbose else ())])
+    return _rendered(summaries, [*columns, *(_CLOCKED if verbose else ())], unit)
 
 
-def stochastic_comparison(summaries: Sequence[Mapping[str, Any]], *, verbose: bool = False) -> str:
+def stochastic_comparison(summaries: Sequence[Mapping[str, Any]], *, unit: str = "nodes", verbose: bool = False) -> str:
     """The stochastic jobs under each mechanism; parameters of :func:`comparison`."""
-    return _rendered(summaries, [*_STOCHASTIC, *([headed("planning_seconds", "planning")] if verbose else [])])
+    return _rendered(summaries, [*_STOCHASTIC, *([headed("planning_seconds", "planning")] if verbose else [])], unit)
 
 
-def cancellation_comparison(summaries: Sequence[Mapping[str, Any]]) -> str:
+def cancellation_comparison(summaries: Sequence[Mapping[str, Any]], *, unit: str = "nodes") -> str:
     """The cancelled jobs under each mechanism; parameters of :func:`comparison`."""
-    return _rendered(summaries, _CANCELLATIONS)
+    return _rendered(summaries, _CANCELLATIONS, unit)
 
 
 def by_label(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -123,7 +125,7 @@ def _repeats(name: str, rows: Iterable[Mapping[str, Any]]) -> bool:
     )
 
 
-def _rendered(rows: Sequence[Mapping[str, Any]], columns: Iterable[Quantity]) -> str:
+def _rendered(rows: Sequence[Mapping[str, Any]], columns: Iterable[Quantity], unit: str) -> str:
     if any(row.get("label") for row in rows):
         rows, columns = by_label(rows), [Quantity("mechanism", "run") if c is _MECHANISM else c for c in columns]
     shown = telling(rows, columns)
@@ -133,4 +135,4 @@ def _rendered(rows: Sequence[Mapping[str, Any]], columns: Iterable[Quantity]) ->
         if max(values) < 1:
             for place in places:
                 shown[place] = replace(shown[place], unit="min", scale=60.0 * shown[place].scale)
-    return render(rows, shown)
+    return render(rows, shown, unit)

@@ -21,6 +21,7 @@ from experiments.stories.telling.narrative import tell, told_reasons
 from simulator.results.recording import Recording
 from workloads.ground.errors import InputError
 from workloads.ground.units import to_ticks
+from workloads.ground.wording import in_unit
 from workloads.logs.trace import epoch_of
 
 __all__ = ["Stories", "Story", "explain"]
@@ -43,23 +44,26 @@ class Story:
         Seconds since 1970 at which that clock stands at 0; None: it is not known.
     zone
         What dates are in.
+    unit
+        What sizes count: ``nodes`` or ``processors``.
     """
 
     facts: Facts
     first: int = field(repr=False)
     epoch: float | None = field(default=None, repr=False)
     zone: str = field(default="UTC", repr=False)
+    unit: str = field(default="nodes", repr=False)
 
     def __str__(self) -> str:
-        return tell(self.facts, self.first, self.epoch, zone=self.zone)
+        return tell(self.facts, self.first, self.epoch, zone=self.zone, unit=self.unit)
 
     def at_length(self) -> str:
         """The story with all names that ``str`` leaves out of long lists."""
-        return tell(self.facts, self.first, self.epoch, zone=self.zone, everything=True)
+        return tell(self.facts, self.first, self.epoch, zone=self.zone, unit=self.unit, everything=True)
 
     def reasons(self) -> list[tuple[str, str]]:
         """Why it waited: pairs of a duration and a reason; a heading of a wait has no duration. Empty: it did not."""
-        return told_reasons(self.facts, self.first, self.epoch)
+        return [(time, in_unit(text, self.unit)) for time, text in told_reasons(self.facts, self.first, self.epoch)]
 
     def as_json(self) -> dict[str, Any]:
         """The facts as JSON knows them: seconds and node-seconds."""
@@ -96,7 +100,7 @@ class Stories:
         self._first = min(submits, default=recording.origin)
         # Without a stated epoch the table's seconds may be so many that they must count from 1970.
         guessed = epoch_of({}, min(submits, default=0) / to_ticks(1))
-        self._zone = recording.zone
+        self._zone, self._unit = recording.zone, recording.unit
         self._epoch = guessed if recording.epoch is None else recording.epoch
 
     def __repr__(self) -> str:
@@ -113,7 +117,7 @@ class Stories:
         if job_id not in self._known:
             near = sorted(sorted(self._known, key=lambda known: (abs(known - job_id), known))[:_NEAR])
             raise InputError(f"there is no job {job_id}; the nearest ids are {', '.join(map(str, near))}")
-        return Story(self._biographer.of(job_id), self._first, self._epoch, self._zone)
+        return Story(self._biographer.of(job_id), self._first, self._epoch, self._zone, self._unit)
 
 
 def explain(result: Recording, job_id: int, *, instant_tolerance: float | None = None) -> Story:

@@ -10,6 +10,7 @@ from experiments.tables import render
 from simulator.results.recording import Recording
 from simulator.results.records import JobRecord
 from workloads.ground.units import SECOND
+from workloads.ground.wording import in_unit
 
 __all__ = ["RANKINGS", "worst", "worst_table"]
 
@@ -62,7 +63,7 @@ def worst_table(recording: Recording, most: int) -> str:
             "nodes": row["nodes"],
             "waited": duration(round(float(str(row["wait"])) * SECOND)),
             "slowdown": row["bounded_slowdown"],
-            "lost": amount(round(float(str(row["lost_node_seconds"])) * SECOND)) if row["lost_node_seconds"] else "-",
+            "lost": _lost(float(str(row["lost_node_seconds"])), recording.unit),
             "preempted": row["preemptions"],
         }
         for row in worst(recording, most)
@@ -70,5 +71,9 @@ def worst_table(recording: Recording, most: int) -> str:
     blocks = []
     for title in dict.fromkeys(row[""] for row in rows):
         chosen = [{name: value for name, value in row.items() if name} for row in rows if row[""] == title]
-        blocks.append(f"{str(title).capitalize()}:\n{render(chosen, list(chosen[0]))}")
+        blocks.append(f"{str(title).capitalize()}:\n{render(chosen, list(chosen[0]), recording.unit)}")
     return "\n\n".join(blocks)
+
+
+def _lost(node_seconds: float, unit: str) -> str:
+    return in_unit(amount(round(node_seconds * SECOND)), unit) if node_seconds else "-"

@@ -8,7 +8,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
 
-from experiments.figures.style import save
+from experiments.figures.style import relabel, save
 from experiments.output.seals import SWEEP, open_sealed
 from experiments.recordings.runfile import RUN
 from experiments.recordings.summaries import by_label
@@ -62,8 +62,15 @@ def summary_of(directory: Path) -> list[dict[str, Any]]:
     return read_csv(path)
 
 
-def draw_pictures(directory: Path) -> list[str]:
+def draw_pictures(directory: Path, unit: str = "nodes") -> list[str]:
     """Draw what the tables of a replay or a loop in this directory allow; returns the names of the pictures.
+
+    Parameters
+    ----------
+    directory
+        With the tables.
+    unit
+        What sizes count: ``nodes`` or ``processors``.
 
     Raises
     ------
@@ -84,7 +91,7 @@ def draw_pictures(directory: Path) -> list[str]:
         if path is not None:
             with as_written(path):
                 figure = resolve_name(draw)(by_label(read_csv(path)))
-            save(figure, directory / name, follow=False)
+            save(relabel(figure, unit), directory / name, follow=False)
             drawn.append(name)
     return drawn
 

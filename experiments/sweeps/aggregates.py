@@ -258,7 +258,7 @@ def _difference(shown: Metric, pairs: Sequence[tuple[float, float]]) -> dict[str
 _FIXED = ("against", "metric", "n", "mean", "difference", "low", "high", "verdict")
 
 
-def aggregate_table(rows: Sequence[Row], names: Sequence[str] = ()) -> str:
+def aggregate_table(rows: Sequence[Row], names: Sequence[str] = (), unit: str = "nodes") -> str:
     """The aggregates as text: a line for each configuration, a column for each metric.
 
     Parameters
@@ -267,16 +267,18 @@ def aggregate_table(rows: Sequence[Row], names: Sequence[str] = ()) -> str:
         Rows of :func:`aggregate_rows`.
     names
         Metrics; by default the most important ones.
+    unit
+        What sizes count: ``nodes`` or ``processors``.
     """
-    return _table(rows, names, "mean", "")
+    return _table(rows, names, "mean", "", unit)
 
 
-def difference_table(rows: Sequence[Row], names: Sequence[str] = ()) -> str:
+def difference_table(rows: Sequence[Row], names: Sequence[str] = (), unit: str = "nodes") -> str:
     """The differences likewise; rows of :func:`difference_rows`. A ``*`` marks those whose interval excludes 0."""
-    return _table(rows, names, "difference", "+")
+    return _table(rows, names, "difference", "+", unit)
 
 
-def _table(rows: Sequence[Row], names: Sequence[str], value: str, sign: str) -> str:
+def _table(rows: Sequence[Row], names: Sequence[str], value: str, sign: str, unit: str) -> str:
     there = dict.fromkeys(row["metric"] for row in rows)
     chosen = [metric(name) for name in names or SHOWN if name in there]
     keys = [name for name in (rows[0] if rows else ()) if name not in _FIXED]
@@ -296,7 +298,7 @@ def _table(rows: Sequence[Row], names: Sequence[str], value: str, sign: str) -> 
     ]
     shown_lines = list(lines.values())[:_PRINTED]
     more = f"\n... and {len(lines) - _PRINTED:,} more" if len(lines) > _PRINTED else ""
-    return render(shown_lines, columns) + more
+    return render(shown_lines, columns, unit) + more
 
 
 def _text(value: Any) -> str:

@@ -25,6 +25,7 @@ from workloads.ground.files import sha256_of
 from workloads.ground.units import SECOND, to_ticks
 from workloads.hybrid.assignment import Assignment, assign
 from workloads.hybrid.imbalance import imbalance
+from workloads.logs.onepool import caveats
 from workloads.logs.readers import read_trace
 from workloads.logs.trace import Trace
 from workloads.table.job import Job, JobType
@@ -173,7 +174,7 @@ def job_table(
 
 @lru_cache(maxsize=2)
 def _caveats(workload: GeneratedYear | Log) -> tuple[str, ...]:
-    return () if isinstance(workload, GeneratedYear) else _trace(workload).caveats
+    return () if isinstance(workload, GeneratedYear) else caveats(_log(workload), workload.nodes)
 
 
 @lru_cache(maxsize=2)
@@ -185,9 +186,21 @@ def _lopsided(workload: GeneratedYear | Log, assignment: Assignment, seed: int) 
 def _trace(workload: GeneratedYear | Log) -> Trace:
     if isinstance(workload, GeneratedYear):
         return generate(workload.year, workload.seed)
+    trace = _log(workload)
+    nodes = workload.nodes if workload.nodes is not None else trace.nodes
+    if nodes is None:
+        raise TraceError(workload.label, None, "does not record the size of the machine; give workload.nodes")
+    trace = trace.on_machine(nodes)
+    need_jobs(trace, workload.label)
+    return trace
+
+
+@lru_cache(maxsize=2)
+def _log(workload: Log) -> Trace:
+    """The log as it was read."""
     if sha256_of(workload.path) != workload.sha256:
         raise TraceError(workload.label, None, "has changed since the sweep began")
-    trace = read_trace(
+    return read_trace(
         workload.path,
         format=workload.format,
         lenient=workload.lenient,
@@ -196,12 +209,6 @@ def _trace(workload: GeneratedYear | Log) -> Trace:
         unit=workload.unit,
         columns=workload.columns,
     )
-    nodes = workload.nodes if workload.nodes is not None else trace.nodes
-    if nodes is None:
-        raise TraceError(workload.label, None, "does not record the size of the machine; give workload.nodes")
-    trace = trace.on_machine(nodes)
-    need_jobs(trace, workload.label)
-    return trace
 
 
 def _weeks(jobs: Sequence[Job]) -> list[dict[str, Any]]:

@@ -67,6 +67,8 @@ class Recording:
         Seconds since 1970 at which the job table's clock stands at 0; None: not known.
     zone
         What dates are in: UTC, or local time, where the log recorded that without its zone.
+    unit
+        What sizes count, ``nodes`` or ``processors``; names of fields and columns stay as they are.
     trusted
         Whether a queue order that the options name by its import path may be imported.
     booked
@@ -103,6 +105,7 @@ class Recording:
     decisions: Sequence[Decision] | None = None
     epoch: float | None = field(default=None, compare=False)
     zone: str = field(default="UTC", compare=False)
+    unit: str = field(default="nodes", compare=False, repr=False)
     trusted: bool = field(default=True, compare=False, repr=False)
     booked: Accounting | None = None
     losses: Sequence[tuple[int, int]] = ()

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments.commands.asking.arguments import add_choice, add_reading, duration, read_options, whole
+from experiments.terminal import warn
 from workloads.ground.errors import InputError
 from workloads.ground.units import LARGEST_SIZE
 
@@ -32,22 +33,19 @@ class Present:
         The time, on the clock of the log [s].
     state
         The machine.
+    warnings
+        What the log has and one pool of equal nodes does not model, a sentence each.
     """
 
     trace: Trace
     at: float
     state: MachineState
+    warnings: tuple[str, ...] = ()
 
     @property
     def unit(self) -> str:
         """What sizes count."""
         return self.trace.unit
-
-    def caveats(self) -> list[str]:
-        """What the log has and one pool of equal nodes does not model, a sentence each."""
-        from workloads.logs.onepool import caveats
-
-        return list(caveats(self.trace, self.state.nodes))
 
     def moment(self, time: float) -> str:
         """A time of the log for people."""
@@ -60,7 +58,7 @@ class Present:
         state = self.state
         used = sum(job.nodes for job in state.running)
         return (
-            f"{self.moment(self.at)}: {len(state.running):,} jobs run on {used:,} of {state.nodes:,} nodes, "
+            f"{self.moment(self.at)}: {len(state.running):,} jobs run on {used:,} of {state.nodes:,} {self.unit}, "
             f"{len(state.waiting):,} wait."
         )
 
@@ -142,7 +140,8 @@ def present_of(arguments: argparse.Namespace) -> Present:
         raise InputError("--at must be given, the time of the forecast, unless --queue tells the jobs of now")
     at = moment_of(arguments.at, trace, "--at")
     nodes = _machine(arguments, trace, at)
-    return Present(trace, at, state_at(trace, at, nodes, _outages(arguments, nodes)))
+    warnings = _warned(arguments, trace, nodes)
+    return Present(trace, at, state_at(trace, at, nodes, _outages(arguments, nodes)), warnings)
 
 
 def write_document(path: str, facts: object) -> None:
@@ -173,7 +172,18 @@ def _queue(arguments: argparse.Namespace, trace: Trace) -> Present:
     latest = max(row.submit if row.start is None else max(row.submit, row.start) for row in rows)
     at = latest if arguments.at is None else moment_of(arguments.at, trace, "--at")
     nodes = _machine(arguments, trace, at)
-    return Present(trace, at, state_of_queue(rows, at, nodes, _outages(arguments, nodes)))
+    warnings = _warned(arguments, trace, nodes)
+    return Present(trace, at, state_of_queue(rows, at, nodes, _outages(arguments, nodes)), warnings)
+
+
+def _warned(arguments: argparse.Namespace, trace: Trace, nodes: int) -> tuple[str, ...]:
+    """Print what the log has and one pool of equal nodes does not model, before the state is found or refused."""
+    from workloads.logs.onepool import caveats
+
+    found = caveats(trace, nodes)
+    for text in found:
+        warn(arguments.command, text)
+    return found
 
 
 def _machine(arguments: argparse.Namespace, trace: Trace, at: float) -> int:

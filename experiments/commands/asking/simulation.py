@@ -190,7 +190,7 @@ def simulation_of(arguments: argparse.Namespace, mechanisms: Sequence[str]) -> S
     InputError
         If any of it is not usable.
     """
-    from experiments.recordings.runfile import LOCAL
+    from experiments.recordings.runfile import LOCAL, UNIT
     from experiments.traces.calendar import zone_of
     from experiments.traces.description import composition, left_out, need_jobs
     from workloads.ground.errors import TraceError
@@ -241,6 +241,8 @@ def simulation_of(arguments: argparse.Namespace, mechanisms: Sequence[str]) -> S
         check_jobs(jobs, nodes, where=arguments.input)
         types = composition(jobs)
     configuration["nodes"] = nodes
+    if unit != "nodes":
+        configuration[UNIT] = unit
     planner, plans = _planning(arguments, jobs, configuration)
     first = min((job.submit for job in jobs if job.submit is not None), default=0.0)
     local = isinstance(workload, Trace) and zone_of(workload.format, workload.header)[1] == LOCAL

@@ -50,6 +50,7 @@ def long_run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> 
         If an option or the log is not usable.
     """
     from experiments.recordings.longjobs import FORMATS
+    from experiments.recordings.runfile import UNIT
     from experiments.traces.description import left_out, need_jobs
     from workloads.ground.files import sha256_of
     from workloads.hybrid.assignment import as_rigid_columns
@@ -87,6 +88,8 @@ def long_run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> 
         "options": asdict(options),
         "nodes": nodes,
     }
+    if unit != "nodes":
+        configuration[UNIT] = unit
     epoch = epoch_of(trace.header, float(jobs.submit.min()) / 1e6)
     simulation = Simulation(
         jobs, nodes, options, None, {}, configuration, left_out(trace), epoch, caveats=about_pool, unit=unit

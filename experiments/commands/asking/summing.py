@@ -44,16 +44,19 @@ def metrics_of(arguments: argparse.Namespace) -> list[str]:
 
 
 def print_summed(
-    aggregates: Sequence[Mapping[str, Any]], differences: Sequence[Mapping[str, Any]], metrics: Sequence[str]
+    aggregates: Sequence[Mapping[str, Any]],
+    differences: Sequence[Mapping[str, Any]],
+    metrics: Sequence[str],
+    unit: str = "nodes",
 ) -> None:
     """Print means and differences, as far as there are any."""
     from experiments.sweeps.aggregates import aggregate_table, difference_table
 
     if aggregates:
-        print(aggregate_table(aggregates, metrics))
+        print(aggregate_table(aggregates, metrics, unit))
         if any(row["n"] > 1 for row in aggregates):
             print("mean over n runs [95 % interval]")
     if differences:
-        print(f"\n{difference_table(differences, metrics)}")
+        print(f"\n{difference_table(differences, metrics, unit)}")
         intervals = ", mean over n pairs of runs [95 % interval]; * excludes 0"
         print(f"difference from {differences[0]['against']}" + (intervals if differences[0]["n"] > 1 else ""))

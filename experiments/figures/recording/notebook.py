@@ -8,6 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from experiments.figures.recording.portraits import PORTRAITS
+from experiments.figures.style import relabel
 from experiments.recordings.windows import Window
 from experiments.tables import cell_text
 from simulator.results.catalogue import metric
@@ -71,14 +72,14 @@ def plot_result(
         raise InputError(f"start and end are for {', '.join(PORTRAITS)}; the picture {kind} shows the whole result")
     from experiments.figures.study.machine import plot_accounting, plot_machine
 
-    return plot_machine(result) if kind == "machine" else plot_accounting(result)
+    return relabel(plot_machine(result) if kind == "machine" else plot_accounting(result), result.unit)
 
 
 def html_of(result: Result) -> str:
     """A result as a notebook shows it: what was simulated, its metrics, and busy nodes and queue over time."""
     options = result.options
     head = (
-        f"{escape(result.name)}: {len(result.records):,} jobs on {result.nodes:,} nodes, "
+        f"{escape(result.name)}: {len(result.records):,} jobs on {result.nodes:,} {result.unit}, "
         f"order {escape(options.order)}, backfilling {escape(options.backfilling)}"
     )
     rows = "".join(

@@ -8,6 +8,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
+from experiments.figures.style import relabel
 from experiments.output.filenames import file_part
 from experiments.recordings.runfile import holds_run, open_run
 from experiments.recordings.windows import Window
@@ -50,7 +51,7 @@ class Portrait:
         how: dict[str, Any] = {"quantile": quantile} if self.quantile else {}
         how |= {"color": color} if self.color else {}
         figure: Figure = resolve_name(self.plot)(recording, window, **how)
-        return figure
+        return relabel(figure, recording.unit)
 
 
 PORTRAITS: Mapping[str, Portrait] = {

@@ -21,7 +21,7 @@ const Colors = (() => {
     if (order.length > shown.length) classes.push({ name: `${order.length - shown.length} others`, color: GREY });
     return { title, classes, of: Int32Array.from(column, (c) => place[c]) };
   };
-  const REASONS = [["in order", "in order"], ["backfilled", "backfilled"], ["tenant", "tenant"], ["arrival", "on arrival"], ["returned by #", "returned nodes"]];
+  const REASONS = [["in order", "in order"], ["backfilled", "backfilled"], ["tenant", "tenant"], ["arrival", "on arrival"], ["returned by #", Model.inUnit("returned nodes")]];
   // Starts for which plug-ins or outages have reasons of their own.
   const known = REASONS.map(([cause]) => cause);
   const reasonOf = Array.from(Model.why, (c) => (c < 0 ? "never started" : Model.log.causes[c] || "in order"));

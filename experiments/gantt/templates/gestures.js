@@ -37,7 +37,7 @@ const hover = (at) => {
     const kind = Model.rectangles.kind[r];
     const now = Story.sizeAt(k, at.time);
     /** @type {[string, string] | null} */
-    const extra = kind === Model.HELD ? ["here", "nodes held for it"] : kind === Model.WARNED ? ["here", "under warning"] : now !== jobs.nodes[k] ? ["here", `on ${now} of ${jobs.nodes[k]} nodes`] : null;
+    const extra = kind === Model.HELD ? ["here", Model.inUnit("nodes held for it")] : kind === Model.WARNED ? ["here", "under warning"] : now !== jobs.nodes[k] ? ["here", `on ${now} of ${jobs.nodes[k]} ${Model.inUnit("nodes")}`] : null;
     // The panel tells the chosen job's story already.
     if (k === state.chosen) tip.hidden = true;
     else showTip(Story.tip(k, css(fills[k]), extra), at);
@@ -45,7 +45,7 @@ const hover = (at) => {
     const { use, queue } = Model;
     const u = use.place(at.time), q = queue.place(at.time);
     /** @type {[string, string][]} */
-    const rows = use.names.map((name, n) => ({ name, n: use.levels[n][u] })).filter(({ n }) => n).map(({ name, n }) => [name, `${n.toLocaleString("en")} nodes (${((100 * n) / NODES).toFixed(1)} %)`]);
+    const rows = use.names.map((name, n) => ({ name, n: use.levels[n][u] })).filter(({ n }) => n).map(({ name, n }) => [name, `${n.toLocaleString("en")} ${Model.inUnit("nodes")} (${((100 * n) / NODES).toFixed(1)} %)`]);
     showTip([Story.element("h2", null, Time.stamp(at.time)), Story.table([...rows, ["waiting", `${Story.count(queue.levels[0][q], "job", "jobs")}, for ${Story.count(queue.levels[1][q], "node", "nodes")}`]])], at);
   } else if (r >= 0) showTip(Story.place(r), at);
   else tip.hidden = true;

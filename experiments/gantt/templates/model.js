@@ -3,6 +3,10 @@
 const Model = (() => {
   const data = JSON.parse(/** @type {HTMLElement} */ (document.getElementById("data")).textContent || "");
 
+  // What sizes count: a log may count processors where texts are written for nodes.
+  /** @param {string} text */
+  const inUnit = (text) => (data.unit === "nodes" ? text : text.replace(/\bnode(?=s?\b)/g, "processor"));
+
   /** @param {number[]} steps */
   const sums = (steps) => {
     const out = new Float64Array(steps.length);
@@ -155,5 +159,5 @@ const Model = (() => {
     return hits;
   };
 
-  return { data, length, nodes: data.nodes, jobs, byId, log, rectangles, ofJob, named, overlapping, at, use, queue, wait, why, search, RUN, WARNED, HELD, DOWN };
+  return { data, length, nodes: data.nodes, inUnit, jobs, byId, log, rectangles, ofJob, named, overlapping, at, use, queue, wait, why, search, RUN, WARNED, HELD, DOWN };
 })();

@@ -253,7 +253,7 @@ const Painter = (() => {
     pen.fillRect(left, axis, w, 1);
     // The strips' names and scales.
     pen.fillStyle = theme.ink;
-    pen.fillText(narrow ? "Use of the nodes" : "Use of the nodes (% of the machine)", left, layout.use - 8);
+    pen.fillText(Model.inUnit(narrow ? "Use of the nodes" : "Use of the nodes (% of the machine)"), left, layout.use - 8);
     pen.fillText("Waiting jobs", left, layout.queue - 8);
     pen.textAlign = "right";
     pen.fillStyle = theme.soft;

@@ -8,14 +8,14 @@ const Story = (() => {
     "runs already": "before the replay began", "returned by #": "on nodes that came back from job #", "": "in its turn",
   };
   /** @type {(n: number, one: string, many: string) => string} */
-  const count = (n, one, many) => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
+  const count = (n, one, many) => `${n.toLocaleString("en")} ${Model.inUnit(n === 1 ? one : many)}`;
   /** @type {(cause: number, other: number) => string} */
   const reason = (cause, other) => {
     const text = log.causes[cause] ?? "";
-    return (REASONS[text] ?? text).replace("#", other ? String(other) : "#");
+    return Model.inUnit(REASONS[text] ?? text).replace("#", other ? String(other) : "#");
   };
   /** @param {number} s */
-  const nodeHours = (s) => `${(s / 3600).toLocaleString("en", { maximumFractionDigits: s < 36000 ? 1 : 0 })} node-hours`;
+  const nodeHours = (s) => `${(s / 3600).toLocaleString("en", { maximumFractionDigits: s < 36000 ? 1 : 0 })} ${Model.inUnit("node-hours")}`;
 
   // The first start of a job tells why.
   /** @param {number} k */
@@ -99,7 +99,7 @@ const Story = (() => {
   /** @param {[string, string][]} rows */
   const table = (rows) => {
     const list = element("dl", { class: "facts" });
-    for (const [name, text] of rows) list.append(element("dt", null, name), element("dd", null, text));
+    for (const [name, text] of rows) list.append(element("dt", null, Model.inUnit(name)), element("dd", null, text));
     return list;
   };
   /** @type {(k: number, color: string) => HTMLElement} */

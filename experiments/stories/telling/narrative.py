@@ -17,7 +17,15 @@ __all__ = ["tell", "told_reasons"]
 _SHORT = 5
 
 
-def tell(facts: Facts, first: int, epoch: float | None, *, zone: str = "UTC", everything: bool = False) -> str:
+def tell(
+    facts: Facts,
+    first: int,
+    epoch: float | None,
+    *,
+    zone: str = "UTC",
+    unit: str = "nodes",
+    everything: bool = False,
+) -> str:
     """The story of a job.
 
     Parameters
@@ -30,6 +38,8 @@ def tell(facts: Facts, first: int, epoch: float | None, *, zone: str = "UTC", ev
         Seconds since 1970 at which that clock stands at 0; None: not known.
     zone
         What dates are in.
+    unit
+        What sizes count: ``nodes`` or ``processors``.
     everything
         Whether long lists are told to their end.
 
@@ -40,12 +50,13 @@ def tell(facts: Facts, first: int, epoch: float | None, *, zone: str = "UTC", ev
     """
     most = None if everything else _SHORT
     clock = Clock(first, epoch, list(moments(facts)), zone)
-    head = [*wrapped(f"{_who(facts)} {_summary(facts)}"), *wrapped(clock.about)]
+    head = [*wrapped(f"{_who(facts)} {_summary(facts)}", unit=unit), *wrapped(clock.about)]
     # Sorted by time alone: what is of one instant keeps the order in which it is told.
     lines = sorted(_lines(facts, clock, most), key=lambda line: line[0])
     width = max((len(clock.at(time)) for time, _ in lines), default=0)
-    story = [line for time, text in lines for line in wrapped(text, f"{clock.at(time):>{width}}  ", " " * (width + 2))]
-    blocks = [head, story, *_sections(facts, clock, most)]
+    margin = " " * (width + 2)
+    story = [line for time, text in lines for line in wrapped(text, f"{clock.at(time):>{width}}  ", margin, unit=unit)]
+    blocks = [head, story, *_sections(facts, clock, most, unit)]
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
 
@@ -135,11 +146,11 @@ def _queued(wait: Wait, clock: Clock, most: int | None) -> Iterator[tuple[int, s
     yield from queued.standing(wait, clock, most)
 
 
-def _sections(facts: Facts, clock: Clock, most: int | None) -> Iterator[list[str]]:
+def _sections(facts: Facts, clock: Clock, most: int | None, unit: str) -> Iterator[list[str]]:
     """What is told after the story."""
     for wait in facts.waits:
-        yield queued.section(wait, facts, clock, most)
-    yield [line for loan in facts.loans for line in wrapped(_loan(loan, clock), "", "  ")]
+        yield queued.section(wait, facts, clock, most, unit)
+    yield [line for loan in facts.loans for line in wrapped(_loan(loan, clock), "", "  ", unit=unit)]
     if not facts.told:
         yield wrapped(
             "Promises, loans and expected losses were not recorded with this run; 'holdfast run --events' records them."

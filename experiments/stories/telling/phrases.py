@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
 from workloads.ground.units import SECOND
+from workloads.ground.wording import in_unit
 
 __all__ = ["Clock", "amount", "count", "duration", "jobs", "listed", "percent", "wrapped"]
 
@@ -16,7 +17,7 @@ __all__ = ["Clock", "amount", "count", "duration", "jobs", "listed", "percent", 
 WIDTH = 80
 #: A number stays with its unit, a date with its time, and "job" with its id.
 _GLUED = re.compile(
-    r"(?<=\d) (?=(?:d|h|min|s|%|nodes?|node-hours?|node-seconds?|jobs?)(?:\W|$)|\d\d:\d\d)|(?<=\bjob) (?=\d)"
+    r"(?<=\d) (?=(?:d|h|min|s|%|(?:node|processor)(?:s|-hours?|-seconds?)?|jobs?)(?:\W|$)|\d\d:\d\d)|(?<=\bjob) (?=\d)"
 )
 _GLUE = "\N{NO-BREAK SPACE}"
 _UNITS = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
@@ -77,13 +78,13 @@ class Clock:
         return f"{sign}{days} d {text}" if self._days else f"{sign}{text}"
 
 
-def wrapped(text: str, first: str = "", rest: str = "") -> list[str]:
-    """Lines of at most 80 characters, the first and the others with these margins.
+def wrapped(text: str, first: str = "", rest: str = "", *, unit: str = "nodes") -> list[str]:
+    """Lines of at most 80 characters, the first and the others with these margins; sizes count ``unit``.
 
     >>> wrapped("It waited for 3 nodes.", rest="  ")
     ['It waited for 3 nodes.']
     """
-    glued = _GLUED.sub(_GLUE, text)
+    glued = _GLUED.sub(_GLUE, in_unit(text, unit))
     lines = textwrap.wrap(glued, WIDTH, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)
     return [line.replace(_GLUE, " ") for line in lines]
 

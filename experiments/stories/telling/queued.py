@@ -126,7 +126,7 @@ def kept(wait: Wait) -> str:
     return f", {duration(abs(late))} {'later' if late > 0 else 'earlier'} than first promised"
 
 
-def section(wait: Wait, facts: Facts, clock: Clock, most: int | None) -> list[str]:
+def section(wait: Wait, facts: Facts, clock: Clock, most: int | None, unit: str) -> list[str]:
     """Why it waited, if there is anything to explain."""
     found = reasons(wait, facts, clock, most)
     if not found:
@@ -136,7 +136,7 @@ def section(wait: Wait, facts: Facts, clock: Clock, most: int | None) -> list[st
     lines = [heading]
     for spent, text in rest:
         margin = f"  {spent:>{width}}  " if spent else "  "
-        lines += wrapped(text, margin, " " * len(margin))
+        lines += wrapped(text, margin, " " * len(margin), unit=unit)
     return lines
 
 

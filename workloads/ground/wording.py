@@ -1,0 +1,34 @@
+"""Words for what sizes count: a log may count processors where texts are written for nodes."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["in_unit"]
+
+#: The word, and not a part of an option, a file name, a column or a key.
+_WORD = re.compile(r"(?<![\w.=/-])([Nn])ode(s?)(?!\.\w|[\w=/])")
+_HOURS = re.compile(r"(?<!\w)(k?)Nh(?!\w)")
+
+
+def in_unit(text: str, unit: str) -> str:
+    """A text about nodes in the unit of a log.
+
+    Parameters
+    ----------
+    text
+        A sentence, a heading or a label of an axis. Names of columns and files stay as they are.
+    unit
+        ``nodes`` or ``processors``.
+
+    Examples
+    --------
+    >>> in_unit("1 node of 64 nodes, 3 node-hours (kNh): --nodes 64", "processors")
+    '1 processor of 64 processors, 3 processor-hours (kPh): --nodes 64'
+    >>> in_unit("Nodes (%)", "nodes")
+    'Nodes (%)'
+    """
+    if unit == "nodes":
+        return text
+    words = _WORD.sub(lambda found: ("P" if found[1] == "N" else "p") + f"rocessor{found[2]}", text)
+    return _HOURS.sub(r"\1Ph", words)
