@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from workloads.hybrid.checkpointing import checkpoint_cost as checkpoint_cost
     from workloads.hybrid.checkpointing import checkpoint_interval as checkpoint_interval
     from workloads.laws import Law as Distribution
+    from workloads.logs.onepool import caveats as caveats
     from workloads.logs.readers import read_trace as read_trace
     from workloads.logs.swf import write_swf as write_swf
     from workloads.logs.trace import Trace as Trace
@@ -83,6 +84,7 @@ _PACKAGES = ("workloads", "policies", "simulator", "experiments")
 _LAZY = {
     # workloads
     "read_trace": "workloads.logs.readers:read_trace",
+    "caveats": "workloads.logs.onepool:caveats",
     "write_swf": "workloads.logs.swf:write_swf",
     "Trace": "workloads.logs.trace:Trace",
     "prepare": "workloads.hybrid.assignment:assign",
@@ -169,6 +171,7 @@ __all__ = [
     "advise",
     "as_log",
     "as_rigid",
+    "caveats",
     "check_policy",
     "checkpoint_cost",
     "checkpoint_interval",

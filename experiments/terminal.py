@@ -78,8 +78,8 @@ def safe_terminal() -> Iterator[None]:
     Line ends and tabs pass, and on standard error the carriage return of progress bars.
     """
     with (
-        redirect_stdout(SafeStream(sys.stdout, "\t")),  # type: ignore[type-var]  # has what print and argparse use
-        redirect_stderr(SafeStream(sys.stderr, "\t\r")),  # type: ignore[type-var]
+        redirect_stdout(SafeStream(sys.stdout, "\t")),
+        redirect_stderr(SafeStream(sys.stderr, "\t\r")),
     ):
         yield
 

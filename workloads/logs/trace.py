@@ -146,17 +146,6 @@ class Trace:
         left_out = f"; {sum(self.excluded.values()):,} left out" if self.excluded else ""
         return f"Trace({len(self.jobs):,} jobs on {machine}{origin}{left_out})"
 
-    @property
-    def caveats(self) -> tuple[str, ...]:
-        """Sentences about what the log has and one pool of equal nodes does not model: see docs/guides/sacct.md.
-
-        Partitions, jobs that share nodes, GPUs, memory and QOS, each with its share of the work; and requests that are
-        not recorded. Empty where one pool is right.
-        """
-        from workloads.logs.onepool import caveats
-
-        return caveats(self)
-
     def on_machine(self, nodes: int) -> Trace:
         """The trace as a machine of ``nodes`` nodes can run it: larger jobs are left out and counted.
 
