@@ -77,7 +77,7 @@ def _unit(directory: Path) -> str:
 def _draw_chosen(arguments: argparse.Namespace, directory: Path) -> None:
     """Sum up some runs of a directory in another way than its own tables, print and draw it."""
     from experiments.figures.study.aggregates import plot_aggregates, plot_differences
-    from experiments.figures.style import save
+    from experiments.figures.style import relabel, save
     from experiments.output.locks import writing
     from experiments.study.redraw import as_written, summary_of
     from experiments.sweeps.aggregates import aggregate_rows, chosen_values, difference_rows, reference_of
@@ -93,10 +93,11 @@ def _draw_chosen(arguments: argparse.Namespace, directory: Path) -> None:
         figures = {"aggregates": plot_aggregates(aggregates, metrics)}
         if arguments.against:
             figures["differences"] = plot_differences(differences, metrics)
-    print_summed(aggregates, differences, metrics)
+    unit = _unit(directory)
+    print_summed(aggregates, differences, metrics, unit)
     with writing(directory):
         for name, figure in figures.items():
-            save(figure, directory / name, follow=False)
+            save(relabel(figure, unit), directory / name, follow=False)
             print(f"{name}: {name}.png, {name}.pdf")
     _say_undrawn(aggregates)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from workloads.logs.trace import Trace
 from workloads.logs.tracecolumns import TraceColumns
 
-__all__ = ["ASSUMED", "held_at_once", "occupancy", "with_assumed_size"]
+__all__ = ["ASSUMED", "held_at_once", "named_nodes", "occupancy", "with_assumed_size"]
 
 #: Key of a trace's header: how its size was found.
 ASSUMED = "Assumed"
@@ -73,6 +74,13 @@ def occupancy(trace: Trace) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     return np.cumsum(change[order])[:-1], np.diff(times[order])
 
 
+def named_nodes(trace: Trace) -> int:
+    """How many nodes Slurm's NodeList names in a log; 0: none that is known."""
+    # A header of SWF may say anything.
+    text = trace.header.get("NodesNamed", "")
+    return int(text) if re.fullmatch("[0-9]{1,9}", text) else 0
+
+
 def with_assumed_size(trace: Trace) -> Trace:
     """A trace with the size of its machine, assumed where the log does not record it.
 
@@ -89,7 +97,7 @@ def with_assumed_size(trace: Trace) -> Trace:
     """
     if trace.nodes is not None:
         return trace
-    size, how = int(trace.header.get("NodesNamed", 0)), "all that the column NodeList names"
+    size, how = named_nodes(trace), "all that the column NodeList names"
     if size < max((job.nodes for job in trace.jobs), default=0):
         size, how = held_at_once(trace), "enough for what the jobs held at once in 99 % of the time"
     if not size:

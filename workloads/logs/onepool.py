@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workloads.logs.intake import NO_WALLTIME
-from workloads.logs.machinesize import occupancy
+from workloads.logs.machinesize import named_nodes, occupancy
 from workloads.logs.swfheader import sizes_of
 from workloads.logs.trace import Trace
 from workloads.logs.tracecolumns import TraceColumns
@@ -96,7 +97,7 @@ def _work(trace: Trace) -> _Work:
 
 def _sharing(trace: Trace, nodes: int | None) -> list[str]:
     """Whether jobs held more nodes at once than there are."""
-    recorded = trace.nodes or int(trace.header.get("NodesNamed", 0))
+    recorded = trace.nodes or named_nodes(trace)
     size = recorded or nodes
     processors, counted = sizes_of(trace.header)
     # A node of one processor is not shared; sizes are then those of the other unit, whatever it is called.
@@ -117,13 +118,18 @@ def _resources(trace: Trace) -> list[str]:
     """GPUs, memory and QOS, as far as a reader has seen them."""
     found = []
     for key, what in ((GPU_SHARE, "GPUs"), (MEMORY_SHARE, "memory requests")):
-        share = float(trace.header.get(key, 0))
+        share = _share(trace.header.get(key, ""))
         if share >= _LEAST:
             found.append(f"{_percent(share)} of the work has {what}, which are not modelled")
-    words = trace.header.get(QOS_SHARE, "").split()
-    if len(words) == 2 and float(words[1]) >= _LEAST:
-        found.append(f"the log has {words[0]} QOS ({_percent(float(words[1]))} of the work outside the largest)")
+    count, _, outside = trace.header.get(QOS_SHARE, "").partition(" ")
+    if _share(outside) >= _LEAST:
+        found.append(f"the log has {count} QOS ({_percent(_share(outside))} of the work outside the largest)")
     return found
+
+
+def _share(text: str) -> float:
+    """A share that a reader has written; a header of SWF may say anything, which counts as 0."""
+    return float(text) if re.fullmatch(r"[01]\.[0-9]{1,9}", text) else 0.0
 
 
 def _percent(share: float) -> str:
