@@ -156,7 +156,7 @@ def _parsed(
     # Sizes, limits and states repeat; a look-up costs a fifth of a conversion.
     sizes, limits, names = _Sizes(), _Limits(), _Names()
     statuses: Counter[float] = Counter()
-    shares = WorkShares()
+    plain_work = memory_work = 0.0
     summary = -1
     for first, lines in blocks:
         plain = _only_plain_numbers(lines)
@@ -196,8 +196,11 @@ def _parsed(
                     else add(job_id, submit, nodes, runtime, walltime, wait, user, group, stopped, *before, partition)
                 ):
                     statuses[status] += 1
-                    # Requested memory; -1 and 0: none is known.
-                    shares.add(nodes * runtime, memory=fields[9][0] not in "-0")
+                    # By requested memory; -1 and 0: none is known.
+                    if fields[9][0] in "-0":
+                        plain_work += nodes * runtime
+                    else:
+                        memory_work += nodes * runtime
                 elif status == CANCELLED and not runtime > 0:
                     intake.withdraw(NO_RUNTIME, job_id, submit, nodes, walltime, wait, user, group, *before)
             except ValueError as error:
@@ -208,6 +211,9 @@ def _parsed(
         for status, count in sorted(statuses.items()):
             if status not in (-1, 1):
                 remarks[f"status {status:g} ({_STATUS.get(int(status), 'not defined')})"] = count
+    shares = WorkShares()
+    shares.add(plain_work)
+    shares.add(memory_work, memory=True)
     header.update(shares.header())
     size, unit = machine
     if choice.unit is not None:
