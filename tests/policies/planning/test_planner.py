@@ -27,6 +27,7 @@ from workloads.laws import (
     DiscreteLaw,
     Law,
     bounded,
+    bounded_pareto,
     discretise,
     exponential,
     from_scipy,
@@ -434,7 +435,7 @@ def test_a_grid_that_is_used_up_grows_until_the_cost_settles() -> None:
     assert f"grew to {plan.growth.cells:,}" in plan.growth.told()
     # Converged: many more cells, of which the default says nothing.
     best = all_checkpoint(law, costs, n=32_000).expected_cost(law)
-    assert cut.expected_cost(law) > 1.02 * best
+    assert cut.expected_cost(law) > 1.001 * best
     assert plan.expected_cost(law) < 1.001 * best
     assert ReservationPlan.from_json(plan.to_json()) == plan
     # A usual law leaves cells over; where neither a reservation nor a checkpoint costs anything none is ever enough.
@@ -505,3 +506,35 @@ def test_a_support_without_a_width_is_one_runtime() -> None:
 def test_what_is_too_much_is_said(make: Callable[[], object], told: str) -> None:
     with pytest.raises(ParameterError, match=told):
         make()
+
+
+@pytest.mark.parametrize("bound", [168.0, 20_000.0, 2e6, 3e9])
+@pytest.mark.parametrize("strategy", [no_checkpoint, all_checkpoint])
+def test_a_distant_bound_costs_nothing(strategy: Callable[..., ReservationPlan], bound: float) -> None:
+    # The same law up to 20 h, where nothing is left of it, on a grid of 20,000 equal cells.
+    near, far = (truncate(from_scipy(stats.norm(8.0, 2.0)), 0.0, end) for end in (20.0, bound))
+    costs = CostModel(checkpoint=0.1, restart=0.1)
+    converged = strategy(near, costs, n=20_000, grid="equal-time").expected_cost(near)
+    plan = strategy(far, costs)
+    # What is cut off at 20 h is worth 1e-9 of the cost.
+    assert plan.expected_cost(far) == pytest.approx(converged, rel=1e-4)
+    assert plan.milestones[-1] == bound
+    assert len(plan) < 40
+
+
+@pytest.mark.parametrize(
+    "law",
+    [lognormal_of(21.0, 20.0), weibull(1.0, 0.5), exponential(1.0), bounded_pareto(1.0, 3e9, 1.05)],
+    ids=lambda law: law.name,
+)
+def test_a_distant_bound_costs_nothing_under_other_laws(law: Law) -> None:
+    law = truncate(law, upper=3e9)
+    # Without checkpoints: independent cells, even on the logarithmic scale up to the bound.
+    ends = np.append(np.geomspace(1e-3 * float(law.ppf(0.5)), 3e9, 50_000)[:-1], 3e9)
+    survival = law.sf(ends)
+    cells = -np.diff(np.append(1.0, survival))
+    kept = np.append(cells[:-1] > 0, True)
+    costs = CostModel()
+    found = cheapest(ends[kept], cells[kept] / cells[kept].sum(), costs, "none", survival[kept])
+    converged = ReservationPlan(found.milestones, False, costs).expected_cost(law)
+    assert no_checkpoint(law, costs).expected_cost(law) == pytest.approx(converged, rel=1e-4)
