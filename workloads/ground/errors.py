@@ -10,6 +10,8 @@
     │   └── OutputError              a result cannot be written
     └── InvariantError               the model broke one of its own laws: a defect of Holdfast or of a plug-in
 
+    MachineCodeWarning (UserWarning)  compiled code is not kept, or plain code runs instead: slower, the same results
+
 The command line turns an :class:`InputError` into one sentence on standard error and exit status 2. An
 :class:`InvariantError` is a defect, and its traceback is wanted: it is caught only where a directory of results is
 read, whose tables may come from anywhere.
@@ -26,6 +28,7 @@ __all__ = [
     "HoldfastError",
     "InputError",
     "InvariantError",
+    "MachineCodeWarning",
     "OutputError",
     "ParameterError",
     "TraceError",
@@ -179,6 +182,10 @@ class TraceError(InputError):
 
 class OutputError(InputError):
     """A result cannot be written where it should go."""
+
+
+class MachineCodeWarning(UserWarning):
+    """Compiled code is missing, damaged or not kept: something takes longer, and no result differs."""
 
 
 class InvariantError(HoldfastError):
