@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import product
 
 import numpy as np
 import pytest
@@ -538,3 +539,37 @@ def test_a_distant_bound_costs_nothing_under_other_laws(law: Law) -> None:
     found = cheapest(ends[kept], cells[kept] / cells[kept].sum(), costs, "none", survival[kept])
     converged = ReservationPlan(found.milestones, False, costs).expected_cost(law)
     assert no_checkpoint(law, costs).expected_cost(law) == pytest.approx(converged, rel=1e-4)
+
+
+#: Durations of a checkpoint and a restart, and gamma: whole numbers, so that sums are exact and ties are ties.
+_WHOLE = [(0, 0, 0), (1, 1, 0), (0, 1, 1), (1, 0, 2), (2, 1, 1)]
+
+
+@pytest.mark.parametrize("varies", [False, True])
+@pytest.mark.parametrize("which", WHICH)
+def test_of_all_small_ties_the_largest_milestones(which: str, varies: bool) -> None:
+    ties = 0
+    parts = [parts for parts in product(range(4), repeat=3) if sum(parts) < 4]
+    for gaps, first in product([(1, 1, 1, 1), (1, 2, 1, 3)], parts):
+        values = np.cumsum(gaps).astype(float)
+        probabilities = np.array([*first, 4 - sum(first)]) / 4
+        for checkpoint, restart, gamma in _WHOLE:
+            constant = float(restart)
+            costs = CostModel(1, 0, gamma, checkpoint, Table(values, np.full(4, constant)) if varies else constant)
+            prices = Prices(1, 0, gamma, [float(checkpoint)] * 4, [constant] * 4)
+            _, equal = best_plans(values, probabilities, prices, which)
+            ties += len(equal) > 1
+            found = cheapest(values, probabilities, costs, which)
+            assert found.milestones.tolist() == max(values[list(at)].tolist() for at, _ in equal)
+    assert ties > 20
+
+
+def test_where_no_job_is_left_one_reservation_reaches_the_end() -> None:
+    # P(Y > 2) = 0: every plan that reaches 50 from there costs the same, and values that no job needs may be milestones
+    # because the restart cost varies.
+    values, probabilities = np.arange(1.0, 51.0), np.array([0.5, 0.5, *[0.0] * 48])
+    for which in WHICH:
+        costs = CostModel(1, 0.5, 0.1, Table(values, np.full(50, 0.1)), Table(values, np.full(50, 0.1)))
+        found = cheapest(values, probabilities, costs, which)
+        assert set(found.milestones) <= {1.0, 2.0, 50.0}
+        assert found.milestones[-1] == 50.0
