@@ -77,7 +77,7 @@ def check(directory: Path) -> list[str]:
 
     made = call(["generate", "-o", "year.swf.gz", "--jobs", "60", "--seed", "1"], directory)
     expect("generate", made.returncode == 0, made)
-    ran = call(["run", "year.swf.gz", "-o", "result", "--events"], directory)
+    ran = call(["run", "year.swf.gz", "-o", "result", "--mechanism", "baseline", "--events"], directory)
     expect("run", ran.returncode == 0, ran)
     planned = call(["plan", "lognormal", "--mean", "21h", "--std", "20h"], directory)
     expect("plan", planned.returncode == 0, planned)
