@@ -132,7 +132,10 @@ def _cache(function: Callable[..., None], directory: Path) -> Any:
     source = Path(inspect.getfile(function))
     versions = f"{numba.__version__} {sys.implementation.cache_tag} {platform.machine()}"
 
-    class SealedCache(_Cache):  # type: ignore[misc] # numba has no types
+    pack: Any = dumps
+    rebuild: Any = CompileResult._rebuild
+
+    class SealedCache(_Cache):
         """One file for each signature, with a digest over its content."""
 
         cache_path = str(directory)
@@ -155,14 +158,14 @@ def _cache(function: Callable[..., None], directory: Path) -> Any:
                 # Of an older source or another version of numba: nothing is wrong.
                 return None
             try:
-                return CompileResult._rebuild(context, *pickle.loads(body[_DIGEST:]))
+                return rebuild(context, *pickle.loads(body[_DIGEST:]))
             except Exception as error:  # a library that numba links to is another one
                 _warn(f"compiled code in {path} cannot be used ({_first_line(error)}); it is compiled again")
                 return None
 
         def save_overload(self, signature: Any, compiled: Any) -> None:
             path, stamp = self._place(signature, compiled.codegen)
-            body = stamp + dumps(compiled._reduce())
+            body = stamp + pack(compiled._reduce())
             part = path.with_name(partial_name(path.name))
             try:
                 with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o600), "wb") as file:

@@ -560,7 +560,11 @@ def test_of_all_small_ties_the_largest_milestones(which: str, varies: bool) -> N
             _, equal = best_plans(values, probabilities, prices, which)
             ties += len(equal) > 1
             found = cheapest(values, probabilities, costs, which)
-            assert found.milestones.tolist() == max(values[list(at)].tolist() for at, _ in equal)
+            largest = max(values[list(at)].tolist() for at, _ in equal)
+            assert found.milestones.tolist() == largest
+            # And no checkpoint over one that costs the same.
+            flags = min(list(flags) for at, flags in equal if values[list(at)].tolist() == largest)
+            assert found.checkpointed.tolist() == flags
     assert ties > 20
 
 
@@ -573,3 +577,11 @@ def test_where_no_job_is_left_one_reservation_reaches_the_end() -> None:
         found = cheapest(values, probabilities, costs, which)
         assert set(found.milestones) <= {1.0, 2.0, 50.0}
         assert found.milestones[-1] == 50.0
+
+
+def test_of_equal_checkpointed_reservations_the_longest() -> None:
+    # Every job ends at 1. To 1 with a checkpoint of 2, to 2 with one of 1, or to 3 without: 3 in each case.
+    values = np.array([1.0, 2.0, 3.0])
+    for restart in (1.0, Table(values, np.ones(3))):
+        costs = CostModel(1, 0, 0, Table(values, np.array([2.0, 1.0, 0.0])), restart)
+        assert cheapest(values, [1.0, 0.0, 0.0], costs, "all").milestones.tolist() == [3.0]
