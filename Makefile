@@ -7,7 +7,9 @@ RESOLUTION := lowest-direct
 LOWEST_TESTS := tests/simulator/test_scenarios.py tests/simulator/test_simulation.py tests/policies/planning tests/workloads \
 	tests/experiments/commands/test_cli.py tests/experiments/test_tables.py
 
-.PHONY: demo test system slurm coverage lint lint-js lowest docs slow bench pages clean
+PLAIN := .venv-plain
+
+.PHONY: demo test system slurm coverage lint lint-js lowest plain docs slow bench pages clean
 
 demo: $(VENV)/.installed
 	$(BIN)/holdfast demo -o out/demo
@@ -32,6 +34,10 @@ lint-js:
 # The oldest packages that pyproject.toml admits: the model and the commands must work with them, too.
 lowest: $(LOWEST)/.installed
 	$(LOWEST)/bin/python -m pytest -q -n auto -W default $(LOWEST_TESTS)
+
+# Without any optional package: what needs one says so, everything else works.
+plain: $(PLAIN)/.installed
+	$(PLAIN)/bin/python -m tests.plain
 
 # The documentation site, in out/docs; a warning is an error. It needs no network.
 docs: $(VENV)/.installed-docs
@@ -80,14 +86,23 @@ $(LOWEST)/.installed: pyproject.toml
 		'pytest>=8' 'pytest-xdist>=3.5' 'hypothesis>=6.100'
 	touch $@
 
+$(PLAIN)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(PLAIN)
+	$(PLAIN)/bin/python -m pip install --quiet --disable-pip-version-check -e .
+	touch $@
+
+$(VENV)/.installed-study: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[study]'
+	touch $@ $(VENV)/.installed
+
 $(VENV)/.installed-docs: $(BIN)/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
 	touch $@ $(VENV)/.installed
 
 # The pages of docs/experiments, with the answers of all experiments at the sizes of the papers: this takes hours.
-pages: $(VENV)/.installed
+pages: $(VENV)/.installed-study
 	$(BIN)/holdfast reproduce -o out/reproduction
 	$(BIN)/python -m experiments.study.report.pages out/reproduction
 
 clean:
-	rm -rf $(VENV) $(SCRIPT)/node_modules out docs/reference/api build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(PLAIN) $(SCRIPT)/node_modules out docs/reference/api build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

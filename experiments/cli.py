@@ -19,7 +19,7 @@ from types import MappingProxyType
 from typing import Any, NoReturn
 
 from experiments.output.signals import Interrupted, listening
-from experiments.terminal import escape, safe_terminal
+from experiments.terminal import escape, safe_terminal, sentences
 from workloads.ground.errors import InputError, sentence_of
 
 __all__ = ["COMMANDS", "main"]
@@ -239,7 +239,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     module = _module(parsed.command)
     try:
-        with listening(), safe_terminal():
+        with listening(), safe_terminal(), sentences(_called(parsed)):
             status: int | None = module.main(parsed)
             sys.stdout.flush()
     except BrokenPipeError:

@@ -8,11 +8,14 @@ place that keeps all of it from controlling the terminal. A cell of a table is e
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from typing import Any, TextIO
 
-__all__ = ["SafeStream", "escape", "safe_terminal", "warn"]
+from workloads.ground.errors import MachineCodeWarning
+
+__all__ = ["SafeStream", "escape", "safe_terminal", "sentences", "warn"]
 
 
 def escape(text: str) -> str:
@@ -95,3 +98,25 @@ def warn(command: str, sentence: str) -> None:
         The warning; control characters are escaped.
     """
     print(f"holdfast {command}: {escape(sentence)}", file=sys.stderr, flush=True)
+
+
+@contextmanager
+def sentences(command: str) -> Iterator[None]:
+    """Within it, a warning about compiled code is one line of the command, not a line of Python.
+
+    Parameters
+    ----------
+    command
+        The command as the user called it.
+    """
+    with warnings.catch_warnings():
+        others = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *place: Any, **where: Any) -> None:
+            if issubclass(category, MachineCodeWarning):
+                warn(command, str(message))
+            else:
+                others(message, category, *place, **where)
+
+        warnings.showwarning = show
+        yield

@@ -25,7 +25,7 @@ from experiments.study.stored import rows_of
 from experiments.study.verdicts import Verdict
 from simulator import simulate
 from simulator.results.metrics import summarize
-from workloads.ground.errors import InputError, ParameterError
+from workloads.ground.errors import MissingPackageError, ParameterError, installation
 from workloads.hybrid.assignment import assign
 from workloads.table.job import Job
 from workloads.theta.generator import generate
@@ -125,9 +125,7 @@ def _salib(module: str) -> Any:
 
         return import_module(f"SALib.{module}.morris")
     except ImportError:
-        raise InputError(
-            "beyond-sensitivity needs the package SALib: install it with 'pip install holdfast[study]'"
-        ) from None
+        raise MissingPackageError(f"it needs the package SALib; install it with {installation('study')}") from None
 
 
 @lru_cache(maxsize=2)

@@ -74,8 +74,10 @@ def main(arguments: argparse.Namespace) -> int:
     how = _reproduction(arguments, data, seed=seed, quick=arguments.quick)
     ordered = _carried_out(chosen, how, _words(how, arguments.only))
     if arguments.archive is not None:
-        write_artefact(how.directory, [item.id for item in ordered if not item.error], arguments.archive)
+        complete = [item.id for item in ordered if not (item.error or item.missing)]
+        write_artefact(how.directory, complete, arguments.archive)
         print(f"settings, seeds, versions and tables are in {arguments.archive}")
+    _say_what_lacks(ordered)
     return int(any(item.error for item in ordered))
 
 
@@ -100,7 +102,8 @@ def _checked(arguments: argparse.Namespace) -> int:
         done = _carried_out(chosen, how, f"holdfast reproduce --check {arguments.check}")
         other = 0
         for item in done:
-            lines = [item.error] if item.error else differences(found[item.id], how.directory)
+            reason = item.error or item.missing
+            lines = [reason] if reason else differences(found[item.id], how.directory)
             other += bool(lines)
             for line in lines:
                 print(f"{item.id}: {line}")
@@ -156,7 +159,19 @@ def _line(item: Done) -> str:
     how = "measured before" if item.seconds is None else f"{item.seconds:.1f} s"
     if item.note:
         how += f"; {item.note}"
+    if item.missing:
+        return f"{item.id}: not run: {item.missing}"
     return f"{item.id}: {item.error}" if item.error else f"{item.id}: {Tally.of([item]).words} ({how})"
+
+
+def _say_what_lacks(done: Sequence[Done]) -> None:
+    """The last lines: what was not run and what would change that, then what failed."""
+    for item in done:
+        if item.missing:
+            print(f"not run: {item.id}: {item.missing}")
+    failed = [item.id for item in done if item.error]
+    if failed:
+        print(f"failed: {', '.join(failed)}")
 
 
 def _chosen(known: Iterable[str], patterns: list[str] | None) -> list[str]:

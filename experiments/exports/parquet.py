@@ -11,7 +11,7 @@ from experiments.placement.ranges import size, text_of
 from experiments.placement.spans import place_nodes
 from simulator.results.recording import Recording
 from simulator.results.schema import EVENTS, STUDIED_JOBS, Field, Kind, Schema, timeline_schema
-from workloads.ground.errors import OutputError
+from workloads.ground.errors import OutputError, installation
 from workloads.ground.files import atomic_open
 
 __all__ = ["export_parquet"]
@@ -57,7 +57,7 @@ def export_parquet(recording: Recording, path: Path) -> str:
         import pyarrow.parquet as pq  # before a directory is made
     except ImportError:
         raise OutputError(
-            f"{path}: Parquet files can only be written where pyarrow is installed (pip install 'holdfast[parquet]')"
+            f"{path}: Parquet files can only be written where pyarrow is installed ({installation('parquet')})"
         ) from None
     recording.with_events()
     if path.suffix == ".parquet" or path.is_file():

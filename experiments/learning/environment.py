@@ -16,7 +16,14 @@ from simulator.results.catalogue import Group, columns
 from simulator.results.catalogue import metric as metric_of
 from simulator.results.metrics import summarize
 from simulator.stepping.base import Stepped
-from workloads.ground.errors import InputError, InvariantError, ParameterError, UnknownNameError
+from workloads.ground.errors import (
+    InputError,
+    InvariantError,
+    MissingPackageError,
+    ParameterError,
+    UnknownNameError,
+    installation,
+)
 from workloads.ground.quantities import Better, Metric
 from workloads.table.job import Job, JobType
 
@@ -24,7 +31,9 @@ try:
     import gymnasium
     from gymnasium import spaces
 except ModuleNotFoundError:
-    raise InputError("environments need the package gymnasium: install it with 'pip install holdfast[learn]'") from None
+    raise MissingPackageError(
+        f"environments need the package gymnasium; install it with {installation('learn')}"
+    ) from None
 
 __all__ = ["Environment", "Jobs"]
 

@@ -19,7 +19,7 @@ from simulator.options import Options
 from simulator.results.longrecords import LongRecords
 from simulator.results.recording import Recording
 from simulator.results.schema import JOBS
-from workloads.ground.errors import InputError, OutputError
+from workloads.ground.errors import InputError, OutputError, installation
 from workloads.ground.files import atomic_open, read_bytes
 from workloads.ground.units import SECOND
 
@@ -172,7 +172,7 @@ def _write_parquet(records: LongRecords, file: Any) -> None:
         import pyarrow.parquet as pq
     except ImportError:
         raise OutputError(
-            "Parquet files can only be written where pyarrow is installed (pip install 'holdfast[parquet]')"
+            f"Parquet files can only be written where pyarrow is installed ({installation('parquet')})"
         ) from None
     kinds = {"whole": pa.int64(), "text": pa.string(), "ticks": pa.float64()}
     schema = pa.schema([(item.name, kinds[item.kind]) for item in JOBS.fields])

@@ -36,7 +36,7 @@ from experiments.study.experiment import (
 from experiments.study.parameters import with_data
 from experiments.study.report.pictures import Picture, picture_of
 from experiments.study.verdicts import Verdict
-from workloads.ground.errors import TraceError, sentence_of
+from workloads.ground.errors import MissingPackageError, TraceError, sentence_of
 
 __all__ = ["Done", "Reproduction", "reproduce"]
 
@@ -99,7 +99,7 @@ class Reproduction:
 
 @dataclass(frozen=True)
 class Done:
-    """An experiment that has been reproduced, or has failed.
+    """An experiment that has been reproduced, was not run, or has failed.
 
     Attributes
     ----------
@@ -115,6 +115,8 @@ class Done:
         Processes that it could use.
     note
         What was not as it was written, and so was made again; empty: nothing.
+    missing
+        Which optional package it needs and how to install it; empty: nothing was missing.
     error, details
         Why it failed, in a sentence, and the traceback; empty: it did not.
     """
@@ -127,6 +129,7 @@ class Done:
     seconds: float | None = None
     workers: int = 1
     note: str = ""
+    missing: str = ""
     error: str = ""
     details: str = ""
 
@@ -238,6 +241,8 @@ def _reproduced(name: str, how: Reproduction, processes: int) -> Done:
             also=lambda figure: pictures.append(picture_of(figure)),
             say=notes.append,
         )
+    except MissingPackageError as error:
+        return Done(name, record, missing=str(error), workers=processes)
     except Exception as error:
         return Done(
             name, record, error=sentence_of(error), details=traceback.format_exc(), seconds=seconds, workers=processes

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from workloads.ground.documents import read_toml
-from workloads.ground.errors import InputError, ParameterError, UnknownNameError
+from workloads.ground.errors import InputError, MissingPackageError, ParameterError, UnknownNameError, installation
 
 __all__ = ["CLUSTERS", "Lost", "cluster_options", "dask_backend", "dask_client"]
 
@@ -36,7 +36,7 @@ _OPEN = (
     "the scheduler listens on all interfaces of this machine, and anybody who reaches its port can run code as you: "
     "name the one that workers use (interface = 'ib0' in --cluster-options), or ask for certificates (security = true)"
 )
-_MISSING = "a Dask cluster needs what 'pip install holdfast[cluster]' installs"
+_MISSING = f"a Dask cluster needs packages that are not installed; install them with {installation('cluster')}"
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def dask_client(
     try:
         from distributed import Client
     except ImportError:
-        raise InputError(_MISSING) from None
+        raise MissingPackageError(_MISSING) from None
     with ExitStack() as stack:
         if scheduler is not None:
             target: Any = scheduler
@@ -160,7 +160,7 @@ def _started(name: str, workers: int, options: Mapping[str, Any]) -> Any:
     try:
         cluster = getattr(import_module(module), kind)(**given)
     except ImportError:
-        raise InputError(_MISSING) from None
+        raise MissingPackageError(_MISSING) from None
     except (TypeError, ValueError) as error:
         raise InputError(f"the cluster {name} cannot be started with these options: {error}") from None
     if name != "local":

@@ -21,6 +21,8 @@ from typing import Any
 
 import numpy as np
 
+from workloads.ground.machinecode import machine_code
+
 __all__ = ["COMPILE_FROM", "chain", "chain_any", "runner", "sweep"]
 
 #: Inner steps, all plans of a process together, from which loading the compiled code is cheaper than going on without.
@@ -211,15 +213,7 @@ def chain_any(v, s, ckpt, restart, alpha, beta, gamma, diagonal, following, m, b
 @functools.cache
 def _compiled(function: Callable[..., None]) -> Callable[..., None] | None:
     """The function compiled, from the cache on disk if it is there; None where numba is missing."""
-    try:
-        from numba import njit
-    except ImportError:
-        return None
-    try:
-        compiled: Callable[..., None] = njit(cache=True)(function)
-    except RuntimeError:  # no directory to keep the cache in: compile anew in each process
-        compiled = njit(function)
-    return compiled
+    return machine_code(function)
 
 
 def runner(function: Callable[..., None], steps: int) -> tuple[Callable[..., None], Callable[[Any], Any]]:

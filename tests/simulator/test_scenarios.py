@@ -1680,3 +1680,27 @@ def test_lenders_come_before_open_reservations(play: Play) -> None:
         3: (400, 450, 0, 0),
         4: (0, 1000, 0, 0),
     }
+
+
+def test_a_job_that_still_collects_nodes_releases_them_a_walltime_after_the_last_one_comes(play: Play) -> None:
+    """At 100 job 3 arrives, and job 1 gets a warning of 120 s: job 3 starts at 220 and releases its nodes at 1220.
+
+    At 160 job 2 leaves two nodes. Job 4 is at the head and needs the whole machine, from 1220 on. Job 5 ends at 1215 if
+    it is backfilled now, later than job 3 would if it had started upon its arrival.
+
+    ::
+
+        nodes  0     100   160  220                     1215  1220
+        3-12   1     wwwwwwwwwwww3                            |
+        1-2    2           |5                           |
+    """
+    jobs = [
+        malleable(1, 0, 10, 5000, min_nodes=10),
+        on_demand(2, 0, 2, 160),
+        on_demand(3, 100, 10, 1000),
+        rigid(4, 101, 12, 100),
+        rigid(5, 102, 2, 1055),
+    ]
+    seen = play(jobs, 12, "N-PAA", warning=120.0)
+    assert seen[3] == (220, 1220, 0, 0)
+    assert seen[5] == (160, 1215, 0, 0)

@@ -31,6 +31,8 @@ _COMPARED = 3
 _INNER = np.linspace(0.1, 0.9, 9)
 # Of the first simplex, in the units of the free parameters.
 _STEP = 0.25
+# A law ends just beyond the largest sample where an open one has no larger sample with less than this probability.
+_ENDS = 0.01
 # Penalty on a support that misses a sample, against differences of the CDF of at most 1.
 _OUTSIDE = 10.0
 
@@ -44,8 +46,8 @@ class Between:
     free
         How many parameters are left to search for.
     points
-        From the runs, shape (n,), and the two ends: a function that gives scipy's parameters for the free ones, shape
-        (free,), which are 0 where the search starts and have no unit.
+        From the runs, shape (n,), and the two ends, the upper one perhaps infinite: a function that gives scipy's
+        parameters for the free ones, shape (free,), which are 0 where the search starts and have no unit.
     """
 
     free: int
@@ -67,7 +69,8 @@ def _exponentials(runs: Array, lower: float, upper: float) -> Callable[[Array], 
 
     def point(free: Array) -> Point:
         mean = math.exp(free[0]) * excess
-        return (upper - lower) / mean, lower, mean
+        # Scipy has no moments of an open one; this end is too far for a double to tell.
+        return min((upper - lower) / mean, 50.0), lower, mean
 
     return point
 
@@ -155,10 +158,23 @@ def _likelihood(family: Family, samples: Samples, refined: int) -> Point | None:
 
 
 def _likelihood_between(dist: Any, between: Between, runs: Array, samples: Samples) -> Point | None:
-    """The likeliest law that ends where the samples say."""
+    """The likeliest law that ends at the limit of the runtimes, or where the samples show that it ends.
+
+    The likelihood rises as the end closes in on the largest sample, whatever the law. Without a known limit the law
+    stays open therefore, unless the open one makes a largest sample this small improbable.
+    """
+    if math.isfinite(samples.limit):
+        return _likelihood_up_to(samples.upper, dist, between, runs, samples)
+    found = _likelihood_up_to(math.inf, dist, between, runs, samples)
+    if found is not None and samples.size * float(dist.logcdf(samples.values[-1], *found)) >= math.log(_ENDS):
+        return found
+    return _likelihood_up_to(samples.upper, dist, between, runs, samples)
+
+
+def _likelihood_up_to(upper: float, dist: Any, between: Between, runs: Array, samples: Samples) -> Point | None:
     from scipy import optimize
 
-    point = between.points(runs, samples.lower, samples.upper)
+    point = between.points(runs, samples.lower, upper)
     start = np.zeros(between.free)
     with suppress(ArithmeticError, ValueError):
         simplex = np.vstack([start, _STEP * np.eye(between.free)])

@@ -16,7 +16,11 @@ from workloads.ground.errors import ParameterError
 from workloads.laws import Array, DiscreteLaw, Law, bounded, discretise, has_mean
 from workloads.laws.checks import runtimes
 
-__all__ = ["Fit", "Samples", "checked", "quiet"]
+__all__ = ["FARTHEST", "Fit", "Samples", "checked", "quiet"]
+
+#: A law whose support ends at more than that many times the largest sample is refused unless a limit is known: the
+#: parameters ran away, towards a limit that is another family, and the plan would end far beyond any runtime.
+FARTHEST = 100.0
 
 
 @dataclass(frozen=True)
@@ -178,6 +182,8 @@ def checked(fit: Fit, samples: Samples) -> Fit:
 
 def _reason(law: Law, samples: Samples) -> str | None:
     largest = float(samples.values[-1])
+    if math.isinf(samples.limit) and FARTHEST * largest < law.upper < math.inf:
+        return f"its support ends at {law.upper:.3g}, over {FARTHEST:g} times the largest sample, {largest:.6g}"
     # Before anything that a law without mean would take long for.
     if not has_mean(law):
         return "its mean is infinite"

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from workloads.fits.estimation import ESTIMATORS, EXPONENTIALS, NORMALS, Family, Point
-from workloads.fits.fit import Fit, Samples, checked, quiet
+from workloads.fits.fit import FARTHEST, Fit, Samples, checked, quiet
 from workloads.ground.errors import ParameterError, UnknownNameError
-from workloads.laws import Law, from_scipy, truncate
+from workloads.laws import TAIL, Law, from_scipy, truncate
 
 __all__ = ["ESTIMATORS", "USUAL", "Family", "fit_usual"]
 
@@ -134,9 +134,16 @@ def _law(family: Family, point: Point, samples: Samples, name: str) -> Law | Non
     law = from_scipy(family.distribution(*point), name)
     lower = 0.0 if law.lower < 0.0 else None
     limit = samples.limit
+    if math.isinf(limit):
+        runtime = truncate(law, lower)
+        # A fitted end in the far tail is no knowledge of a limit: it is cut as an infinite tail is, but not where the
+        # parameters have run away, which is refused.
+        quantile = float(runtime.isf(TAIL))
+        far = 2.0 * quantile < runtime.upper <= FARTHEST * samples.values[-1]
+        return truncate(runtime, upper=quantile) if far else runtime
     cut = truncate(law, lower, limit if law.upper > limit else None)
     # A known limit is where the plan must end, even if this law ends before.
-    return replace(cut, upper=limit) if cut.upper < limit < math.inf else cut  # type: ignore[type-var]
+    return replace(cut, upper=limit) if cut.upper < limit else cut  # type: ignore[type-var]
 
 
 def _density_agrees(family: Family, point: Point, samples: Samples) -> bool:

@@ -7,8 +7,11 @@
     │   ├── ParameterError           an option or argument has an illegal value
     │   ├── UnknownNameError         a name that no registry knows; says the nearest known ones
     │   ├── TraceError               a line of a trace or job table; says file and line
-    │   └── OutputError              a result cannot be written
+    │   ├── OutputError              a result cannot be written
+    │   └── MissingPackageError      an optional package is not installed; says the command that installs it
     └── InvariantError               the model broke one of its own laws: a defect of Holdfast or of a plug-in
+
+    MachineCodeWarning (UserWarning)  compiled code is not kept, or plain code runs instead: slower, the same results
 
 The command line turns an :class:`InputError` into one sentence on standard error and exit status 2. An
 :class:`InvariantError` is a defect, and its traceback is wanted: it is caught only where a directory of results is
@@ -26,10 +29,13 @@ __all__ = [
     "HoldfastError",
     "InputError",
     "InvariantError",
+    "MachineCodeWarning",
+    "MissingPackageError",
     "OutputError",
     "ParameterError",
     "TraceError",
     "UnknownNameError",
+    "installation",
     "sentence_of",
     "shown",
 ]
@@ -66,6 +72,15 @@ def _quoted(value: object, depth: int) -> str:
         left, right = "[]" if isinstance(value, list) else "()"
         return f"{left}{', '.join(_quoted(part, depth - 1) for part in value[:_LONGEST])}{right}"
     return repr(value)
+
+
+def installation(extra: str) -> str:
+    """The command that installs what an extra of Holdfast needs.
+
+    >>> installation("study")
+    'pip install "holdfast[study]"'
+    """
+    return f'pip install "holdfast[{extra}]"'
 
 
 def sentence_of(error: BaseException) -> str:
@@ -179,6 +194,14 @@ class TraceError(InputError):
 
 class OutputError(InputError):
     """A result cannot be written where it should go."""
+
+
+class MachineCodeWarning(UserWarning):
+    """Compiled code is missing, damaged or not kept: something takes longer, and no result differs."""
+
+
+class MissingPackageError(InputError):
+    """An optional package is not installed."""
 
 
 class InvariantError(HoldfastError):

@@ -13,6 +13,7 @@ from workloads.ground.errors import ParameterError, UnknownNameError
 from workloads.laws.atoms import atoms_of
 from workloads.laws.checks import nonnegative, positive, runtimes
 from workloads.laws.law import Array, DiscreteLaw, Law
+from workloads.laws.tail import body_end, tail_grid
 from workloads.laws.truncated import bounded
 
 __all__ = ["GRIDS", "MOST_CELLS", "algorithm_1_size", "discretise", "from_samples"]
@@ -30,11 +31,16 @@ def _equal_probability(law: Law, steps: Array) -> Array:
 
 
 def _cubic(law: Law, steps: Array) -> Array:
-    # Steps that grow with the square of the time: fine where reservations are short, coarse in the tail.
-    return law.lower + (law.upper - law.lower) * steps**3
+    # Steps that grow with the square of the index: fine where reservations are short, coarse in the tail.
+    end = body_end(law)
+    body = law.lower + (end - law.lower) * steps**3
+    if end >= law.upper:
+        return body
+    body[-1] = end
+    return np.append(body, tail_grid(law, end, steps.size - 1))
 
 
-#: Where the values of a grid lie: from a bounded law and i/n, i = 0..n.
+#: Where the values of a grid lie: from a bounded law and i/n, i = 0..n; ascending, from a to b.
 GRIDS: Mapping[str, Callable[[Law, Array], Array]] = MappingProxyType(
     {"equal-time": _equal_time, "equal-probability": _equal_probability, "cubic": _cubic}
 )
@@ -52,13 +58,16 @@ def discretise(law: Law, n: int, grid: str = "cubic") -> DiscreteLaw:
         Number of cells, 1 to 200,000.
     grid
         ``"equal-time"``: v_i = a + (b - a) i/n, the one that Theorem 3 of [R] covers; ``"equal-probability"``:
-        v_i = Q(i/n); ``"cubic"``: v_i = a + (b - a) (i/n)^3. Atoms of the law
-        (:func:`workloads.laws.atoms.atoms_of`) are values of every grid.
+        v_i = Q(i/n); ``"cubic"``: v_i = a + (b - a) (i/n)^3. Where b is distant, the n
+        cubic cells end before (:func:`workloads.laws.tail.body_end`) and at most n + 1 cells follow
+        (:func:`workloads.laws.tail.tail_grid`). Atoms of the law (:func:`workloads.laws.atoms.atoms_of`) are values of
+        every grid.
 
     Returns
     -------
     DiscreteLaw
-        About n values: cells of zero probability are left out, b is always the last value.
+        About n values, up to 2 n where b is distant; cells of zero probability are left out, b is always the last
+        value.
 
     Raises
     ------

@@ -8,7 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from workloads.ground.errors import InputError, OutputError, TraceError
+from workloads.ground.errors import InputError, OutputError, TraceError, installation
 from workloads.ground.files import atomic_open
 from workloads.ground.units import to_seconds, to_ticks
 from workloads.table.job import Job
@@ -47,7 +47,8 @@ def parquet_blocks(
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError:
-        raise TraceError(path, None, "a Parquet file can only be read where pyarrow is installed") from None
+        fault = f"a Parquet file can only be read where pyarrow is installed ({installation('parquet')})"
+        raise TraceError(path, None, fault) from None
 
     # Whatever pyarrow makes of damaged bytes, it is they that are damaged.
     unreadable = (pa.ArrowException, OSError, ValueError, TypeError, LookupError, OverflowError)
@@ -89,7 +90,8 @@ def write_parquet(jobs: Sequence[Job], path: str | Path, columns: Sequence[str])
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError:
-        raise OutputError(f"{path}: a Parquet file can only be written where pyarrow is installed") from None
+        fault = f"a Parquet file can only be written where pyarrow is installed ({installation('parquet')})"
+        raise OutputError(f"{path}: {fault}") from None
     types = {name: pa.int64() for name in _WHOLE} | {name: pa.string() for name in _TEXT}
     try:
         arrays = [

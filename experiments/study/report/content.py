@@ -32,13 +32,14 @@ _LIBRARIES = ("numpy", "scipy", "matplotlib", "simpy", "numba")
 
 @dataclass(frozen=True)
 class Tally:
-    """How many statements hold, do not, are undecided or cannot be compared, and how many experiments failed."""
+    """How many statements hold, do not, are undecided or not comparable; how many experiments failed or did not run."""
 
     holds: int = 0
     fails: int = 0
     undecided: int = 0
     open: int = 0
     broken: int = 0
+    missing: int = 0
 
     @classmethod
     def of(cls, done: Sequence[Done]) -> Tally:
@@ -46,7 +47,8 @@ class Tally:
         counts = Counter(verdict.outcome for item in done for verdict in item.verdicts)
         broken = sum(bool(item.error) for item in done)
         held, failed, undecided = counts[Outcome.HOLDS], counts[Outcome.FAILS], counts[Outcome.UNDECIDED]
-        return cls(held, failed, undecided, counts[Outcome.NOT_COMPARABLE], broken)
+        missing = sum(bool(item.missing) for item in done)
+        return cls(held, failed, undecided, counts[Outcome.NOT_COMPARABLE], broken, missing)
 
     @property
     def words(self) -> str:
@@ -54,6 +56,8 @@ class Tally:
 
         >>> Tally(holds=3, fails=1, undecided=2).words, Tally(broken=1).words, Tally().words
         ('3 statements hold, 1 does not hold, 2 are undecided', 'it failed', 'no statement')
+        >>> Tally(holds=3, missing=2).words, Tally(missing=1).words
+        ('3 statements hold; 2 experiments were not run', '1 experiment was not run')
         """
         if self.broken:
             return "it failed" if self.broken == 1 else f"{self.broken} failed"
@@ -64,11 +68,13 @@ class Tally:
             (self.open, "is not comparable", "are not comparable"),
         ]
         told = [(number, one if number == 1 else many) for number, one, many in parts if number]
+        left = f"{self.missing} experiment{' was' if self.missing == 1 else 's were'} not run" if self.missing else ""
         if not told:
-            return "no statement"
+            return left or "no statement"
         noun = "statement" if told[0][0] == 1 else "statements"
         first = f"{told[0][0]} {noun} {told[0][1]}"
-        return ", ".join([first, *(f"{number} {verb}" for number, verb in told[1:])])
+        statements = ", ".join([first, *(f"{number} {verb}" for number, verb in told[1:])])
+        return f"{statements}; {left}" if left else statements
 
 
 @dataclass(frozen=True)

@@ -633,7 +633,7 @@ def test_parquet_knows_no_wait_of_a_withdrawn_job(tmp_path: Path) -> None:
 
 def test_parquet_needs_pyarrow(result: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
-    with pytest.raises(InputError, match=r"where pyarrow is installed \(pip install 'holdfast\[parquet\]'\)"):
+    with pytest.raises(InputError, match=r'where pyarrow is installed \(pip install "holdfast\[parquet\]"\)'):
         export_result(result, tmp_path / "out", "parquet")
     assert not (tmp_path / "out").exists()
 

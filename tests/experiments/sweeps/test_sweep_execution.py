@@ -356,7 +356,7 @@ def test_a_scheduler_that_does_not_answer_is_one_sentence(
 
 def test_without_dask_it_is_said_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(InputError, match=r"needs what 'pip install holdfast\[cluster\]' installs"):
+    with pytest.raises(InputError, match=r'install them with pip install "holdfast\[cluster\]"'):
         run_sweep(make_sweep(**SMALL), tmp_path, backend="dask", scheduler="tcp://127.0.0.1:9")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import product
 
 import numpy as np
 import pytest
@@ -27,6 +28,7 @@ from workloads.laws import (
     DiscreteLaw,
     Law,
     bounded,
+    bounded_pareto,
     discretise,
     exponential,
     from_scipy,
@@ -434,7 +436,7 @@ def test_a_grid_that_is_used_up_grows_until_the_cost_settles() -> None:
     assert f"grew to {plan.growth.cells:,}" in plan.growth.told()
     # Converged: many more cells, of which the default says nothing.
     best = all_checkpoint(law, costs, n=32_000).expected_cost(law)
-    assert cut.expected_cost(law) > 1.02 * best
+    assert cut.expected_cost(law) > 1.001 * best
     assert plan.expected_cost(law) < 1.001 * best
     assert ReservationPlan.from_json(plan.to_json()) == plan
     # A usual law leaves cells over; where neither a reservation nor a checkpoint costs anything none is ever enough.
@@ -505,3 +507,81 @@ def test_a_support_without_a_width_is_one_runtime() -> None:
 def test_what_is_too_much_is_said(make: Callable[[], object], told: str) -> None:
     with pytest.raises(ParameterError, match=told):
         make()
+
+
+@pytest.mark.parametrize("bound", [168.0, 20_000.0, 2e6, 3e9])
+@pytest.mark.parametrize("strategy", [no_checkpoint, all_checkpoint])
+def test_a_distant_bound_costs_nothing(strategy: Callable[..., ReservationPlan], bound: float) -> None:
+    # The same law up to 20 h, where nothing is left of it, on a grid of 20,000 equal cells.
+    near, far = (truncate(from_scipy(stats.norm(8.0, 2.0)), 0.0, end) for end in (20.0, bound))
+    costs = CostModel(checkpoint=0.1, restart=0.1)
+    converged = strategy(near, costs, n=20_000, grid="equal-time").expected_cost(near)
+    plan = strategy(far, costs)
+    # What is cut off at 20 h is worth 1e-9 of the cost.
+    assert plan.expected_cost(far) == pytest.approx(converged, rel=1e-4)
+    assert plan.milestones[-1] == bound
+    assert len(plan) < 40
+
+
+@pytest.mark.parametrize(
+    "law",
+    [lognormal_of(21.0, 20.0), weibull(1.0, 0.5), exponential(1.0), bounded_pareto(1.0, 3e9, 1.05)],
+    ids=lambda law: law.name,
+)
+def test_a_distant_bound_costs_nothing_under_other_laws(law: Law) -> None:
+    law = truncate(law, upper=3e9)
+    # Without checkpoints: independent cells, even on the logarithmic scale up to the bound.
+    ends = np.append(np.geomspace(1e-3 * float(law.ppf(0.5)), 3e9, 50_000)[:-1], 3e9)
+    survival = law.sf(ends)
+    cells = -np.diff(np.append(1.0, survival))
+    kept = np.append(cells[:-1] > 0, True)
+    costs = CostModel()
+    found = cheapest(ends[kept], cells[kept] / cells[kept].sum(), costs, "none", survival[kept])
+    converged = ReservationPlan(found.milestones, False, costs).expected_cost(law)
+    assert no_checkpoint(law, costs).expected_cost(law) == pytest.approx(converged, rel=1e-4)
+
+
+#: Durations of a checkpoint and a restart, and gamma: whole numbers, so that sums are exact and ties are ties.
+_WHOLE = [(0, 0, 0), (1, 1, 0), (0, 1, 1), (1, 0, 2), (2, 1, 1)]
+
+
+@pytest.mark.parametrize("varies", [False, True])
+@pytest.mark.parametrize("which", WHICH)
+def test_of_all_small_ties_the_largest_milestones(which: str, varies: bool) -> None:
+    ties = 0
+    parts = [parts for parts in product(range(4), repeat=3) if sum(parts) < 4]
+    for gaps, first in product([(1, 1, 1, 1), (1, 2, 1, 3)], parts):
+        values = np.cumsum(gaps).astype(float)
+        probabilities = np.array([*first, 4 - sum(first)]) / 4
+        for checkpoint, restart, gamma in _WHOLE:
+            constant = float(restart)
+            costs = CostModel(1, 0, gamma, checkpoint, Table(values, np.full(4, constant)) if varies else constant)
+            prices = Prices(1, 0, gamma, [float(checkpoint)] * 4, [constant] * 4)
+            _, equal = best_plans(values, probabilities, prices, which)
+            ties += len(equal) > 1
+            found = cheapest(values, probabilities, costs, which)
+            largest = max(values[list(at)].tolist() for at, _ in equal)
+            assert found.milestones.tolist() == largest
+            # And no checkpoint over one that costs the same.
+            flags = min(list(flags) for at, flags in equal if values[list(at)].tolist() == largest)
+            assert found.checkpointed.tolist() == flags
+    assert ties > 20
+
+
+def test_where_no_job_is_left_one_reservation_reaches_the_end() -> None:
+    # P(Y > 2) = 0: every plan that reaches 50 from there costs the same, and values that no job needs may be milestones
+    # because the restart cost varies.
+    values, probabilities = np.arange(1.0, 51.0), np.array([0.5, 0.5, *[0.0] * 48])
+    for which in WHICH:
+        costs = CostModel(1, 0.5, 0.1, Table(values, np.full(50, 0.1)), Table(values, np.full(50, 0.1)))
+        found = cheapest(values, probabilities, costs, which)
+        assert set(found.milestones) <= {1.0, 2.0, 50.0}
+        assert found.milestones[-1] == 50.0
+
+
+def test_of_equal_checkpointed_reservations_the_longest() -> None:
+    # Every job ends at 1. To 1 with a checkpoint of 2, to 2 with one of 1, or to 3 without: 3 in each case.
+    values = np.array([1.0, 2.0, 3.0])
+    for restart in (1.0, Table(values, np.ones(3))):
+        costs = CostModel(1, 0, 0, Table(values, np.array([2.0, 1.0, 0.0])), restart)
+        assert cheapest(values, [1.0, 0.0, 0.0], costs, "all").milestones.tolist() == [3.0]

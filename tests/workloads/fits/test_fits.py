@@ -126,7 +126,8 @@ def test_no_law_between_the_ends_is_likelier(name: str, law: Any, least: float, 
         (found,) = fit_usual(samples, [name])
         fitted = getattr(stats, name).logpdf(samples.values, *found.parameters.values())
         # The law of the samples, cut where the fitted one is, is one of those that were searched.
-        within = law.cdf(samples.upper) - law.cdf(samples.lower)
+        _, last = getattr(stats, name).support(*found.parameters.values())
+        within = law.cdf(last) - law.cdf(samples.lower)
         assert np.sum(fitted) >= np.sum(law.logpdf(samples.values)) - size * math.log(within) - 1e-3
 
 
@@ -498,3 +499,47 @@ def test_many_samples_are_no_burden() -> None:
 def test_the_families_are_read_only() -> None:
     with pytest.raises(TypeError):
         usual.USUAL["mine"] = usual.Family("norm")  # type: ignore[index]
+
+
+# -- ends that no sample supports ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["truncnorm", "truncexpon"])
+def test_a_law_ends_at_the_samples_only_where_they_show_it(name: str) -> None:
+    levels = (np.arange(400) + 0.5) / 400
+    law = stats.norm(8.0, 2.0) if name == "truncnorm" else stats.expon(1.0, 3.0)
+    (whole,) = fit_usual(Samples.of(law.ppf(levels)), [name])
+    cut = law.ppf(levels * law.cdf(9.0))
+    (part,) = fit_usual(Samples.of(cut), [name])
+    # A plan from the one reaches as many deviations as that of an open law, one from the other the samples.
+    assert laws.bounded(whole.good()).upper == pytest.approx(law.isf(1e-7), rel=0.1)
+    assert part.good().upper == pytest.approx(cut.max(), rel=0.01)
+
+
+def test_an_end_beyond_all_samples_is_refused_or_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    samples = Samples.of(stats.gamma(16.0, scale=0.5).ppf((np.arange(200) + 0.5) / 200))
+
+    def fit(scale: float, limit: float | None = None) -> Fit:
+        # Near the gamma law above, which is the limit for an infinite scale.
+        point = (16.0, 2.0 * scale, 0.0, scale)
+        monkeypatch.setattr("workloads.fits.usual.ESTIMATORS", {"likelihood": lambda *given: point})
+        (found,) = fit_usual(Samples.of(samples.values, limit), ["beta"])
+        return found
+
+    assert fit(1e10).reason_refused == "its support ends at 1e+10, over 100 times the largest sample, 14.7616"
+    far = fit(1000.0).good()
+    assert far.upper == pytest.approx(stats.beta(16.0, 2000.0, 0.0, 1000.0).isf(1e-7))
+    assert fit(20.0).good().upper == 20.0
+    # A limit that the user knows is where the plan ends, however far it is.
+    assert fit(1e10, 5e9).good().upper == 5e9
+
+
+def test_the_chosen_law_of_a_degenerate_family_covers_every_sample() -> None:
+    for seed in range(3):
+        runs = np.random.default_rng(seed).normal(8.0, 2.0, 60)
+        report = fits_of("usual", runs)
+        law = report.chosen.good()
+        assert runs.max() <= laws.bounded(law).upper < 10 * runs.max()
+        for candidate in report.candidates:
+            if candidate.fit.reason_refused is None:
+                assert candidate.fit.good().upper == math.inf or candidate.fit.good().upper <= 100 * runs.max()

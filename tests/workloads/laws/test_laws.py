@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -348,3 +349,44 @@ def test_a_bundle_answers_as_each_of_its_laws() -> None:
         expected = [float(alone[place].isf(level)) for place, level in zip(which, levels, strict=True)]
         assert bundle.isf(which, levels).tolist() == expected
     assert bundle.isf(np.empty(0, dtype=np.int64), np.empty(0)).size == 0
+
+
+# -- distant bounds ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("bound", [168.0, 20_000.0, 2e6, 3e9, 1e200])
+def test_a_distant_bound_changes_no_grid_but_its_end(bound: float) -> None:
+    whole, near = laws.truncate(laws.normal(8.0, 2.0), 0.0), laws.truncate(laws.normal(8.0, 2.0), 0.0, bound)
+    fine, grid = laws.discretise(whole, 500), laws.discretise(near, 500)
+    assert grid.upper == bound
+    # The body is the grid of the law without a bound, the tail adds some cells.
+    body = grid.values <= fine.upper * (1.0 + 1e-9)
+    np.testing.assert_allclose(grid.values[body], fine.values, rtol=1e-9)
+    assert 1 <= np.sum(~body) <= 50
+    # Survival is that of the law, and the last cell adds nothing to any cost.
+    np.testing.assert_allclose(grid.survival[:-1], near.sf(grid.values[:-1]), rtol=1e-6, atol=1e-16)
+    assert bound * grid.survival[-2] <= 1e-5
+
+
+def test_a_heavy_tail_has_cells_up_to_the_bound() -> None:
+    law = laws.bounded_pareto(1.0, 3e9, 1.05)
+    coarse, fine = (laws.discretise(law, n) for n in (500, 1000))
+    ratios = coarse.values[-300:-1] / coarse.values[-301:-2]
+    assert np.max(ratios) < 1.12
+    assert len(coarse) <= 1001
+    # Twice as many cells refine the grid, so that a plan for them never costs more.
+    at = np.searchsorted(fine.values, coarse.values * (1.0 - 1e-9))
+    np.testing.assert_allclose(fine.values[at], coarse.values, rtol=1e-9)
+
+
+def test_a_near_bound_leaves_the_cubic_grid() -> None:
+    grid = laws.discretise(laws.truncated_normal(8.0, 2.0, 0.0, 20.0), 200)
+    values = 20.0 * (np.arange(1, 201) / 200) ** 3
+    assert np.all(np.isin(grid.values, values))
+
+
+def test_a_law_that_ends_before_a_known_limit_has_one_cell_more() -> None:
+    far = replace(laws.from_scipy(stats.uniform(1.0, 19.0)), upper=1e6)
+    grid = laws.discretise(far, 100)
+    assert grid.upper == 1e6
+    assert 1e6 * grid.survival[-2] <= 1e-6 * 10.5

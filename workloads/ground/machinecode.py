@@ -1,0 +1,212 @@
+"""Machine code of plain functions, compiled by numba, and a cache of it that only the user can write.
+
+Numba's own cache lies beside the source or in a directory of its choice, is a pickle that it loads unseen, and fails
+for good with a damaged file. Here each file carries the digest of its content and is loaded only if it is whole, and
+only from a directory that belongs to the user and that nobody else can write. Digests find accidents; the directory
+keeps others out.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import inspect
+import os
+import pickle
+import platform
+import stat
+import sys
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from workloads.ground.errors import MachineCodeWarning
+from workloads.ground.files import partial_name
+
+__all__ = ["cache_directory", "machine_code"]
+
+#: First bytes of each file.
+_MAGIC = b"holdfast machine code 1\n"
+_BINARY = getattr(os, "O_BINARY", 0)
+_DIGEST = hashlib.sha256().digest_size
+
+
+def machine_code(function: Callable[..., None]) -> Callable[..., None] | None:
+    """The function compiled by numba, from the cache if it is there.
+
+    Parameters
+    ----------
+    function
+        A function of a module, of numbers and arrays, that writes its results into arrays.
+
+    Returns
+    -------
+    callable or None
+        Takes the same arguments and does the same; None where numba is missing. Where numba fails, it is the plain
+        function, and a :class:`~workloads.ground.errors.MachineCodeWarning` says so.
+    """
+    try:
+        from numba import njit
+    except ImportError:
+        return None
+    dispatcher = njit(function)
+    directory = _usable_directory()
+    if directory is not None:
+        dispatcher._cache = _cache(function, directory)
+
+    ready = False
+
+    @functools.wraps(function)
+    def run(*arguments: Any) -> None:
+        nonlocal ready
+        if ready:
+            dispatcher(*arguments)
+            return
+        try:
+            dispatcher.compile(tuple(dispatcher.typeof_pyval(argument) for argument in arguments))
+        except Exception as error:  # whatever numba and LLVM raise: the plain function gives the same results
+            _warn(
+                f"numba cannot compile {function.__name__} ({_first_line(error)}); it runs in Python, which is slower"
+            )
+            function(*arguments)
+            return
+        ready = True
+        dispatcher(*arguments)
+
+    return run
+
+
+def cache_directory() -> Path | None:
+    """Where compiled code is kept: ``$NUMBA_CACHE_DIR/holdfast``, else the user's cache directory of the platform.
+
+    Returns
+    -------
+    Path or None
+        None where the user has no home. It need not exist.
+    """
+    if given := os.environ.get("NUMBA_CACHE_DIR"):
+        return Path(given).absolute() / "holdfast"
+    try:
+        if sys.platform == "win32":
+            local = os.environ.get("LOCALAPPDATA")
+            return (Path(local) if local else Path.home() / "AppData" / "Local") / "holdfast" / "Cache"
+        if sys.platform == "darwin":
+            return Path.home() / "Library" / "Caches" / "holdfast"
+        given = os.environ.get("XDG_CACHE_HOME", "")
+        # The specification of XDG: a relative path is ignored.
+        return (Path(given) if Path(given).is_absolute() else Path.home() / ".cache") / "holdfast"
+    except RuntimeError:
+        return None
+
+
+def _usable_directory() -> Path | None:
+    """The cache directory, made if it is not there; None, with a warning, where it is not safe or cannot be made."""
+    directory = cache_directory()
+    if directory is None:
+        _warn("there is no home directory to keep compiled code in; each process compiles it again")
+        return None
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = directory.stat()
+    except OSError as error:
+        _warn(f"compiled code cannot be kept in {directory} ({error.strerror}); each process compiles it again")
+        return None
+    if hasattr(os, "getuid") and (found.st_uid != os.getuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)):
+        _warn(
+            f"compiled code is not kept in {directory}, which other users can write; each process compiles it again, "
+            f"until the directory belongs to you and has mode 700"
+        )
+        return None
+    return directory
+
+
+def _cache(function: Callable[..., None], directory: Path) -> Any:
+    """A cache of numba for the compiled versions of one function."""
+    import numba
+    from numba.core.caching import _Cache
+    from numba.core.compiler import CompileResult
+    from numba.core.serialize import dumps
+
+    source = Path(inspect.getfile(function))
+    versions = f"{numba.__version__} {sys.implementation.cache_tag} {platform.machine()}"
+
+    pack: Any = dumps
+    rebuild: Any = CompileResult._rebuild
+
+    class SealedCache(_Cache):
+        """One file for each signature, with a digest over its content."""
+
+        cache_path = str(directory)
+
+        def load_overload(self, signature: Any, context: Any) -> Any:
+            context.refresh()
+            path, stamp = self._place(signature, context.codegen())
+            try:
+                content = _read(path)
+            except FileNotFoundError:
+                return None
+            except OSError as error:
+                _warn(f"compiled code in {path} cannot be read ({error.strerror}); it is compiled again")
+                return None
+            body = content[len(_MAGIC) + _DIGEST :]
+            if content[: len(_MAGIC) + _DIGEST] != _MAGIC + hashlib.sha256(body).digest():
+                _warn(f"compiled code in {path} is damaged; it is compiled again")
+                return None
+            if body[:_DIGEST] != stamp:
+                # Of an older source or another version of numba: nothing is wrong.
+                return None
+            try:
+                return rebuild(context, *pickle.loads(body[_DIGEST:]))
+            except Exception as error:  # a library that numba links to is another one
+                _warn(f"compiled code in {path} cannot be used ({_first_line(error)}); it is compiled again")
+                return None
+
+        def save_overload(self, signature: Any, compiled: Any) -> None:
+            path, stamp = self._place(signature, compiled.codegen)
+            body = stamp + pack(compiled._reduce())
+            part = path.with_name(partial_name(path.name))
+            try:
+                with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o600), "wb") as file:
+                    file.write(_MAGIC + hashlib.sha256(body).digest() + body)
+                part.replace(path)
+            except OSError as error:
+                with suppress(OSError):
+                    part.unlink()
+                _warn(f"compiled code cannot be kept in {directory} ({error.strerror}); each process compiles it again")
+
+        def _place(self, signature: Any, codegen: Any) -> tuple[Path, bytes]:
+            """The file of a signature, and the stamp of what it was compiled from and by."""
+            key = f"{source} {versions} {codegen.magic_tuple()} {signature}"
+            name = f"{function.__name__}-{hashlib.sha256(key.encode()).hexdigest()[:16]}.bin"
+            return directory / name, hashlib.sha256(key.encode() + source.read_bytes()).digest()
+
+        def enable(self) -> None:
+            """It always is."""
+
+        def disable(self) -> None:
+            """It cannot be."""
+
+        def flush(self) -> None:
+            """Nothing is held back."""
+
+    return SealedCache()
+
+
+def _read(path: Path) -> bytes:
+    """A file of the user; a link or a file of another one is not followed."""
+    with os.fdopen(os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | _BINARY), "rb") as file:
+        if hasattr(os, "getuid") and os.fstat(file.fileno()).st_uid != os.getuid():
+            raise PermissionError(0, "it belongs to another user", str(path))
+        return file.read()
+
+
+@functools.cache
+def _warn(sentence: str) -> None:
+    """Warn once for each process."""
+    warnings.warn(sentence, MachineCodeWarning, stacklevel=2)
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
