@@ -39,7 +39,7 @@ def held_at_once(trace: Trace) -> int:
     known = [job for job in trace.jobs if job.wait is not None]
     if not known:
         return 0
-    start = np.array([job.submit + (job.wait or 0.0) for job in known])
+    start = np.array([job.queued + (job.wait or 0.0) for job in known])
     size = np.array([job.nodes for job in known], dtype=np.int64)
     end = start + np.array([job.runtime for job in known])
     times, change = np.concatenate((start, end)), np.concatenate((size, -size))
