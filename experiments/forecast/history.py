@@ -273,14 +273,14 @@ def history_of(trace: Trace, at: float, *, fit: str = "discrete", least: int = 1
     InputError
         If no run had ended.
     """
-    known = [job for job in keep_cancelled(trace).jobs if job.queued <= at]
+    known = [(place, job) for place, job in enumerate(keep_cancelled(trace).jobs, start=1) if job.queued <= at]
     ended = [
-        (start + job.runtime, job) for job in known if (start := job.start) is not None and start + job.runtime <= at
+        (start + job.runtime, job) for _, job in known if (start := job.start) is not None and start + job.runtime <= at
     ]
     runs = (run_of(job, end) for end, job in sorted(ended, key=itemgetter(0)))
     submitted = (
         SeenJob(place, job.queued, job.nodes, job.walltime, job.user, job.project)
-        for place, job in enumerate(known, start=1)
+        for place, job in known
         if job.cancelled_at is None or job.cancelled_at > at
     )
     return History(runs, sorted(submitted, key=lambda job: (job.submit, job.job_id)), fit, least)

@@ -37,7 +37,8 @@ class Past:
     Attributes
     ----------
     submits, queued, starts, ends
-        Of each job, ordered by submit [s]; ``queued``: when it was eligible; start and end of a job that never started are NaN, shape (jobs,).
+        Of each job, ordered by submit, and when it was eligible [s]; start and end of a job that never started are NaN,
+        shape (jobs,).
     requests
         Nodes and walltime [s] of each job, shape (jobs, 2).
     withdrawn
@@ -67,7 +68,7 @@ class Past:
             for place, job in zip(places, chosen, strict=True)
         ]  # fmt: skip
         #: Those of histories stand in the order in which they entered the queue.
-        self._order = np.lexsort((places, self.queued))
+        self._order = np.lexsort((np.array(places, np.int64), self.queued))
         self._submitted = [
             SeenJob(places[row] + 1, job.queued, job.nodes, job.walltime, job.user, job.project)
             for row in self._order.tolist()

@@ -174,7 +174,8 @@ def state_at(trace: Trace, at: float, nodes: int, outages: Sequence[Outage] = ()
     -------
     MachineState
         Jobs submitted by then that had not ended: those that ran with their start, and those that waited, later
-        withdrawn ones included. A job that was not eligible yet did not wait, and is left out. Nothing that the log records after ``at`` changes it.
+        withdrawn ones included. A job that was not eligible yet did not wait, and is left out. Nothing that the log
+        records after ``at`` changes it.
 
     Raises
     ------
