@@ -1029,6 +1029,8 @@ class Model:
         # "held (reserved or waiting for a warned victim) + idle"
         levels = [*self.result.levels, (last, 0, 0, 0)]
         idle_from = first  # before the first event all nodes are free
+        if levels[0][0] > first:  # the first job was held
+            levels = [(first, self.nodes, 0, 0), *levels]
         assert levels[0][0] <= idle_from
         for (time, free, held, _), (until, *_) in pairwise(levels):
             stretch = max(0, min(until, last) - max(time, first))
