@@ -140,7 +140,7 @@ def write_actual(directory: Path, rows: list[dict[str, Any]]) -> None:
     """Write the table of a replay."""
     held = ("eligible",) if any(row.get("eligible") is not None for row in rows) else ()
     columns = (*_NUMBERS, *held, "state", "by", "slurm_id", "node_list")
-    write_csv(directory / ACTUAL, rows, columns)
+    write_csv(directory / ACTUAL, [{**dict.fromkeys(held), **row} for row in rows], columns)
 
 
 def _job(path: Path, line: int, row: dict[str, Any]) -> ReplayedJob:
