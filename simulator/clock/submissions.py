@@ -209,6 +209,6 @@ def _move_submit(job: JobState, now: int) -> int:
     """
     think = job.job.think_time
     at = max(now, job.submit) if think is None else now + to_ticks(think)
+    job.eligible = job.first_eligible = max(at, job.eligible) if job.eligible > job.submit else at
     job.submit = job.first_submit = job.estimated_arrival = at
-    job.eligible = job.first_eligible = max(at, job.eligible)
     return at

@@ -96,7 +96,7 @@ def test_held_jobs_are_withdrawn_and_depend_as_in_the_plain_reading(table: Table
             None if job.preceding is None else places[job.preceding],
             None if job.think_time is None else to_ticks(job.think_time),
             None if job.running_since is None else to_ticks(job.running_since),
-            to_ticks(job.eligible or 0),
+            to_ticks(job.eligible) if job.eligible is not None and job.eligible > (job.submit or 0) else 0,
         )
         for job in mix.jobs
     ]  # fmt: skip
@@ -121,10 +121,7 @@ def test_where_holds_keep_the_order_they_are_later_submits(
 @settings(max_examples=25)
 @given(mix=lively_mixes(), mechanism=st.sampled_from(("baseline", *MECHANISMS)))
 def test_eligible_by_the_submit_says_nothing(mix: Mix, mechanism: str) -> None:
-    # With a think time a dependency may submit a job before its recorded submit.
-    told = [
-        replace(job, eligible=job.submit if job.notice is None and job.preceding is None else None) for job in mix.jobs
-    ]
+    told = [replace(job, eligible=job.submit) if job.notice is None else job for job in mix.jobs]
     once, again = (simulate(jobs, mix.nodes, mechanism, plans=mix.plans) for jobs in (mix.jobs, told))
     assert (once.records, once.entries, once.samples) == (again.records, again.entries, again.samples)
     assert not once.held
@@ -187,8 +184,9 @@ def test_an_on_demand_job_without_notice_arrives_when_it_is_eligible() -> None:
 def test_a_dependency_and_a_hold_both_keep_a_job_back() -> None:
     first = rigid(1, 0, 2, 100)
     after = {"preceding": 1, "think_time": 20.0}
-    for eligible, start in ((50.0, 120), (400.0, 400)):
-        result = simulate([first, rigid(2, 0, 2, 10, eligible=eligible, **after)], 4)
+    # Without a word of its own the job would be submitted at 120 s, and not as recorded at 300 s.
+    for submit, eligible, start in ((0, 50.0, 120), (0, 400.0, 400), (300, 300.0, 120), (300, None, 120)):
+        result = simulate([first, rigid(2, submit, 2, 10, eligible=eligible, **after)], 4)
         assert (result.record[2].submit, result.record[2].start) == (120 * SECOND, start * SECOND)
         assert result.record[2].wait == 0
 
