@@ -264,8 +264,9 @@ class _SacctRecord:
         end = None if self.end is None else time_of(row[self.end], "End")
         eligible, wait = self._eligible(row, submit), None
         if submit is not None and end is not None:
-            if self.eligible is not None and is_missing(row[self.eligible]):
-                # It was held until it was cancelled.
+            told = "" if self.eligible is None else row[self.eligible].strip()
+            if told and time_of(told, "Eligible") is None:
+                # Unknown, or 0: it was held until it was cancelled.
                 eligible = end
             eligible = None if eligible is None else min(eligible, end)
             wait = end - (submit if eligible is None else max(submit, eligible))
