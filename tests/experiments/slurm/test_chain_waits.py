@@ -95,7 +95,7 @@ def test_commands_price_compare_and_explain_them(
     assert "It was submitted, and held until" in told
     assert cli.main(["info", str(log), "--nodes", "4"]) == 0
     assert "wait, recorded     mean 0.00 h" in capsys.readouterr().out
-    assert cli.main(["slurm", "compare", str(log), "--nodes", "4", "--rules", "easy"]) == 0
+    assert cli.main(["slurm", "compare", str(log), "--nodes", "4"]) == 0
     assert "Slurm's mean wait 0 s" in capsys.readouterr().out
 
 
