@@ -52,6 +52,10 @@ class WaitingJob(Protocol):
         """First submit: a preempted job keeps it."""
 
     @property
+    def eligible(self) -> int:
+        """When it could start for the first time, its submit or later: it waits from then on."""
+
+    @property
     def nodes(self) -> int:
         """Requested size, the largest that it can use."""
 

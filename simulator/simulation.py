@@ -314,6 +314,7 @@ def _record(state: JobState, origin: int) -> JobRecord:
         state.shrinks,
         status,
         state.lost,
+        state.first_eligible + origin if state.first_eligible > state.first_submit >= 0 else None,
     )
 
 

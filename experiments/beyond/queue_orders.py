@@ -131,7 +131,7 @@ def _rows(task: _Task, result: Result) -> Iterator[Row]:
     summary = result.summary()
     records = [record for record in result.records if record.start is not None and record.submit is not None]
     nodes = np.array([record.nodes for record in records])
-    wait = np.array([(record.start or 0) - (record.submit or 0) for record in records]) / SECOND
+    wait = np.array([record.wait for record in records]) / SECOND
     runtime = np.array([record.runtime for record in records]) / SECOND
     slowdown = np.maximum(1.0, (wait + runtime) / np.maximum(runtime, 10.0))
     least = 0.0

@@ -140,7 +140,7 @@ def _waits(trace: Trace, result: Result) -> list[tuple[str, str]]:
             f"mean {mean / length:.2f}{unit}, median {median / length:.2f}{unit}, 95 % within {high / length:.2f}{unit}"
         )
 
-    simulated = [((record.start or 0) - (record.submit or 0)) / 1e6 for record in result.records]
+    simulated = [record.wait / 1e6 for record in result.records]
     recorded = [job.wait for job in trace.jobs]
     both = [(ours, wait) for ours, wait in zip(simulated, recorded, strict=True) if wait is not None]
     rows = [("wait, FCFS/EASY", told(simulated))]

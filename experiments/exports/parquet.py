@@ -10,7 +10,7 @@ from typing import Any
 from experiments.placement.ranges import size, text_of
 from experiments.placement.spans import place_nodes
 from simulator.results.recording import Recording
-from simulator.results.schema import EVENTS, STUDIED_JOBS, Field, Kind, Schema, timeline_schema
+from simulator.results.schema import EVENTS, STUDIED_JOBS, Field, Kind, Schema, jobs_schema, timeline_schema
 from workloads.ground.errors import OutputError, installation
 from workloads.ground.files import atomic_open
 
@@ -66,7 +66,12 @@ def export_parquet(recording: Recording, path: Path) -> str:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OutputError(f"{path}: cannot be made: {error.strerror}") from None
-    schemas = {"jobs": _JOBS, "events": EVENTS, "timeline": timeline_schema(recording), "nodes": _NODES}
+    schemas = {
+        "jobs": jobs_schema(recording, _JOBS),
+        "events": EVENTS,
+        "timeline": timeline_schema(recording),
+        "nodes": _NODES,
+    }
     about = {"mechanism": recording.name, "nodes": recording.nodes}
     # All before the first is written, so that what cannot be had leaves nothing behind.
     made = {name: _table(schema, recording, about) for name, schema in schemas.items()}

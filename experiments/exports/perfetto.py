@@ -156,7 +156,7 @@ def _told(recording: Recording, run: LoggedRun, spans: list[Span]) -> dict[str, 
     job, record = recording.job[run.job_id], recording.record[run.job_id]
     asked = recording.reservations_of(run.job_id)
     walltime = asked[run.number - 1].length if len(asked) >= run.number else recording.walltime(job)
-    wait = (record.start or 0) - (record.submit or 0)
+    wait = (record.start or 0) - record.queued
     return {
         "job": run.job_id,
         "run": run.number,

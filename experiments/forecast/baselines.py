@@ -41,7 +41,7 @@ class PastWaits:
     """
 
     def __init__(self, past: Past) -> None:
-        waits = past.starts - past.submits
+        waits = past.starts - past.queued
         waited = np.flatnonzero(waits > WAITED)
         waited = waited[np.argsort(past.starts[waited], kind="stable")]
         self._starts: Floats = past.starts[waited]

@@ -266,23 +266,21 @@ def history_of(trace: Trace, at: float, *, fit: str = "discrete", least: int = 1
     Returns
     -------
     History
-        Of these jobs and runs.
+        Of these jobs and runs. A job counts from when it was eligible, as if it had been submitted then.
 
     Raises
     ------
     InputError
         If no run had ended.
     """
-    known = [job for job in keep_cancelled(trace).jobs if job.submit <= at]
+    known = [(place, job) for place, job in enumerate(keep_cancelled(trace).jobs, start=1) if job.queued <= at]
     ended = [
-        (job.submit + job.wait + job.runtime, job)
-        for job in known
-        if job.wait is not None and job.cancelled_at is None and job.submit + job.wait + job.runtime <= at
+        (start + job.runtime, job) for _, job in known if (start := job.start) is not None and start + job.runtime <= at
     ]
     runs = (run_of(job, end) for end, job in sorted(ended, key=itemgetter(0)))
     submitted = (
-        SeenJob(place, job.submit, job.nodes, job.walltime, job.user, job.project)
-        for place, job in enumerate(known, start=1)
+        SeenJob(place, job.queued, job.nodes, job.walltime, job.user, job.project)
+        for place, job in known
         if job.cancelled_at is None or job.cancelled_at > at
     )
     return History(runs, sorted(submitted, key=lambda job: (job.submit, job.job_id)), fit, least)
@@ -291,4 +289,4 @@ def history_of(trace: Trace, at: float, *, fit: str = "discrete", least: int = 1
 def run_of(job: TraceJob, end: float) -> PastRun:
     """The completed run of a job of a log that ended then [s]."""
     share = min(1.0, job.runtime / job.walltime)
-    return PastRun(job.nodes, job.walltime, share, job.user, job.project, job.wait, job.submit, end)
+    return PastRun(job.nodes, job.walltime, share, job.user, job.project, job.wait, job.queued, end)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -35,8 +36,9 @@ class Past:
 
     Attributes
     ----------
-    submits, starts, ends
-        Of each job, ordered by submit [s]; start and end of a job that never started are NaN, shape (jobs,).
+    submits, queued, starts, ends
+        Of each job, ordered by submit, and when it was eligible [s]; start and end of a job that never started are NaN,
+        shape (jobs,).
     requests
         Nodes and walltime [s] of each job, shape (jobs, 2).
     withdrawn
@@ -53,19 +55,24 @@ class Past:
         self._fit, self._least = fit, least
         self.submits = np.array([job.submit for job in chosen])
         self.withdrawn = np.array([np.inf if job.cancelled_at is None else job.cancelled_at for job in chosen])
-        self.starts = np.array(
-            [np.nan if job.wait is None or job.cancelled_at is not None else job.submit + job.wait for job in chosen]
-        )
+        self.queued = np.array([job.queued for job in chosen])
+        self.starts = np.array([np.nan if job.start is None else job.start for job in chosen])
         self.ends = self.starts + np.array([job.runtime for job in chosen])
         self.requests = np.array([(job.nodes, job.walltime) for job in chosen])
         #: Jobs of states and of histories: they are told apart by their ids, and by their places in the log.
         self._seen = [
-            SeenJob(job.job_id if unique else place + 1, job.submit, job.nodes, job.walltime, job.user, job.project)
+            SeenJob(
+                job.job_id if unique else place + 1, job.submit, job.nodes, job.walltime, job.user, job.project,
+                eligible=job.eligible,
+            )
             for place, job in zip(places, chosen, strict=True)
-        ]
+        ]  # fmt: skip
+        #: Those of histories stand in the order in which they entered the queue.
+        self._order = np.lexsort((np.array(places, np.int64), self.queued))
         self._submitted = [
-            SeenJob(place + 1, job.submit, job.nodes, job.walltime, job.user, job.project)
-            for place, job in zip(places, chosen, strict=True)
+            SeenJob(places[row] + 1, job.queued, job.nodes, job.walltime, job.user, job.project)
+            for row in self._order.tolist()
+            for job in (chosen[row],)
         ]
         self._runs = Runs()
         for number in np.argsort(self.ends, kind="stable").tolist():
@@ -89,7 +96,7 @@ class Past:
         waits
             Place of a job that is submitted then, and waits although it may have started at once.
         """
-        come = (self.submits <= at) & (self.withdrawn > at)
+        come = (self.queued <= at) & (self.withdrawn > at)
         runs = come & (self.starts <= at) & (self.ends > at)
         # A job without a start may have ended long ago, unless it was withdrawn later.
         queued = come & ((self.starts > at) | (np.isnan(self.starts) & np.isfinite(self.withdrawn)))
@@ -104,7 +111,7 @@ class Past:
     def _running(self, place: int) -> SeenJob:
         job = self._seen[place]
         start = float(self.starts[place])
-        return SeenJob(job.job_id, job.submit, job.nodes, job.walltime, job.user, job.project, start)
+        return replace(job, start=start)
 
     def history(self, at: float) -> History:
         """The history at a time.
@@ -114,8 +121,8 @@ class Past:
         InputError
             If no run had ended.
         """
-        count = int(np.searchsorted(self.submits, at, side="right"))
-        left = self.withdrawn[:count] > at
+        count = int(np.searchsorted(self.queued[self._order], at, side="right"))
+        left = self.withdrawn[self._order[:count]] > at
         known: Sequence[SeenJob] = self._submitted[:count]
         if not left.all():
             known = [self._submitted[place] for place in np.flatnonzero(left).tolist()]

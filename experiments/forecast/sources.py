@@ -53,8 +53,9 @@ def trace_of(result: Result, source: str = "the result") -> Trace:
             continue
         submit, runtime = to_seconds(record.submit), (record.end - record.start) / SECOND
         walltime = max(job.walltime, runtime)
-        wait = (record.start - record.submit) / SECOND
-        jobs.append(TraceJob(job.job_id, submit, job.nodes, runtime, walltime, job.killed, wait, job.user, job.project))
+        eligible = None if record.eligible is None else to_seconds(record.eligible)
+        request = submit, job.nodes, runtime, walltime, job.killed, record.wait / SECOND, job.user, job.project
+        jobs.append(TraceJob(job.job_id, *request, eligible=eligible))
     jobs.sort(key=lambda job: (job.submit, job.job_id))
     header = {} if result.epoch is None else {"UnixStartTime": f"{result.epoch:.0f}"}
     return Trace(tuple(jobs), result.nodes, source, "result", header)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from workloads.ground.errors import InputError
 from workloads.logs.squeue import QueueRow
-from workloads.logs.trace import Trace, TraceJob
+from workloads.logs.trace import Trace
 from workloads.logs.withdrawals import keep_cancelled
 from workloads.outages.outage import Outage, OutageKind
 from workloads.table.job import Job, JobType
@@ -38,6 +38,8 @@ class SeenJob:
         Names; empty if unknown.
     start
         When it started [s]; None: it waits.
+    eligible
+        When it could start for the first time, if that was after its submit [s]; else None.
     """
 
     job_id: int
@@ -47,6 +49,7 @@ class SeenJob:
     user: str = ""
     project: str = ""
     start: float | None = None
+    eligible: float | None = None
 
     def running_for(self, runtime: float) -> Job:
         """The job as the simulator takes it, if it runs for so long [s]; it is not killed before."""
@@ -60,6 +63,7 @@ class SeenJob:
             user=self.user,
             project=self.project,
             running_since=self.start,
+            eligible=self.eligible,
         )
 
 
@@ -170,7 +174,8 @@ def state_at(trace: Trace, at: float, nodes: int, outages: Sequence[Outage] = ()
     -------
     MachineState
         Jobs submitted by then that had not ended: those that ran with their start, and those that waited, later
-        withdrawn ones included. Nothing that the log records after ``at`` changes it.
+        withdrawn ones included. A job that was not eligible yet did not wait, and is left out. Nothing that the log
+        records after ``at`` changes it.
 
     Raises
     ------
@@ -186,13 +191,13 @@ def state_at(trace: Trace, at: float, nodes: int, outages: Sequence[Outage] = ()
         raise InputError(
             f"{trace.source or 'the log'}: records no waits, so that nothing tells which jobs ran and which waited"
         )
-    known = [(place, job) for place, job in enumerate(jobs, start=1) if job.submit <= at]
+    known = [(place, job) for place, job in enumerate(jobs, start=1) if job.queued <= at]
     unique = len({job.job_id for _, job in known}) == len(known)
     seen = []
     for place, job in known:
         if job.cancelled_at is not None and job.cancelled_at <= at:
             continue
-        start = _start_of(job)
+        start = job.start
         if start is None and job.cancelled_at is None:
             continue  # nobody recorded when it started, perhaps long ago
         if start is not None and start <= at:
@@ -201,7 +206,8 @@ def state_at(trace: Trace, at: float, nodes: int, outages: Sequence[Outage] = ()
         else:
             start = None
         job_id = job.job_id if unique else place
-        seen.append(SeenJob(job_id, job.submit, job.nodes, job.walltime, job.user, job.project, start))
+        request = job.nodes, job.walltime, job.user, job.project
+        seen.append(SeenJob(job_id, job.submit, *request, start, job.eligible))
     announced = tuple(outage for outage in outages if _is_known(outage, at))
     return MachineState(at, nodes, tuple(seen), announced, min(submits), trace.source or "the state")
 
@@ -214,7 +220,7 @@ def state_of_queue(rows: Sequence[QueueRow], at: float, nodes: int, outages: Seq
     rows
         Running and waiting jobs (:func:`workloads.logs.squeue.read_queue`).
     at
-        When the queue was read [s since 1970]; what is later is left out.
+        When the queue was read [s since 1970]; what is submitted, eligible or started later is left out.
     nodes
         Size of the machine.
     outages
@@ -226,18 +232,12 @@ def state_of_queue(rows: Sequence[QueueRow], at: float, nodes: int, outages: Seq
         With accounts as projects.
     """
     seen = tuple(
-        SeenJob(row.job_id, row.submit, row.nodes, row.walltime, row.user, row.account, row.start)
+        SeenJob(row.job_id, row.submit, row.nodes, row.walltime, row.user, row.account, row.start, row.eligible)
         for row in rows
-        if row.submit <= at and (row.start is None or row.start <= at)
+        if row.queued <= at and (row.start is None or row.start <= at)
     )
     announced = tuple(outage for outage in outages if _is_known(outage, at))
     return MachineState(at, nodes, seen, announced, None, "the queue")
-
-
-def _start_of(job: TraceJob) -> float | None:
-    if job.cancelled_at is not None or job.wait is None:
-        return None
-    return job.submit + job.wait
 
 
 def _is_known(outage: Outage, at: float) -> bool:

@@ -81,7 +81,10 @@ def _simulated(task: _Task, draw: int, size: int, walltimes: Sequence[float]) ->
     """The same for the requests of one size, by full simulations."""
     state, asked = task.drawing.state, task.job
     others = [job for job in task.drawing.table(draw) if job.job_id != asked.job_id]
-    job = Job(asked.job_id, JobType.RIGID, asked.submit, size, 1.0, 1.0, user=asked.user, project=asked.project)
+    job = Job(
+        asked.job_id, JobType.RIGID, asked.submit, size, 1.0, 1.0, user=asked.user, project=asked.project,
+        eligible=asked.eligible,
+    )  # fmt: skip
     return starts_by_walltime(
         others,
         state.nodes,

@@ -125,6 +125,7 @@ def _jobs(records: Sequence[JobRecord], recording: Recording, clock: _Clock) -> 
         "project": _coded([row.project for row in rows], projects),
         "user": _coded([row.user for row in rows], users),
         "submit": [clock(_known(record.submit) - origin) for record in records],
+        **({"eligible": [clock(record.queued - origin) for record in records]} if recording.held else {}),
         # A job that was withdrawn before it started stands at that time.
         "start": [clock(_known(record.end if record.start is None else record.start) - origin) for record in records],
         "end": [clock(_known(record.end) - origin) for record in records],

@@ -236,7 +236,7 @@ def _pairs(result: Result, jobs: Sequence[Job]) -> Iterator[tuple[float, float, 
             continue  # a job that waited before a starting state waited for another scheduler
         if baseline or job.type is JobType.RIGID:
             asked = job.trace_walltime if baseline and job.trace_walltime is not None else job.walltime
-            yield asked, (record.start - record.submit) / SECOND, record.nodes
+            yield asked, record.wait / SECOND, record.nodes
     for course in result.stochastic:
         before = ""
         for item in course.reservations:

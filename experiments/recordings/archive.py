@@ -33,7 +33,7 @@ from simulator.machine.stochastic import ReservationRecord
 from simulator.results.recording import changes_of, origin_of
 from simulator.results.records import JobRecord, StochasticRecord
 from simulator.results.result import Result
-from simulator.results.schema import DECISIONS, EVENTS, JOBS, RESERVATIONS, TIMELINE, Field, Schema
+from simulator.results.schema import DECISIONS, ELIGIBLE, EVENTS, JOBS, RESERVATIONS, TIMELINE, Field, Schema
 from workloads.ground.errors import InputError, TraceError
 from workloads.ground.fields import Columns
 from workloads.ground.files import read_text
@@ -180,7 +180,12 @@ def _read(path: Path, schema: Schema, origin: int = 0) -> Iterator[tuple[int, di
 
 
 def _records(path: Path, jobs: Mapping[int, Job], mechanism: str) -> Iterator[JobRecord]:
-    for line, row in _read(path, JOBS.extended([Field("type", "text", "", "type")])):
+    schema = JOBS.extended([Field("type", "text", "", "type")])
+    held = ELIGIBLE.name in read_text(path).partition("\n")[0].split(",")
+    for line, row in _read(path, schema.extended([ELIGIBLE]) if held else schema):
+        if held:
+            eligible, submit = row.pop(ELIGIBLE.source), row["submit"]
+            row["eligible"] = eligible if eligible is not None and submit is not None and eligible > submit else None
         job = jobs.get(row["job_id"])
         if job is None or (job.type, job.nodes) != (row["type"], row["nodes"]):
             raise TraceError(path, line, f"job {row['job_id']} is not among the jobs that were simulated")

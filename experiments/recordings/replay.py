@@ -18,7 +18,7 @@ from simulator.results.longrecords import LongRecords
 from simulator.results.metrics import MeasuredWindow, summarize, summarize_types
 from simulator.results.records import STATES
 from simulator.results.reservations import JOB_COLUMNS, stochastic_rows
-from simulator.results.schema import DECISIONS, EVENTS, RESERVATIONS, job_schema, timeline_schema
+from simulator.results.schema import DECISIONS, EVENTS, RESERVATIONS, job_schema, jobs_schema, timeline_schema
 from workloads.ground.errors import OutputError
 from workloads.ground.files import partial_name
 from workloads.ground.units import SECOND
@@ -186,7 +186,7 @@ def write_replay(
         def path(table: str, name: str = result.name) -> Path:
             return directory / table_name(table, name)
 
-        tables = {"jobs": job_schema(measurement.instant_tolerance)}
+        tables = {"jobs": jobs_schema(result, job_schema(measurement.instant_tolerance))}
         if events:
             tables |= {"events": EVENTS, "timeline": timeline_schema(result), "decisions": DECISIONS}
         if result.stochastic:

@@ -33,8 +33,10 @@ class AccountedJob:
         As Slurm names it.
     status
         Exit status; None: not said.
+    submit
+        Of a link of a chain: when the chain was submitted [s since 1970]; None: not said.
     eligible
-        When it could have started: the wait in a chain counts from then [s since 1970]; None: never.
+        When it could have started: the wait counts from then [s since 1970]; None: never.
     start
         None: it has not started.
     used
@@ -46,6 +48,7 @@ class AccountedJob:
     job: int
     state: str
     status: int | None
+    submit: float | None
     eligible: float | None
     start: float | None
     used: float
@@ -97,7 +100,7 @@ def parse_entries(text: str, path: str | Path) -> dict[int, AccountedJob]:
         columns.need("ElapsedRaw", "Elapsed")
     except ValueError as error:
         raise TraceError(path, form.first or None, str(error)) from None
-    status, eligible = columns.find("ExitCode"), columns.find("Eligible", "Submit")
+    status, submit, eligible = columns.find("ExitCode"), columns.find("Submit"), columns.find("Eligible", "Submit")
     minutes, limit = columns.find("TimelimitRaw"), columns.find("Timelimit")
     entries = {}
     for place, line in form.records():
@@ -112,6 +115,7 @@ def parse_entries(text: str, path: str | Path) -> dict[int, AccountedJob]:
                 int(row[job]),
                 state_of_job(row[state]),
                 ended,
+                None if submit is None else time_of(row[submit], "Submit"),
                 None if eligible is None else time_of(row[eligible], "Eligible"),
                 time_of(row[start], "Start"),
                 used or 0.0,

@@ -80,6 +80,7 @@ def agreement(
     """
     recorded = {job.job_id: job.start for job in replay.jobs}
     submits = {job.job_id: job.submit for job in replay.jobs}
+    queued = {job.job_id: job.queued for job in replay.jobs}
     order = _order(recorded, submits)
     rows, differences, all_starts = [], [], {}
     for rule in rules:
@@ -98,8 +99,8 @@ def agreement(
                 "error_mean_s": mean(errors),
                 "error_median_s": median(errors),
                 "error_max_s": max(errors),
-                "wait_mean_s": mean(starts[job] - submits[job] for job in submits),
-                "slurm_wait_mean_s": mean(recorded[job] - submits[job] for job in submits),
+                "wait_mean_s": mean(starts[job] - queued[job] for job in queued),
+                "slurm_wait_mean_s": mean(recorded[job] - queued[job] for job in queued),
                 "decisions": len(found),
                 "equal": len(found) - len(wrong),
                 "extra": sum(len(decision.did - decision.would) for decision in wrong),
@@ -134,7 +135,9 @@ def replay_told(replay: Replay) -> str:
     jobs = replay.jobs
     span = max(job.end for job in jobs) - jobs[0].submit
     work = sum(job.nodes * (job.end - job.start) for job in jobs)
-    passed = sum(any(other.submit > job.submit and other.start < job.start for other in jobs) for job in jobs)
+    passed = sum(
+        any(other.submit > job.submit and job.queued <= other.start < job.start for other in jobs) for job in jobs
+    )
     return (
         f"{replay.name}: {len(jobs):,} jobs on {replay.nodes:,} nodes in {span / 3600:.1f} h, utilisation "
         f"{work / span / replay.nodes:.2f}, mean wait {mean(job.wait for job in jobs):,.0f} s, "

@@ -48,6 +48,7 @@ class _Waiting:
 
     job_id: int
     submit: int
+    eligible: int
     nodes: int
     walltime: int
     type: JobType = JobType.RIGID
@@ -99,7 +100,7 @@ def decisions(replay: Replay, rule: Backfilling, lag: float) -> Iterator[Instant
     jobs = replay.jobs
     places = {job.job_id: job.place for job in jobs if job.place}
     for first, now in _groups(jobs, lag):
-        queue = [job for job in jobs if job.submit <= now and job.start >= first]
+        queue = [job for job in jobs if job.queued <= now and job.start >= first]
         if not queue:
             continue
         running = [job for job in jobs if job.start < first and job.end > now]
@@ -113,7 +114,7 @@ def decisions(replay: Replay, rule: Backfilling, lag: float) -> Iterator[Instant
 
 def _groups(jobs: Sequence[ReplayedJob], lag: float) -> Iterator[tuple[float, float]]:
     """First and last time of each group of events."""
-    times = sorted({time for job in jobs for time in (job.submit, job.end)})
+    times = sorted({time for job in jobs for time in (job.queued, job.end)})
     first = last = times[0]
     for time in times[1:]:
         if time - last > lag:
@@ -164,7 +165,10 @@ def _asked(
         now=to_ticks(now),
         nodes=nodes,
         free=nodes - sum(job.nodes for job in running),
-        queue=[_Waiting(job.job_id, to_ticks(job.submit), job.nodes, to_ticks(job.walltime)) for job in queue],
+        queue=[
+            _Waiting(job.job_id, to_ticks(job.submit), to_ticks(job.queued), job.nodes, to_ticks(job.walltime))
+            for job in queue
+        ],
         releases=ends,
     )
     return frozenset(start.job_id for start in rule(view))

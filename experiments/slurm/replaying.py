@@ -109,7 +109,10 @@ class SiteSlurm:
             entry = entries.get(number)
             if entry is None or not entry.ran or entry.start is None or entry.eligible is None:
                 continue
-            times = {"submit": entry.eligible, "start": entry.start, "end": entry.start + entry.used}
+            submitted = entry.eligible if entry.submit is None else min(entry.submit, entry.eligible)
+            times = {"submit": submitted, "start": entry.start, "end": entry.start + entry.used}
+            if submitted < entry.eligible:
+                times["eligible"] = entry.eligible
             rows.append(_row(submit, number, times, entry.state, "", ""))
         return rows
 
@@ -171,8 +174,9 @@ def replay_on(
     time.sleep(60.0 / slurm.speed)
     rows = slurm.done(jobs)
     for row in rows:
-        for name in ("submit", "start", "end"):
-            row[name] = round(row[name] - begin, 3)
+        for name in ("submit", "eligible", "start", "end"):
+            if name in row:
+                row[name] = round(row[name] - begin, 3)
     return sorted(rows, key=lambda row: row["id"])
 
 

@@ -38,6 +38,8 @@ class ReplayedJob:
         What started it, ``main`` scheduler or ``backfill`` thread; empty: not known.
     place
         Its nodes, the bits of a number; 0: not known.
+    eligible
+        When it could start, if that was after its submit; else None.
     """
 
     job_id: int
@@ -48,11 +50,17 @@ class ReplayedJob:
     walltime: float
     by: str = ""
     place: int = 0
+    eligible: float | None = None
+
+    @property
+    def queued(self) -> float:
+        """When it entered the queue [s]: its eligible time, or its submit."""
+        return self.submit if self.eligible is None else self.eligible
 
     @property
     def wait(self) -> float:
-        """From the submit to the start [s]."""
-        return self.start - self.submit
+        """From then to the start [s]."""
+        return self.start - self.queued
 
 
 @dataclass(frozen=True)
@@ -83,6 +91,7 @@ class Replay:
                 nodes=job.nodes,
                 runtime=min(job.end - job.start, job.walltime),
                 walltime=job.walltime,
+                eligible=job.eligible,
             )
             for job in self.jobs
         ]
@@ -110,11 +119,9 @@ def read_replay(path: str | Path, nodes: int | None) -> Replay:
     else:
         trace = read_trace(place)
         jobs = [
-            ReplayedJob(
-                number, job.submit, job.submit + job.wait, job.submit + job.wait + job.runtime, job.nodes, job.walltime
-            )
+            ReplayedJob(number, job.submit, start, start + job.runtime, job.nodes, job.walltime, eligible=job.eligible)
             for number, job in enumerate(trace.jobs, 1)
-            if job.wait is not None
+            if (start := job.start) is not None
         ]
         size = trace.nodes
     if not jobs:
@@ -131,8 +138,9 @@ def read_replay(path: str | Path, nodes: int | None) -> Replay:
 
 def write_actual(directory: Path, rows: list[dict[str, Any]]) -> None:
     """Write the table of a replay."""
-    columns = (*_NUMBERS, "state", "by", "slurm_id", "node_list")
-    write_csv(directory / ACTUAL, rows, columns)
+    held = ("eligible",) if any(row.get("eligible") is not None for row in rows) else ()
+    columns = (*_NUMBERS, *held, "state", "by", "slurm_id", "node_list")
+    write_csv(directory / ACTUAL, [{**dict.fromkeys(held), **row} for row in rows], columns)
 
 
 def _job(path: Path, line: int, row: dict[str, Any]) -> ReplayedJob:
@@ -146,10 +154,15 @@ def _job(path: Path, line: int, row: dict[str, Any]) -> ReplayedJob:
     number, submit, start, end, nodes, walltime = values
     if not (nodes == int(nodes) and 1 <= nodes <= LARGEST_SIZE and number == int(number)):
         raise TraceError(path, line, "id and nodes must be whole numbers, and nodes at least 1")
+    eligible, held = row.get("eligible"), None
+    if eligible is not None and eligible != "":
+        if not isinstance(eligible, int | float) or not eligible <= start:
+            raise TraceError(path, line, "eligible must be a number, and not after the start")
+        held = float(eligible) if eligible > submit else None
     if not (submit <= start < end and walltime > 0):
         raise TraceError(path, line, "submit, start and end must follow one another, and the walltime must be positive")
     place = _place(str(row.get("node_list") or ""), int(nodes))
-    return ReplayedJob(int(number), submit, start, end, int(nodes), walltime, str(row.get("by") or ""), place)
+    return ReplayedJob(int(number), submit, start, end, int(nodes), walltime, str(row.get("by") or ""), place, held)
 
 
 def _place(text: str, nodes: int) -> int:

@@ -111,9 +111,9 @@ class _Controller:
                 if state.notice >= 0:
                     self._at(state.notice, partial(self._service.notice, state))
                 if state.first_submit >= 0:
-                    self._at(state.first_submit, partial(self._service.arrive, state))
+                    self._at(state.first_eligible, partial(self._service.arrive, state))
             elif state.first_submit >= 0:
-                self._at(state.first_submit, partial(self._mirror.submit, state))
+                self._at(state.first_eligible, partial(self._mirror.submit, state))
         self._begin = 0.0
 
     def run(self) -> list[Entry]:

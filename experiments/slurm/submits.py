@@ -50,7 +50,7 @@ class Submit:
 
 
 def submits_of(jobs: Iterable[TraceJob | Job], nodes: int) -> list[Submit]:
-    """The jobs of a workload by submit, walltimes rounded up to minutes.
+    """The jobs of a workload by submit, walltimes rounded up to minutes; a held job is submitted when it is eligible.
 
     Raises
     ------
@@ -64,7 +64,8 @@ def submits_of(jobs: Iterable[TraceJob | Job], nodes: int) -> list[Submit]:
         if job.nodes > nodes:
             raise InputError(f"job {job.job_id} has {job.nodes:,} nodes, and the machine {nodes:,}")
         minutes = max(1, math.ceil(job.walltime / MINUTE - 1e-9))
-        made.append(Submit(place, float(job.submit), job.nodes, float(job.runtime), minutes))
+        at = job.submit if job.eligible is None else max(job.submit, job.eligible)
+        made.append(Submit(place, float(at), job.nodes, float(job.runtime), minutes))
     if not made:
         raise InputError("the workload has no jobs")
     made.sort(key=lambda submit: (submit.at, submit.number))

@@ -168,9 +168,9 @@ def whereabouts_of(sequence: Sequence, remains: Remains, entries: Mapping[int, A
 def _entry_of(job: int, record: Record | None) -> AccountedJob:
     """What the records say of a job that the accounting does not know."""
     if record is None:
-        return AccountedJob(job, "-", None, None, None, 0.0, None)
+        return AccountedJob(job, "-", None, None, None, None, 0.0, None)
     state = "COMPLETED" if record.outcome == "done" else "FAILED"
-    return AccountedJob(job, state, None, None, float(record.start), float(record.end - record.start), None)
+    return AccountedJob(job, state, None, None, None, float(record.start), float(record.end - record.start), None)
 
 
 def _outcome(entry: AccountedJob, record: Record | None) -> str:

@@ -40,7 +40,7 @@ def count_delays(records: Sequence[JobRecord], nodes: int, instant_tolerance: fl
     """
     tolerance = to_ticks(instant_tolerance)
     came = sorted(
-        (record.submit, record.job_id, record.start, record.end, record.nodes)
+        (record.queued, record.job_id, record.start, record.end, record.nodes)
         for record in records
         if record.type is ON_DEMAND
         and record.submit is not None

@@ -101,7 +101,7 @@ def calls(recording: Recording) -> list[Call]:
         record = recording.record[call.job_id]
         if call.arrival is None and record.submit is not None and record.start is not None:
             # It runs when the replay begins.
-            call.arrival, call.start = record.submit - recording.origin, record.start - recording.origin
+            call.arrival, call.start = record.queued - recording.origin, record.start - recording.origin
         room = call.room
         collected = reserved.get(call.job_id, 0)
         room["tenants"] = min(room["tenants"], collected)

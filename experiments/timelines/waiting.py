@@ -80,8 +80,10 @@ def stays(recording: Recording) -> list[Stay]:
             continue  # an outage
         job = recording.job[job_id]
         on_demand = served and job.type is JobType.ON_DEMAND
-        if entry.event == "submit":
-            if job.type is JobType.STOCHASTIC or job_id not in submits:
+        if entry.event == "hold" and not on_demand:
+            submits[job_id] = now
+        elif entry.event == "submit":
+            if job_id not in submits or (job.type is JobType.STOCHASTIC and entry.cause != "eligible"):
                 submits[job_id] = now
             if not on_demand:
                 begun[job_id] = now

@@ -83,7 +83,7 @@ def measure(seed: int, parameters: ThetaYear | None = None, **options: Any) -> B
         utilisation=float(figures["utilization"]),
         turnaround=float(figures["turnaround_h"]),
         instant_start=float(figures["instant_start_ratio_strict"]),
-        instant_start_all=sum(record.start == record.submit for record in result.records) / len(jobs),
+        instant_start_all=sum(record.start == record.queued for record in result.records) / len(jobs),
         on_demand=sum(job.type is JobType.ON_DEMAND for job in jobs) / len(jobs),
     )
 

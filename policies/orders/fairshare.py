@@ -72,7 +72,7 @@ class FairShare:
             if share is None:
                 share = known[group] = share_of(group)
             if patience:
-                share -= (now - job.submit) / patience
+                share -= (now - job.eligible) / patience
             return share, job.submit
 
         return key
@@ -85,7 +85,7 @@ class FairShare:
 class _FairShareRanking:
     """:class:`FairShare` for many jobs: sums and quotients, which an array rounds in the same way."""
 
-    width = 2
+    width = 3
     slack = 0.0
 
     def __init__(self, patience: float) -> None:
@@ -94,17 +94,17 @@ class _FairShareRanking:
         self._groups: list[str] = []
 
     def traits(self, job: WaitingJob) -> tuple[float, ...]:
-        """Submit, and the number of the group."""
+        """Submit, the time at which it was eligible, and the number of the group."""
         group = group_of(job)
         number = self._numbers.get(group)
         if number is None:
             number = self._numbers[group] = len(self._groups)
             self._groups.append(group)
-        return job.submit, number
+        return job.submit, job.eligible, number
 
     def keys(self, view: SystemView, traits: Numbers) -> tuple[Numbers, ...]:
         """Shares, less what waits make up for; then submits."""
-        submit, group = traits
+        submit, eligible, group = traits
         number = group.astype(np.intp)
         share_of = _shares(view)
         share = np.zeros(len(self._groups))
@@ -113,5 +113,5 @@ class _FairShareRanking:
         # One number for each job, then, and not one for each group.
         primary = share[number]
         if self._patience:
-            primary -= (view.now - submit) / self._patience
+            primary -= (view.now - eligible) / self._patience
         return primary, submit

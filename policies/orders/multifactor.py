@@ -28,7 +28,7 @@ class Multifactor:
     age, fairshare, size, qos
         Weights (``PriorityWeightAge``, ``...Fairshare``, ``...JobSize``, ``...QOS``).
     max_age
-        Wait at which the age counts 1 [s] (``PriorityMaxAge``).
+        Wait at which the age counts 1 [s] (``PriorityMaxAge``); a job waits from when it is eligible.
     half_life
         After so long a node-second of usage counts half [s] (``PriorityDecayHalfLife``).
     accounts
@@ -85,7 +85,7 @@ class Multifactor:
             if weight is None:
                 weight = known[group] = self._of_account(view, group)
             part = job.nodes / machine
-            aged = min((now - job.submit) / oldest, 1.0)
+            aged = min((now - job.eligible) / oldest, 1.0)
             return -float(
                 floor(weight + self.age * aged + self.size * (1.0 - part if self.small else part))
             ), job.submit
@@ -109,7 +109,7 @@ class Multifactor:
 class _MultifactorRanking:
     """:class:`Multifactor` for many jobs: the same sums and quotients, which an array rounds in the same way."""
 
-    width = 3
+    width = 4
     slack = 0.0
 
     def __init__(self, order: Multifactor) -> None:
@@ -118,24 +118,24 @@ class _MultifactorRanking:
         self._groups: list[str] = []
 
     def traits(self, job: WaitingJob) -> tuple[float, ...]:
-        """Submit, nodes, and the number of the account."""
+        """Submit, the time at which it was eligible, nodes, and the number of the account."""
         group = group_of(job)
         number = self._numbers.get(group)
         if number is None:
             number = self._numbers[group] = len(self._groups)
             self._groups.append(group)
-        return job.submit, job.nodes, number
+        return job.submit, job.eligible, job.nodes, number
 
     def keys(self, view: SystemView, traits: Numbers) -> tuple[Numbers, ...]:
         """Minus the priorities, and submits."""
         order = self._order
-        submit, nodes, group = traits
+        submit, eligible, nodes, group = traits
         number = group.astype(np.intp)
         weights = np.zeros(len(self._groups))
         for here in np.flatnonzero(np.bincount(number)).tolist():
             weights[here] = order._of_account(view, self._groups[here])
         part = nodes / view.nodes
-        aged = np.minimum((view.now - submit) / (order.max_age * SECOND), 1.0)
+        aged = np.minimum((view.now - eligible) / (order.max_age * SECOND), 1.0)
         return -np.floor(
             weights[number] + order.age * aged + order.size * (1.0 - part if order.small else part)
         ), submit

@@ -36,7 +36,7 @@ class Wfp:
     Tang, Lan, Desai, Buettner: "Fault-aware, utility-based job scheduling on Blue Gene/P systems", CLUSTER 2009. It is
     the utility function ``wfp`` that Cobalt publishes (trac.mcs.anl.gov/projects/cobalt/wiki/UtilityFunctions:
     ``val = (queued_time / wall_time)**3 * size``); the default of its simulator qsim divides by 64 nodes, which changes
-    no order. At its submit a job has the value 0; among equals the input decides.
+    no order. When it becomes eligible a job has the value 0; among equals the input decides.
     """
 
     exponent: float = 3.0
@@ -47,7 +47,7 @@ class Wfp:
     def __call__(self, job: WaitingJob, now: int) -> float:
         """Minus the utility."""
         walltime = job.walltime
-        ratio = (now - job.submit) / (walltime if walltime > SECOND else SECOND)
+        ratio = (now - job.eligible) / (walltime if walltime > SECOND else SECOND)
         grown: float = ratio**self.exponent
         return -grown * job.nodes
 
@@ -68,7 +68,7 @@ def unicep(job: WaitingJob, now: int) -> float:
     walltime = job.walltime
     nodes = job.nodes
     stretched = (walltime if walltime > SECOND else SECOND) * (log2(nodes) if nodes > 2 else 1.0)
-    return -(now - job.submit) / stretched
+    return -(now - job.eligible) / stretched
 
 
 def unicep_ranking() -> Ranking:
@@ -131,7 +131,7 @@ class Alcf:
         fifo, backfill, limit = self.fifo_factor, self.backfill_factor, self.backfill_max
 
         def key(job: WaitingJob) -> float:
-            wait = (now - job.submit) / SECOND
+            wait = (now - job.eligible) / SECOND
             walltime = min(max(job.walltime / SECOND, least), most)
             score = weight * job.nodes * wait * wait / walltime**3
             if fifo:
@@ -163,13 +163,13 @@ class _WfpRanking:
         self._exponent = order.exponent
 
     def traits(self, job: WaitingJob) -> tuple[float, ...]:
-        """Submit, walltime, and minus the nodes."""
-        return job.submit, _at_least_a_second(job.walltime), -job.nodes
+        """The time at which it was eligible, walltime, and minus the nodes."""
+        return job.eligible, _at_least_a_second(job.walltime), -job.nodes
 
     def keys(self, view: SystemView, traits: Numbers) -> tuple[Numbers, ...]:
         """Minus the utilities."""
-        submit, walltime, size = traits
-        ratio = (view.now - submit) / walltime
+        eligible, walltime, size = traits
+        ratio = (view.now - eligible) / walltime
         # Some ten times faster than the power.
         with np.errstate(all="ignore"):
             grown = ratio * ratio * ratio if self._exponent == 3 else ratio**self._exponent
@@ -183,13 +183,13 @@ class _UnicepRanking:
     slack = 0.0
 
     def traits(self, job: WaitingJob) -> tuple[float, ...]:
-        """Submit, and what the wait is divided by."""
-        return job.submit, _at_least_a_second(job.walltime) * (log2(job.nodes) if job.nodes > 2 else 1.0)
+        """The time at which it was eligible, and what the wait is divided by."""
+        return job.eligible, _at_least_a_second(job.walltime) * (log2(job.nodes) if job.nodes > 2 else 1.0)
 
     def keys(self, view: SystemView, traits: Numbers) -> tuple[Numbers, ...]:
         """Minus the utilities."""
-        submit, stretched = traits
-        return ((submit - view.now) / stretched,)
+        eligible, stretched = traits
+        return ((eligible - view.now) / stretched,)
 
 
 class _AlcfRanking:
@@ -202,15 +202,15 @@ class _AlcfRanking:
         self._order = order
 
     def traits(self, job: WaitingJob) -> tuple[float, ...]:
-        """Submit, nodes, and what the product of the score is divided by."""
+        """The time at which it was eligible, nodes, and what the product of the score is divided by."""
         walltime = min(max(job.walltime / SECOND, self._order.shortest), self._order.longest)
-        return job.submit, job.nodes, walltime**3
+        return job.eligible, job.nodes, walltime**3
 
     def keys(self, view: SystemView, traits: Numbers) -> tuple[Numbers, ...]:
         """Minus the scores."""
         order = self._order
-        submit, nodes, cubed = traits
-        wait = (view.now - submit) / SECOND
+        eligible, nodes, cubed = traits
+        wait = (view.now - eligible) / SECOND
         score = order.wfp_factor / view.nodes * nodes * wait * wait / cubed
         if order.fifo_factor:
             score += wait / order.fifo_factor

@@ -2,8 +2,9 @@
 
 Most jobs arrive by the clock. A job that depends on another one is submitted after that has terminated, a job that runs
 already when the replay begins is not submitted, and a stochastic job is submitted again for each further reservation.
+A job that is not eligible at its submit is held: it enters the queue when it is eligible, and nothing sees it before.
 
-Source for dependencies: Standard Workload Format 2.2, fields 17 and 18; docs/model.md, "Life of jobs".
+Source for dependencies: Standard Workload Format 2.2, fields 17 and 18; for all of it: docs/model.md, "Life of jobs".
 """
 
 from __future__ import annotations
@@ -77,13 +78,17 @@ class Submissions:
         arrivals = [job for job in jobs if job.submit >= 0]
         if others:
             arrivals = [job for job in arrivals if job.job_id not in others]
+        self._held: list[JobState] = []
+        if setup.lively:
+            self._held = [job for job in arrivals if job.eligible > job.submit]
+            arrivals = [job for job in arrivals if job.eligible == job.submit]
         # One after the other, because keys of two numbers are made anew for each job.
         arrivals.sort(key=attrgetter("rank"))
         arrivals.sort(key=attrgetter("submit"))
         self._coming = iter(arrivals) if setup.stream is None else setup.stream.arrivals()
         self._first = 0
         self.depends = bool(self._successors)
-        self.coming = len(arrivals) + len(others) if setup.stream is None else len(setup.stream)
+        self.coming = len(arrivals) + len(self._held) + len(others) if setup.stream is None else len(setup.stream)
         self.opened = -1
         self.planning_seconds = 0.0
 
@@ -100,6 +105,9 @@ class Submissions:
         turn = self._arrival
         arrivals = ((job.submit if job.submit > first else first, turn + job.rank, job) for job in self._coming)
         self._instants.feed(arrivals, self._arrive)
+        for job in self._held:
+            self._submit(job, max(first, job.submit), "")
+        self._held.clear()
 
     def after(self, job: JobState) -> None:
         """A job has terminated: the jobs that depend on it are submitted, now or when the time has come."""
@@ -121,11 +129,11 @@ class Submissions:
         if self.opened < 0:
             self._open(system.now)
         if system.log.enabled:
-            waits = "waits already" if job.submit < self._first else ""
+            waits = "waits already" if job.eligible < self._first else ""
             system.log(system.now, "submit", job.job_id, 0, 0, cause or waits)
         if isinstance(job, StochasticJob):
             self._plan(job)
-        if self._withdrawals is not None:
+        if self._withdrawals is not None and job.eligible == job.submit:
             self._withdrawals.expect(job)
         if service is not None and job.type is ON_DEMAND:
             service.arrive(job)
@@ -138,8 +146,34 @@ class Submissions:
         self._system.cluster.restart_accounting(now)
 
     def _follow(self, job: JobState, cause: str) -> None:
-        at = _move_submit(job, self._system.now)
-        self._instants.moment(at, ARRIVAL, job.rank, lambda _: self._arrive(job, cause))
+        self._submit(job, _move_submit(job, self._system.now), cause)
+
+    def _submit(self, job: JobState, at: int, cause: str) -> None:
+        """Let a job be submitted at that time, and enter the queue when it is eligible."""
+        if job.eligible <= at:
+            self._instants.moment(at, ARRIVAL, job.rank, lambda _: self._arrive(job, cause))
+        else:
+            self._instants.moment(at, ARRIVAL, job.rank, lambda _: self._hold(job, cause))
+
+    def _hold(self, job: JobState, cause: str) -> None:
+        """A job is submitted that is not eligible yet."""
+        system, instants = self._system, self._instants
+        if self.opened < 0:
+            self._open(system.now)
+        if system.log.enabled:
+            system.log(system.now, "hold", job.job_id, 0, 0, cause)
+        if self._withdrawals is not None:
+            self._withdrawals.expect(job)
+        # For the scheduler nothing has happened.
+        instants.void = True
+        instants.moment(job.eligible, ARRIVAL, job.rank, lambda _: self._release(job))
+
+    def _release(self, job: JobState) -> None:
+        """A job that was held is eligible."""
+        if job.withdrawn:
+            self._instants.void = True
+        else:
+            self._arrive(job, "eligible")
 
     def _plan(self, job: StochasticJob) -> None:
         """Plan a job that is submitted."""
@@ -175,5 +209,6 @@ def _move_submit(job: JobState, now: int) -> int:
     """
     think = job.job.think_time
     at = max(now, job.submit) if think is None else now + to_ticks(think)
+    job.eligible = job.first_eligible = max(at, job.eligible) if job.eligible > job.submit else at
     job.submit = job.first_submit = job.estimated_arrival = at
     return at

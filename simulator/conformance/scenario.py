@@ -37,6 +37,10 @@ class Queued:
     estimated_arrival: int = 0
     peeks: list[int] = field(default_factory=list, compare=False, repr=False)
 
+    @property
+    def eligible(self) -> int:
+        return self.submit
+
     def limit(self, nodes: int) -> int:
         return self.walltime * self.nodes // nodes
 

@@ -18,7 +18,8 @@ class Entry(NamedTuple):
     time
         Tick of the simulated clock.
     event
-        ``submit`` (of a stochastic job: of each reservation), ``notice``, ``reserve``, ``time-out``, ``wait`` (an
+        ``hold`` (a job is submitted and not eligible yet), ``submit`` (a job enters the queue, of a stochastic job each
+        reservation: at its submit, or when it is eligible), ``notice``, ``reserve``, ``time-out``, ``wait`` (an
         on-demand job that cannot get its nodes), ``gather`` (one that waits for promised nodes), ``start``, ``shrink``,
         ``expand``, ``warn``, ``preempt`` (the nodes are given up), ``requeue``, ``expire`` (a reservation is over and
         its job is not), ``complete``, ``kill``, ``cancel`` (its user withdraws it), ``withdraw`` (likewise a notice).

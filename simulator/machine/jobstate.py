@@ -42,6 +42,8 @@ class JobState:
         Its position in the input, and in the order of job ids: ties are broken by them.
     submit, first_submit
         Submit times of the current request (a stochastic job: its current reservation) and of the job [ticks].
+    eligible, first_eligible
+        When these became eligible: from then on they are in the queue, and wait [ticks].
     runs
         How many runs it has begun.
     start, end
@@ -66,8 +68,10 @@ class JobState:
         "compute",
         "cost",
         "dumps",
+        "eligible",
         "end",
         "estimated_arrival",
+        "first_eligible",
         "first_submit",
         "interval",
         "job",
@@ -109,7 +113,9 @@ class JobState:
         self.row = row
         self.rank = rank
         self.nodes = self.min_nodes = job.nodes
-        self.submit = self.first_submit = self.estimated_arrival = submit
+        self.submit = self.first_submit = self.estimated_arrival = self.eligible = self.first_eligible = submit
+        if job.eligible is not None and submit >= 0:
+            self.eligible = self.first_eligible = max(submit, to_ticks(job.eligible) - origin)
         self.notice = -1
         if job.notice is not None and job.estimated_arrival is not None:
             self.notice = to_ticks(job.notice) - origin

@@ -45,7 +45,7 @@ class ReservationRecord(NamedTuple):
     number
         Which of the job's, from 1; a preempted one is followed by another of the same milestone.
     submit, start, end, nodes
-        As of a job.
+        As of a job; the first one is submitted when its job is eligible.
     length
         Walltime that was asked for.
     restart, work, checkpoint
@@ -116,7 +116,7 @@ class StochasticJob(JobState):
 
     def again(self, now: int) -> None:
         """The reservation is over and the job is not: ask for the next one."""
-        self.submit = now
+        self.submit = self.eligible = now
         self._ask()
 
     def _ask(self) -> None:
@@ -145,7 +145,7 @@ class StochasticJob(JobState):
             ReservationRecord(
                 self.job_id,
                 len(self.reservations) + 1,
-                self.submit + origin,
+                self.eligible + origin,
                 run.start + origin,
                 now + origin,
                 run.nodes,

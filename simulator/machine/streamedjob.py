@@ -41,7 +41,7 @@ class StreamedJob(JobState):
         self.rank = rank
         self.job_id = job_id
         self.type = RIGID
-        self.submit = self.first_submit = self.estimated_arrival = submit
+        self.submit = self.first_submit = self.estimated_arrival = self.eligible = self.first_eligible = submit
         self.nodes = self.min_nodes = nodes
         self.undisturbed = self.compute = runtime
         self.walltime = walltime

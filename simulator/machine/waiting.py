@@ -27,7 +27,7 @@ DEEP, DEEP_SORTED = 192, 1024
 _EXACT = 1 << 53
 
 _KEY = attrgetter("order_key")
-_ARRIVAL = attrgetter("submit", "row")
+_ARRIVAL = attrgetter("eligible", "row")
 
 
 class Queue:

@@ -64,7 +64,15 @@ def _stochastic(name: str, title: str, better: Better, definition: str, **shown:
 
 
 _WAITS = (
-    _entry("wait_h", "mean wait", _ALL, _LESS, "Mean time from first submit to first start.", _MODEL, **_HOURS),
+    _entry(
+        "wait_h",
+        "mean wait",
+        _ALL,
+        _LESS,
+        "Mean time from first submit, or from eligibility where that is later, to first start.",
+        _MODEL,
+        **_HOURS,
+    ),
     _entry("wait_median_h", "median wait", _ALL, _LESS, "Median of the waits.", _MODEL, **_HOURS),
     _entry("wait_p95_h", "95 % wait less", _ALL, _LESS, "95th percentile of the waits.", _MODEL, **_HOURS),
     _entry("wait_max_h", "longest wait", _ALL, _LESS, "Longest wait.", _MODEL, **_HOURS),

@@ -40,6 +40,7 @@ _HOUR = 3600 * SECOND
 
 #: Where a record has its submit, start, end, runtime, preemptions and shrinks.
 _TIMES_AND_COUNTS = tuple(map(JobRecord._fields.index, ("submit", "start", "end", "runtime", "preemptions", "shrinks")))
+_ELIGIBLE = JobRecord._fields.index("eligible")
 #: What is told of some jobs.
 _TOLD = (
     *("turnaround_h", "wait_h", "wait_median_h", "wait_p95_h", "wait_max_h"),
@@ -115,6 +116,7 @@ class _Measured:
         if isinstance(records, LongRecords):
             submit, start, end, runtime = records.submit, records.start, records.end, records.runtime
             preempted = shrunk = np.zeros(len(records), dtype=bool)
+            queued = submit
         else:
             # Record by record takes twice as long, and a sweep does this for each of its runs.
             columns = list(zip(*records, strict=True)) or [()] * len(JobRecord._fields)
@@ -122,9 +124,12 @@ class _Measured:
                 np.array(columns[place], dtype=np.int64) for place in _TIMES_AND_COUNTS
             )
             preempted, shrunk = preempted > 0, shrunk > 0
+            queued = submit
+            if any(columns[_ELIGIBLE]):
+                queued = np.array([record.queued for record in records], dtype=np.int64)
         turnaround = end - submit
         slowdown = np.maximum(1.0, turnaround / np.maximum(runtime, SLOWDOWN_BOUND))
-        return cls(turnaround, start - submit, slowdown, preempted, shrunk)
+        return cls(turnaround, start - queued, slowdown, preempted, shrunk)
 
     def part(self, chosen: np.ndarray) -> _Measured:
         """Some of the jobs."""

@@ -155,6 +155,13 @@ class Recording:
         """The records by job id."""
         return {record.job_id: record for record in self.records}
 
+    @cached_property
+    def held(self) -> bool:
+        """Whether any job became eligible after its submit."""
+        if isinstance(self.records, LongRecords):
+            return False
+        return any(record.eligible is not None for record in self.records)
+
     @property
     def reservation_records(self) -> list[ReservationRecord]:
         """Those of stochastic jobs, job by job."""

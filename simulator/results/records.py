@@ -36,6 +36,8 @@ class JobRecord(NamedTuple):
         when, and ``start`` is None if it waited).
     lost
         Node-ticks that preemptions have cost, and of a stochastic job reservations without a good end.
+    eligible
+        When it became eligible, if that was after its submit; else None.
     """
 
     job_id: int
@@ -49,11 +51,17 @@ class JobRecord(NamedTuple):
     shrinks: int
     status: str
     lost: int
+    eligible: int | None = None
+
+    @property
+    def queued(self) -> int:
+        """When it entered the queue: it was eligible, and began to wait [ticks]; only of a job that came."""
+        return self.submit if self.eligible is None else self.eligible  # type: ignore[return-value]  # it came
 
     @property
     def wait(self) -> int:
-        """From the first submit to the first start [ticks]; only of a job that started."""
-        return self.start - self.submit  # type: ignore[operator]  # it started
+        """From the time at which it was eligible to the first start [ticks]; only of a job that started."""
+        return self.start - self.queued  # type: ignore[operator]  # it started
 
     @property
     def turnaround(self) -> int:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from simulator.results.metrics import MeasuredWindow, summarize
 from simulator.results.recording import Recording
-from simulator.results.schema import EVENTS, RESERVATIONS, RUNS, STUDIED_JOBS, timeline_schema
+from simulator.results.schema import EVENTS, RESERVATIONS, RUNS, STUDIED_JOBS, jobs_schema, timeline_schema
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,7 +33,7 @@ class Result(Recording):
         The columns of ``jobs-*.csv`` are among them. A column of numbers is one of numbers where values are missing,
         too: of a job that never came, or was withdrawn.
         """
-        return STUDIED_JOBS.frame(self)
+        return jobs_schema(self, STUDIED_JOBS).frame(self)
 
     @cached_property
     def runs(self) -> pd.DataFrame:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DECISIONS",
+    "ELIGIBLE",
     "EVENTS",
     "JOBS",
     "RESERVATIONS",
@@ -36,6 +37,7 @@ __all__ = [
     "Schema",
     "instant_ticks",
     "job_schema",
+    "jobs_schema",
     "timeline_schema",
 ]
 
@@ -216,6 +218,16 @@ def job_schema(instant_tolerance: float | None = None) -> Schema:
 
 #: One row a job, with the warning as the tolerance of instant starts.
 JOBS = job_schema()
+#: From when on a job waits. Tables of jobs have this column where any job became eligible after its submit.
+ELIGIBLE = Field("eligible", "ticks", "s", "queued")
+
+
+def jobs_schema(recording: Recording, schema: Schema = JOBS) -> Schema:
+    """A table of jobs, with :data:`ELIGIBLE` after the submits where any job of the recording was held."""
+    if not recording.held:
+        return schema
+    after = schema.names.index("submit") + 1
+    return schema.extended((ELIGIBLE,), *schema.names[:after], ELIGIBLE.name, *schema.names[after:])
 
 
 def _of_job(name: str) -> Callable[[Recording, JobRecord], Any]:

@@ -89,6 +89,8 @@ class Withdrawals:
             cause = "waits"
         elif self._service is not None and self._service.is_gathering(job.job_id):
             cause = "waits for nodes under warning"
+        elif system.now < job.eligible:
+            cause = "held"
         else:
             cause = "between two reservations"
         system.log(system.now, "cancel", job.job_id, 0, 0, cause)

@@ -37,7 +37,7 @@ def waiting(job_id: int = 1, nodes: int = 1, walltime: float = HOUR, submit: flo
     """A job in the queue; seconds."""
     return SimpleNamespace(
         job_id=job_id, nodes=nodes, walltime=round(walltime * SECOND), submit=round(submit * SECOND),
-        **{"user": "", "project": "", **others},
+        **{"eligible": round(submit * SECOND), "user": "", "project": "", **others},
     )  # fmt: skip
 
 

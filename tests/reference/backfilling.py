@@ -25,24 +25,27 @@ def replay_reserving(
     runtime: Sequence[int],
     machine: int,
     depth: int | None = None,
+    eligible: Sequence[int] | None = None,
 ) -> Replayed:
     """First come, first served; the first ``depth`` jobs that must wait hold reservations (None: all of them).
 
     "conservative backfilling [...] moves jobs forward only if they do not delay any previous job in the queue" (Mu'alem
-    & Feitelson 2001). The promise of a job that holds no reservation at its submit is -1.
+    & Feitelson 2001). The promise of a job that holds no reservation at its submit is -1. A job is in the queue from
+    when it is ``eligible`` (None: from its submit on), ordered by its submit.
     """
+    arrival = submit if eligible is None else eligible
     jobs = sorted(range(len(submit)), key=lambda job: (submit[job], job))
     start: dict[int, int] = {}
     promise = [-1] * len(submit)
     now = -1
     while len(start) < len(submit):
         ends = {start[job] + runtime[job] for job in start}
-        now = min(time for time in {*submit, *ends} if time > now)
+        now = min(time for time in {*arrival, *ends} if time > now)
         # (from, until, nodes) of what runs, of what starts now, and of what is reserved.
         taken = [(now, start[job] + walltime[job], nodes[job]) for job in start if start[job] + runtime[job] > now]
         held = 0
         for job in jobs:
-            if submit[job] > now or job in start:
+            if arrival[job] > now or job in start:
                 continue
             times = sorted({now, *(until for _, until, _ in taken)})
             at = next(time for time in times if _fits(taken, time, time + walltime[job], nodes[job], machine))
@@ -53,7 +56,7 @@ def replay_reserving(
             else:
                 held += 1
             taken.append((at, at + walltime[job], nodes[job]))
-            if submit[job] == now:
+            if arrival[job] == now:
                 promise[job] = at
     return Replayed([start[job] for job in range(len(submit))], promise)
 
@@ -64,8 +67,19 @@ def _fits(taken: list[tuple[int, int, int]], begin: int, end: int, size: int, ma
     return all(size + sum(n for first, until, n in taken if first <= at < until) <= machine for at in instants)
 
 
-def replay_strict(submit: Sequence[int], nodes: Sequence[int], runtime: Sequence[int], machine: int) -> list[int]:
-    """First come, first served without backfilling: a job starts no earlier than the one before, once it fits."""
+def replay_strict(
+    submit: Sequence[int],
+    nodes: Sequence[int],
+    runtime: Sequence[int],
+    machine: int,
+    eligible: Sequence[int] | None = None,
+) -> list[int]:
+    """First come, first served without backfilling: a job starts no earlier than the one before, once it fits.
+
+    A job that is eligible after its submit does not keep others back until then.
+    """
+    if eligible is not None:
+        return _replay_held(submit, nodes, runtime, machine, eligible)
     start = [0] * len(submit)
     before = 0
     running: list[tuple[int, int]] = []  # (end, nodes)
@@ -76,3 +90,21 @@ def replay_strict(submit: Sequence[int], nodes: Sequence[int], runtime: Sequence
         start[job] = before = at
         running.append((at + runtime[job], nodes[job]))
     return start
+
+
+def _replay_held(
+    submit: Sequence[int], nodes: Sequence[int], runtime: Sequence[int], machine: int, eligible: Sequence[int]
+) -> list[int]:
+    """The same instant by instant."""
+    start: dict[int, int] = {}
+    order = sorted(range(len(submit)), key=lambda job: (submit[job], job))
+    for now in range(max(eligible) + sum(runtime) + 1):
+        free = machine - sum(nodes[job] for job in start if start[job] + runtime[job] > now)
+        for job in order:
+            if job in start or eligible[job] > now:
+                continue
+            if nodes[job] > free:
+                break
+            start[job] = now
+            free -= nodes[job]
+    return [start[job] for job in range(len(submit))]

@@ -5,7 +5,8 @@ The rule, after Mu'alem & Feitelson, IEEE TPDS 12(6), 2001:
 1. A job has a submit, nodes, a walltime and a runtime. Nodes are those requested (SWF field 8), else those used (field
    5); the walltime is that requested (field 9), else the runtime; the runtime is at most the walltime. Left out and
    counted are jobs without nodes or runtime, or with more nodes than the machine.
-2. The queue is in the order of submits, ties in trace order.
+2. The queue is in the order of submits, ties in trace order. A job that is eligible after its submit arrives when it is
+   eligible, at its place in that order.
 3. At each instant: all completions, then all arrivals, then one pass.
 4. A pass starts (a) the first in the queue while it fits the free nodes. (b) The first that does not fit has a shadow
    time: the earliest at which enough nodes are free if running jobs end by their walltimes; extra nodes are those free
@@ -93,6 +94,7 @@ def replay_easy(
     passes: str = "instant",
     tolerance: float = 0,
     priority: Callable[[int, float], Any] | None = None,
+    eligible: Sequence[float] | None = None,
 ) -> list[float]:
     """Start times under FCFS with EASY backfilling.
 
@@ -110,6 +112,8 @@ def replay_easy(
         How much later a walltime may end and still count as ending at the same instant.
     priority
         Of a job at a time: the queue is sorted by it before each pass, ties in trace order; None: by submit.
+    eligible
+        When each job arrives, not before its submit; None: at its submit.
 
     Returns
     -------
@@ -120,7 +124,8 @@ def replay_easy(
     run_for = [min(r, w) for r, w in zip(runtime, walltime, strict=True)]  # rule 1: killed at its walltime
     judged_by = walltime if backfill_length == "walltime" else run_for
     by_event = passes == "event"
-    arrivals = sorted(range(count), key=lambda job: submit[job])  # rule 2; the sort is stable: ties in trace order
+    came = submit if eligible is None else eligible
+    arrivals = sorted(range(count), key=lambda job: came[job])  # rule 2; the sort is stable: ties in trace order
     next_arrival = 0
     start: list[float] = [0] * count
     free = machine
@@ -131,8 +136,8 @@ def replay_easy(
     while ends or next_arrival < count:
         # Rule 3: all completions, then all arrivals, then one scheduling pass.
         now = min(
-            ends[0][0] if ends else submit[arrivals[next_arrival]],
-            submit[arrivals[next_arrival]] if next_arrival < count else ends[0][0],
+            ends[0][0] if ends else came[arrivals[next_arrival]],
+            came[arrivals[next_arrival]] if next_arrival < count else ends[0][0],
         )
         one_done = False
         while ends and ends[0][0] == now and not (by_event and one_done):
@@ -140,11 +145,13 @@ def replay_easy(
             free += nodes[job]
             running.remove(job)
             one_done = True
-        while next_arrival < count and submit[arrivals[next_arrival]] == now and not (by_event and one_done):
+        while next_arrival < count and came[arrivals[next_arrival]] == now and not (by_event and one_done):
             queue.append(arrivals[next_arrival])
             next_arrival += 1
             one_done = True
 
+        if eligible is not None:
+            queue.sort(key=lambda job: (submit[job], job))
         if priority is not None:
             queue.sort(key=lambda job, now=now: (priority(job, now), job))  # type: ignore[misc]
 
@@ -202,6 +209,7 @@ def replay_easy_naive(
     backfill_length: str = "walltime",
     passes: str = "instant",
     priority: Callable[[int, float, Mapping[int, float]], Any] | None = None,
+    eligible: Sequence[float] | None = None,
 ) -> list[float]:
     """The same as :func:`replay_easy`, recomputing everything from the start times at each pass.
 
@@ -211,12 +219,13 @@ def replay_easy_naive(
     length = [min(runtime[job], walltime[job]) for job in range(len(submit))]
     judged_by = length if backfill_length == "runtime" else walltime
     start: dict[int, float] = {}
-    events = [(submit[job], 1, job) for job in jobs]  # (time, class: 0 completion, 1 arrival, job)
+    arrival = {job: max(submit[job], submit[job] if eligible is None else eligible[job]) for job in jobs}
+    events = [(arrival[job], 1, job) for job in jobs]  # (time, class: 0 completion, 1 arrival, job)
     done: set[tuple[float, int, int]] = set()
     while len(done) < 2 * len(jobs):
         now, *_ = first = min(event for event in events if event not in done)
         done |= {first} if passes == "event" else {event for event in events if event[0] == now}
-        waiting = [job for job in jobs if (submit[job], 1, job) in done and job not in start]
+        waiting = [job for job in jobs if (arrival[job], 1, job) in done and job not in start]
         if priority is not None:
             waiting.sort(key=lambda job, now=now: (priority(job, now, start), job))  # type: ignore[misc]
         running = [job for job in start if (start[job] + length[job], 0, job) not in done]

@@ -105,6 +105,10 @@ class Task:
         self.row = row
         self.type = job.type
         self.submit = None if job.submit is None else to_ticks(job.submit)
+        # model.md, "Life of jobs": a job is in the queue from when it is eligible, which is not before its submit.
+        self.arrival = self.submit
+        if self.submit is not None and job.eligible is not None:
+            self.arrival = max(self.submit, to_ticks(job.eligible))
         self.nodes = job.nodes
         self.min_nodes = job.nodes
         self.runtime = to_ticks(job.runtime)
@@ -302,8 +306,8 @@ class Model:
         self.events: list[tuple[int, int, int, int, Callable[[], bool]]] = []
         self.pushed = 0
         for task in self.tasks:
-            if task.submit is not None:
-                self.push(task.submit, ARRIVAL, task.id, partial(self.arrive, task))
+            if task.arrival is not None:
+                self.push(task.arrival, ARRIVAL, task.id, partial(self.arrive, task))
             # "N: ignored." - not even an event.
             if self.notice_strategy in ("CUA", "CUP") and task.notice is not None:
                 self.push(task.notice, NOTICE, task.id, partial(self.advance_notice, task))
@@ -882,7 +886,12 @@ class Model:
         # submit time, ties by row order of the input"
         # reading: on-demand jobs that arrived at one instant by row order, too.
         waiting = [task for task in self.tasks if task.waiting]
-        return sorted(waiting, key=lambda task: (task.type != JobType.ON_DEMAND, task.submit, task.row))
+        return sorted(
+            waiting,
+            key=lambda task: (
+                (False, task.arrival, task.row) if task.type == JobType.ON_DEMAND else (True, task.submit, task.row)
+            ),
+        )
 
     def schedule(self) -> None:
         """One scheduling pass: EASY, then tenants."""
@@ -1020,6 +1029,8 @@ class Model:
         # "held (reserved or waiting for a warned victim) + idle"
         levels = [*self.result.levels, (last, 0, 0, 0)]
         idle_from = first  # before the first event all nodes are free
+        if levels[0][0] > first:  # the first job was held
+            levels = [(first, self.nodes, 0, 0), *levels]
         assert levels[0][0] <= idle_from
         for (time, free, held, _), (until, *_) in pairwise(levels):
             stretch = max(0, min(until, last) - max(time, first))

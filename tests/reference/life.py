@@ -24,6 +24,7 @@ class Plain:
     preceding: int | None = None  # place of that job in the list
     think: int | None = None
     since: int | None = None  # it runs already
+    eligible: int = 0  # it is in the queue from then on, but not before its submit
 
 
 @dataclass
@@ -53,7 +54,7 @@ def replay_life(jobs: Sequence[Plain], machine: int) -> list[Seen]:
     def due(place: int) -> list[int]:
         """The times at which something happens to a job that has not ended, by what is known now."""
         job, what = jobs[place], seen[place]
-        times = [what.submit, gives_up(place), None if what.start is None else what.start + job.runtime]
+        times = [what.submit, gives_up(place), job.eligible, None if what.start is None else what.start + job.runtime]
         return [max(begin, time) for time in times if time is not None]
 
     now = begin
@@ -78,7 +79,11 @@ def replay_life(jobs: Sequence[Plain], machine: int) -> list[Seen]:
         queue = [
             place
             for place, what in enumerate(seen)
-            if what.submit is not None and what.submit <= now and what.start is None and what.end is None
+            if what.submit is not None
+            and what.submit <= now
+            and what.start is None
+            and what.end is None
+            and jobs[place].eligible <= now
         ]
         queue.sort(key=lambda place: (seen[place].submit, place))
         running = [place for place, what in enumerate(seen) if what.start is not None and what.end is None]

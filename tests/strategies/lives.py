@@ -20,7 +20,7 @@ Pick = Callable[[int, int], int]
 _UNIT = 20.0
 
 
-def lively(pick: Pick, mix: Mix, *, state: bool = True, cancelled: bool = True) -> Mix:
+def lively(pick: Pick, mix: Mix, *, state: bool = True, cancelled: bool = True, held: bool = False) -> Mix:
     """The table with a life.
 
     Parameters
@@ -29,8 +29,8 @@ def lively(pick: Pick, mix: Mix, *, state: bool = True, cancelled: bool = True) 
         Picks an integer from a range.
     mix
         The table.
-    state, cancelled
-        Whether jobs may run already, and be withdrawn.
+    state, cancelled, held
+        Whether jobs may run already, be withdrawn, and be eligible after their submit.
     """
     jobs = _with_state(pick, mix.jobs, mix.nodes) if state and pick(0, 1) else list(mix.jobs)
     begin = max((job.running_since for job in jobs if job.running_since is not None), default=-np.inf)
@@ -45,6 +45,9 @@ def lively(pick: Pick, mix: Mix, *, state: bool = True, cancelled: bool = True) 
             think = None if pick(0, 2) == 0 else _UNIT * pick(0, 9)
             chosen = before[pick(0, len(before) - 1)]
             job = replace(job, preceding=chosen.job_id, think_time=think)
+        if held and job.notice is None and job.submit is not None and job.running_since is None and pick(0, 1):
+            # Before the submit it says nothing.
+            job = replace(job, eligible=max(0.0, job.submit + _UNIT * pick(-5, 60)))
         placed.append(job)
     return mix._replace(jobs=placed)
 
@@ -80,10 +83,11 @@ def lively_mixes(
     types: tuple[JobType, ...] = HYBRID,
     state: bool = True,
     cancelled: bool = True,
+    held: bool = False,
 ) -> Mix:
     """Small random tables of every kind of job with a life; parameters as for :func:`lively` and ``mixes``."""
     mix = draw(mixes(max_jobs=max_jobs, types=types))
-    return lively(lambda low, high: draw(st.integers(low, high)), mix, state=state, cancelled=cancelled)
+    return lively(lambda low, high: draw(st.integers(low, high)), mix, state=state, cancelled=cancelled, held=held)
 
 
 def random_lively_mix(seed: int, *, max_jobs: int = 12, types: tuple[JobType, ...] = HYBRID) -> Mix:

@@ -173,6 +173,9 @@ def assign(trace: Trace, parameters: Assignment | None = None, *, seed: int = 0,
     whole = zip(trace.jobs, _job_ids(trace), times_of(trace.jobs), types, strict=True)
     for index, (job, job_id, times, kind) in enumerate(whole):
         if kind is ON_DEMAND:
+            if job.eligible is not None:
+                # Such a job is there when it can start: what held it back is no part of an urgent request.
+                times = times._replace(submit=to_ticks(job.eligible))
             draws = NoticeDraws(categories[index], *moments[index])
             notice = notice_times(times.submit, draws, shares, lead, lateness, how.no_show_share)
             jobs.append(on_demand(job, job_id, times, notice))

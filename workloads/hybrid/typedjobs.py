@@ -72,6 +72,8 @@ def plain(job: TraceJob, job_id: int, times: Times, kind: JobType, **others: Any
     if job.cancelled_at is not None or job.running_since is not None:
         life = {"cancelled_at": _to_tick(job.cancelled_at), "running_since": _to_tick(job.running_since)}
         others = {**life, **others}
+    if job.eligible is not None and kind is not ON_DEMAND:
+        others = {"eligible": _to_tick(job.eligible), **others}
     return Job(
         job_id=job_id,
         type=kind,
@@ -92,7 +94,10 @@ def _to_tick(seconds: float | None) -> float | None:
 
 
 def on_demand(job: TraceJob, job_id: int, times: Times, notice: Notice) -> Job:
-    """An on-demand job with that notice and arrival; one that runs already has arrived."""
+    """An on-demand job with that notice and arrival; one that runs already has arrived.
+
+    The log's job arrived when it became eligible: ``times`` has that for its submit.
+    """
 
     def seconds(ticks: int | None) -> float | None:
         return None if ticks is None else to_seconds(ticks)

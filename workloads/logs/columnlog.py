@@ -212,12 +212,18 @@ class _Record:
             wait = start - submit
             if wait < 0:
                 intake.remarks["started before it was submitted: wait unknown"] += 1
+        eligible = self._instant(row, "eligible")
+        if eligible is not None and submit is not None and eligible > submit and wait is not None and wait >= 0:
+            if eligible > submit + wait:
+                intake.remarks["eligible after its start: eligible at its start"] += 1
+                eligible = submit + wait
+            wait -= eligible - submit
         nodes = -(-whole(self._text(row, self.size) or "0", f"the number of {self.size}") // self.per_node)
         state = state_of_job(self._text(row, "state"))
         kept = intake.add(
             self._id(row, intake), submit, nodes, runtime, self._span(row, "walltime") or 0.0, wait,
             self._text(row, "user"), self._text(row, "project"), state == "TIMEOUT",
-            partition=self._text(row, "partition"),
+            partition=self._text(row, "partition"), eligible=eligible,
         )  # fmt: skip
         if kept:
             self.shares.add(nodes * runtime, qos=self._text(row, "qos"))

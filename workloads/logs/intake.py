@@ -25,7 +25,7 @@ NO_RUNTIME = "runtime <= 0"
 NO_WALLTIME = "no walltime: the runtime taken"
 #: Values of a column that a message names, and their length.
 _SHOWN, _LONG = 10, 40
-_TIMES = ("submit time", "runtime", "walltime", "wait", "think time")
+_TIMES = ("submit time", "runtime", "walltime", "wait", "think time", "eligible time")
 
 
 class Intake:
@@ -65,6 +65,7 @@ class Intake:
         preceding: int | None = None,
         think_time: float | None = None,
         partition: str = "",
+        eligible: float | None = None,
     ) -> bool:
         """Take one record.
 
@@ -79,7 +80,7 @@ class Intake:
         runtime, walltime
             As recorded and requested [s]; <= 0: none, unknown.
         wait
-            Recorded wait [s]; None or negative: unknown.
+            Recorded wait, from the eligible time if there is one after the submit [s]; None or negative: unknown.
         user, project
             Empty if unknown.
         stopped
@@ -88,6 +89,8 @@ class Intake:
             Job on whose termination the submit depends, and the time between the two [s]; None if unknown.
         partition
             Empty if unknown.
+        eligible
+            When the job could start [s]; None, or not after the submit: from its submit on.
 
         Returns
         -------
@@ -118,8 +121,9 @@ class Intake:
             or walltime > LARGEST_TIME
             or (wait is not None and wait > LARGEST_TIME)
             or (think_time is not None and think_time > LARGEST_TIME)
+            or (eligible is not None and eligible > LARGEST_TIME)
         ):
-            raise ValueError(_out_of_bounds(nodes, submit, runtime, walltime, wait, think_time))
+            raise ValueError(_out_of_bounds(nodes, submit, runtime, walltime, wait, think_time, eligible))
         killed = False
         if walltime <= SHORTEST_TIME:
             self.remarks[NO_WALLTIME] += 1
@@ -134,9 +138,11 @@ class Intake:
             self.remarks["submitted before the job in the line above"] += 1
         self._latest = submit
         owners = user, project, preceding, think_time
+        if eligible is not None and eligible <= submit:
+            eligible = None
         self.jobs.append(
-            TraceJob(job_id, submit, nodes, runtime, walltime, killed, wait, *owners, None, None, partition)
-            if partition
+            TraceJob(job_id, submit, nodes, runtime, walltime, killed, wait, *owners, None, None, partition, eligible)
+            if partition or eligible is not None
             else TraceJob(job_id, submit, nodes, runtime, walltime, killed, wait, *owners)
         )
         return True
@@ -154,20 +160,26 @@ class Intake:
         preceding: int | None = None,
         think_time: float | None = None,
         tasks: tuple[range, ...] = (),
+        eligible: float | None = None,
     ) -> None:
         """Remember a record, counted as left out for that reason, of a job that was withdrawn before it started.
 
         One without submit, size, walltime, or time of the withdrawal (its wait) is nothing that could be replayed.
         What it would have run is unknown: its walltime is the most, and it is then killed there. ``tasks``: ids of the
-        jobs that the record stands for, if these are several.
+        jobs that the record stands for, if these are several. ``wait`` counts from ``eligible``, if that is after the
+        submit.
         """
         if submit is None or submit < 0 or nodes <= 0 or walltime <= SHORTEST_TIME or wait is None or wait < 0:
             return
-        if nodes > LARGEST_SIZE or max(submit + wait, walltime, think_time or 0.0) > LARGEST_TIME:
+        if eligible is not None and eligible <= submit:
+            eligible = None
+        cancelled_at = (submit if eligible is None else eligible) + wait
+        if nodes > LARGEST_SIZE or max(cancelled_at, walltime, think_time or 0.0) > LARGEST_TIME:
             return
         job = TraceJob(
-            job_id, submit, nodes, walltime, walltime, True, wait, user, project, preceding, think_time, submit + wait
-        )
+            job_id, submit, nodes, walltime, walltime, True, wait, user, project, preceding, think_time, cancelled_at,
+            eligible=eligible,
+        )  # fmt: skip
         self.withdrawn.append(Withdrawn(len(self.jobs), reason, job, tasks))
 
     def pass_over(self, condition: Condition, cell: str, jobs: int = 1) -> None:

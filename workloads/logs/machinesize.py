@@ -65,7 +65,7 @@ def occupancy(trace: Trace) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """
     # Columns of a long trace have no waits.
     known = [] if isinstance(trace.jobs, TraceColumns) else [job for job in trace.jobs if job.wait is not None]
-    start = np.array([job.submit + (job.wait or 0.0) for job in known])
+    start = np.array([job.queued + (job.wait or 0.0) for job in known])
     size = np.array([job.nodes for job in known], dtype=np.int64)
     end = start + np.array([job.runtime for job in known])
     times, change = np.concatenate((start, end)), np.concatenate((size, -size))

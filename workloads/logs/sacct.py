@@ -1,6 +1,6 @@
 """Logs of Slurm, as ``sacct`` exports them.
 
-``SLURM_TIME_FORMAT=%s sacct -a -X -P -o JobIDRaw,User,Account,Partition,State,Submit,Start,End,ElapsedRaw,
+``SLURM_TIME_FORMAT=%s sacct -a -X -P -o JobIDRaw,User,Account,Partition,State,Submit,Eligible,Start,End,ElapsedRaw,
 TimelimitRaw,NNodes,NCPUS``, or any other form of :mod:`workloads.logs.sacctforms`; docs/guides/sacct.md says how the
 columns are read. They are found by name.
 """
@@ -48,7 +48,8 @@ _NEVER_STARTED = "never started"
 _NOT_ENDED = frozenset({"RUNNING", "SUSPENDED", "COMPLETING", "CONFIGURING", "STOPPED", "SIGNALING"})
 #: Columns in which a cut cell says nothing.
 _EXACT = (
-    *("JobIDRaw", "JobID", "Submit", "Start", "End", "ElapsedRaw", "Elapsed", "TimelimitRaw", "Timelimit"),
+    *("JobIDRaw", "JobID", "Submit", "Eligible", "Start", "End"),
+    *("ElapsedRaw", "Elapsed", "TimelimitRaw", "Timelimit"),
     *("NNodes", "AllocNodes", "ReqNodes", "NCPUS", "AllocCPUS", "ReqCPUS"),
 )
 
@@ -133,6 +134,7 @@ class _SacctRecord:
         self.job_id = columns.need("JobIDRaw", "JobID")
         self.task_ids = columns.find("JobID")
         self.submit = columns.need("Submit")
+        self.eligible = columns.find("Eligible")
         self.start = columns.need("Start")
         self.end = columns.find("End")
         self.elapsed = columns.find("ElapsedRaw")
@@ -203,9 +205,16 @@ class _SacctRecord:
         if submit is not None and start < submit and job_id in self.resized:
             # The part after a change of its size: submitted then, but with the start of the whole job.
             start, runtime, walltime = submit, end - submit, walltime - (submit - start)
-        wait = None if submit is None else start - submit
+        eligible = self._eligible(row, submit)
+        if eligible is not None and eligible > start:
+            intake.remarks["eligible after its start: eligible at its start"] += 1
+            eligible = start
+        wait = None if submit is None else start - (submit if eligible is None else eligible)
         stopped, partition = state == "TIMEOUT", self._partition(row)
-        kept = intake.add(job_id, submit, nodes, runtime, walltime, wait, user, project, stopped, partition=partition)
+        kept = intake.add(
+            job_id, submit, nodes, runtime, walltime, wait, user, project, stopped, partition=partition,
+            eligible=eligible,
+        )  # fmt: skip
         if kept:
             gpus = self.resources is not None and gpus_of(row[self.resources])
             qos = "" if self.qos is None else text_of(row[self.qos])
@@ -247,6 +256,11 @@ class _SacctRecord:
             return end == start and self._runtime(row, 0.0) == 0
         return False
 
+    def _eligible(self, row: Sequence[str], submit: float | None) -> float | None:
+        """When a job could start, if that was after its submit; a job that was requeued was eligible before."""
+        eligible = None if self.eligible is None else time_of(row[self.eligible], "Eligible")
+        return None if eligible is None or submit is None or eligible <= submit else eligible
+
     def _owners(self, row: Sequence[str]) -> tuple[str, str]:
         """User and project."""
         user = text_of(row[self.user]) if self.user is not None else ""
@@ -256,7 +270,14 @@ class _SacctRecord:
         """A job that was cancelled in the queue: its end is when."""
         submit = time_of(row[self.submit], "Submit")
         end = None if self.end is None else time_of(row[self.end], "End")
-        wait = None if submit is None or end is None else end - submit
+        eligible, wait = self._eligible(row, submit), None
+        if submit is not None and end is not None:
+            told = "" if self.eligible is None else row[self.eligible].strip()
+            if told and time_of(told, "Eligible") is None:
+                # Unknown, or 0: it was held until it was cancelled.
+                eligible = end
+            eligible = None if eligible is None else min(eligible, end)
+            wait = end - (submit if eligible is None else max(submit, eligible))
         # For a job that was given no nodes some versions count only those that it asked for.
         count = count_of(row[self.size], "the size") or (
             0 if self.asked is None else count_of(row[self.asked], "the size")
@@ -264,7 +285,8 @@ class _SacctRecord:
         nodes = -(-count // self.per_node)
         job_id = tasks[0][0] if tasks else id_of(row[self.job_id].strip())
         walltime = self._walltime(row)
-        intake.withdraw(_NEVER_STARTED, job_id, submit, nodes, walltime, wait, *self._owners(row), tasks=tasks)
+        owners = self._owners(row)
+        intake.withdraw(_NEVER_STARTED, job_id, submit, nodes, walltime, wait, *owners, tasks=tasks, eligible=eligible)
 
     def _runtime(self, row: Sequence[str], span: float) -> float:
         if self.elapsed is not None and not is_missing(row[self.elapsed]):

@@ -25,7 +25,7 @@ __all__ = ["AlignedForm", "Form", "form_of", "looks_like_sacct"]
 _USED = (
     *("JobID", "JobIDRaw", "Submit", "Start", "End", "Elapsed", "ElapsedRaw", "Timelimit", "TimelimitRaw", "State"),
     *("User", "Account", "Partition", "QOS", "NNodes", "AllocNodes", "ReqNodes", "NCPUS", "AllocCPUS", "ReqCPUS"),
-    *("NodeList", "JobName"),
+    *("NodeList", "JobName", "Eligible"),
 )
 _KNOWN = frozenset(name.lower() for name in _USED)
 #: All columns of sacct together have two thousand.
@@ -175,8 +175,7 @@ class _JsonForm(Form):
 
     names = (
         *("JobIDRaw", "JobID", "JobName", "User", "Account", "Partition", "QOS", "State", "Submit", "Start", "End"),
-        *("ElapsedRaw", "TimelimitRaw", "NNodes", "NCPUS", "ReqNodes", "ReqCPUS", "NodeList"),
-        "AllocTRES",
+        *("ElapsedRaw", "TimelimitRaw", "NNodes", "NCPUS", "ReqNodes", "ReqCPUS", "NodeList", "AllocTRES", "Eligible"),
     )
     first = 0
 
@@ -210,6 +209,7 @@ class _JsonForm(Form):
             _counted(record, "requested", "cpu") or _cell(_inner(record, "required"), "CPUs"),
             _cell(record, "nodes"),
             _generic(record),
+            _cell(times, "eligible"),
         )
 
 

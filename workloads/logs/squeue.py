@@ -32,6 +32,7 @@ __all__ = ["QUEUE_COLUMNS", "QueueRow", "read_queue"]
 #: The command whose output is read where it is not JSON.
 QUEUE_COLUMNS = "%i|%T|%V|%S|%l|%D|%u|%a|%r"
 #: What these columns are called in the output.
+_ELIGIBLE = "ELIGIBLE_TIME"
 _HEADS = ("JOBID", "STATE", "SUBMIT_TIME", "START_TIME", "TIME_LIMIT", "NODES", "USER", "ACCOUNT", "REASON")
 _RUNNING = frozenset({"RUNNING", "COMPLETING", "CONFIGURING", "SUSPENDED", "STAGE_OUT", "SIGNALING", "RESIZING"})
 #: Reasons of pending jobs that do not stand in line yet.
@@ -60,6 +61,8 @@ class QueueRow:
         Time limit [s]; a year where there is none.
     user, account
         Names.
+    eligible
+        When it could start, or will be able to, if that is after its submit [s since 1970]; None: at its submit.
     """
 
     job_id: int
@@ -69,6 +72,12 @@ class QueueRow:
     walltime: float
     user: str
     account: str
+    eligible: float | None = None
+
+    @property
+    def queued(self) -> float:
+        """When it enters the queue [s since 1970]: its eligible time, or its submit."""
+        return self.submit if self.eligible is None else self.eligible
 
 
 def read_queue(path: str | Path) -> tuple[list[QueueRow], int]:
@@ -77,7 +86,8 @@ def read_queue(path: str | Path) -> tuple[list[QueueRow], int]:
     Parameters
     ----------
     path
-        Output of ``squeue --json``, or of ``squeue -o "%i|%T|%V|%S|%l|%D|%u|%a|%r"`` with its header.
+        Output of ``squeue --json``, or of ``squeue -o "%i|%T|%V|%S|%l|%D|%u|%a|%r"`` with its header, perhaps with a
+        column ELIGIBLE_TIME.
 
     Returns
     -------
@@ -119,7 +129,7 @@ def _records(text: str, path: str | Path) -> Iterator[tuple[int, Mapping[str, st
     missing = [name for name in _HEADS if name not in head]
     if missing:
         raise TraceError(path, 1, f'has no column {missing[0]}: make it with squeue -o "{QUEUE_COLUMNS}", or --json')
-    places = {name: head.index(name) for name in _HEADS}
+    places = {name: head.index(name) for name in (*_HEADS, *(name for name in (_ELIGIBLE,) if name in head))}
     for line, row in enumerate(lines[1:], start=2):
         cells = row.split("|")
         if not row.strip():
@@ -157,6 +167,7 @@ def _of_json(item: Mapping[str, Any]) -> dict[str, str]:
         "USER": cell("user_name"),
         "ACCOUNT": cell("account"),
         "REASON": cell("state_reason"),
+        _ELIGIBLE: cell("eligible_time"),
     }
 
 
@@ -166,16 +177,20 @@ def _rows_of(cells: Mapping[str, str], runs: bool) -> list[QueueRow]:
     nodes = count_of(cells["NODES"].partition("-")[0], "NODES")
     if submit is None:
         raise ValueError("SUBMIT_TIME must be a time")
-    for name, time in (("SUBMIT_TIME", submit), ("START_TIME", start)):
+    eligible = time_of(cells.get(_ELIGIBLE, ""), _ELIGIBLE)
+    for name, time in (("SUBMIT_TIME", submit), ("START_TIME", start), (_ELIGIBLE, eligible)):
         if time is not None and not 0 < time <= LARGEST_TIME:
             raise ValueError(f"{name} must be a time from 1970 on, not {shown(cells[name])}")
+    if eligible is not None:
+        # Of a job that was requeued the submit is the later one.
+        eligible = None if eligible <= submit else eligible if start is None else min(eligible, start)
     if runs and start is None:
         raise ValueError("START_TIME of a running job must be a time")
     if not 1 <= nodes <= LARGEST_SIZE:
         raise ValueError(f"NODES must be from 1 to {LARGEST_SIZE:,}, not {shown(cells['NODES'])}")
     limit = _limit_of(cells["TIME_LIMIT"])
     return [
-        QueueRow(job_id, submit, start, nodes, limit, text_of(cells["USER"]), text_of(cells["ACCOUNT"]))
+        QueueRow(job_id, submit, start, nodes, limit, text_of(cells["USER"]), text_of(cells["ACCOUNT"]), eligible)
         for job_id in _ids_of(cells["JOBID"])
     ]
 

@@ -31,7 +31,7 @@ class StartingState:
     running, nodes
         How many jobs run then, and on how many nodes.
     waiting
-        How many wait then.
+        How many wait then; a job that is not eligible yet does not.
     """
 
     begin: float
@@ -64,7 +64,7 @@ def starting_state(trace: Trace, after: float) -> Trace:
     """
     submits = [job.submit for job in trace.jobs]
     latest = min(submits, default=0.0) + after
-    starts = [start for job in trace.jobs if (start := _start(job)) is not None and start <= latest]
+    starts = [start for job in trace.jobs if (start := job.start) is not None and start <= latest]
     if not starts:
         raise InputError(
             f"{trace.source}: no job has a recorded start within {after:g} s of the first submit, so that there is no "
@@ -74,7 +74,7 @@ def starting_state(trace: Trace, after: float) -> Trace:
     excluded = dict(trace.excluded)
     kept = []
     for job in trace.jobs:
-        start = _start(job)
+        start = job.start
         reason = ""
         if job.cancelled_at is not None:
             reason = _ENDED if job.cancelled_at <= begin else ""
@@ -119,10 +119,5 @@ def state_of(jobs: Sequence[TraceJob]) -> StartingState | None:
     if not running:
         return None
     begin = max(since for since, _ in running)
-    waiting = sum(job.running_since is None and job.submit < begin for job in jobs)
+    waiting = sum(job.running_since is None and job.queued < begin for job in jobs)
     return StartingState(begin, len(running), sum(nodes for _, nodes in running), waiting)
-
-
-def _start(job: TraceJob) -> float | None:
-    """Recorded start; None if it is unknown or there was none."""
-    return None if job.wait is None or job.cancelled_at is not None else job.submit + job.wait

@@ -136,7 +136,8 @@ def write_swf(trace: Trace, path: str | Path, *, note: str = "") -> None:
         SwfJob(
             job_id=job.job_id,
             submit=to_ticks(job.submit),
-            wait=None if job.wait is None else to_ticks(job.wait),
+            # The format knows no other time than the submit from which a wait could count.
+            wait=None if job.wait is None else to_ticks(job.queued) - to_ticks(job.submit) + to_ticks(job.wait),
             runtime=to_ticks(job.runtime) if job.cancelled_at is None else 0,
             allocated=job.nodes,
             requested=job.nodes,

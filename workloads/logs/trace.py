@@ -40,7 +40,7 @@ class TraceJob:
     killed
         Whether the recorded runtime was longer than the walltime.
     wait
-        Recorded wait [s]; None if unknown.
+        Recorded wait from :attr:`queued` to the start [s]; None if unknown.
     user, project
         Names or numbers as text; empty if unknown.
     preceding, think_time
@@ -51,6 +51,9 @@ class TraceJob:
         When it started, if it runs at the starting state that the trace was cut at [s]; else None.
     partition
         Partition or queue of the machine, as the log names it; empty if unknown.
+    eligible
+        When it could start for the first time, if that was after its submit [s]: until then a dependency, a begin time,
+        a hold or the limit of an array kept it back. None: it was eligible at its submit, or the log does not say.
     """
 
     job_id: int
@@ -67,6 +70,17 @@ class TraceJob:
     cancelled_at: float | None = None
     running_since: float | None = None
     partition: str = field(default="", compare=False)
+    eligible: float | None = None
+
+    @property
+    def queued(self) -> float:
+        """When it enters the queue [s]: its eligible time, or its submit."""
+        return self.submit if self.eligible is None else self.eligible
+
+    @property
+    def start(self) -> float | None:
+        """Recorded start [s]; None if it is unknown, or the job was withdrawn before it started."""
+        return None if self.wait is None or self.cancelled_at is not None else self.queued + self.wait
 
 
 class Withdrawn(NamedTuple):

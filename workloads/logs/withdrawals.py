@@ -25,7 +25,7 @@ def keep_cancelled(trace: Trace) -> Trace:
     Returns
     -------
     Trace
-        In it their ``cancelled_at`` is the recorded submit and wait together (SWF 2.2: status 5 with a run time of 0).
+        In it their ``cancelled_at`` is the recorded end of their wait (SWF 2.2: status 5 with a run time of 0).
         What they would have run is unknown: the runtime is the walltime, so that one that starts in the simulation
         runs until it is withdrawn, or until its walltime is over.
 

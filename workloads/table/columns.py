@@ -34,8 +34,8 @@ COLUMNS = (
 )
 #: Further columns, which are written where any job is stochastic.
 STOCHASTIC_COLUMNS = ("application", "true_runtime", "plan", "restart_cost", "memory_profile")
-#: Further columns, each of which is written where any job is withdrawn, depends on another, or runs already.
-LIFE_COLUMNS = ("cancelled_at", "preceding", "think_time", "running_since")
+#: Further columns, each of which is written where any job is withdrawn, depends on another, runs already, or is held.
+LIFE_COLUMNS = ("cancelled_at", "preceding", "think_time", "running_since", "eligible")
 #: A further column, which is written where any job has one.
 PARTITION = "partition"
 ALL_COLUMNS = (*COLUMNS, *STOCHASTIC_COLUMNS, *LIFE_COLUMNS, PARTITION)

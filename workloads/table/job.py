@@ -80,6 +80,9 @@ class Job:
         starting state.
     partition
         Partition or queue, carried through; empty where unknown.
+    eligible
+        When it may start at the earliest [s]: from then on it is in the queue, and waits. None or earlier: from its
+        submit on.
     """
 
     job_id: int
@@ -109,3 +112,4 @@ class Job:
     think_time: float | None = None
     running_since: float | None = None
     partition: str = ""
+    eligible: float | None = None

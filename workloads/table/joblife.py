@@ -18,12 +18,13 @@ _TICK = 1.5e-6
 
 
 def has_life(job: Job) -> bool:
-    """Whether a job may be withdrawn, depends on another, or runs already when the replay begins."""
+    """Whether a job may be withdrawn, depends on another, is held, or runs already when the replay begins."""
     return (
         job.cancelled_at is not None
         or job.preceding is not None
         or job.think_time is not None
         or job.running_since is not None
+        or job.eligible is not None
     )
 
 
@@ -58,6 +59,13 @@ def broken_life(job: Job) -> tuple[str, str] | None:
             return "running_since", "missing for a job with a notice, which has not arrived"
         if job.submit is None or not job.submit - _TICK <= job.running_since <= LARGEST_TIME:
             return "running_since", f"missing, or from its submit of {job.submit} s to {LARGEST_TIME:,.0f} s"
+    if job.eligible is not None:
+        if job.notice is not None:
+            return "eligible", "missing for a job with a notice, which says when it arrives"
+        if not 0 <= job.eligible <= LARGEST_TIME:
+            return "eligible", f"{COSTS}, or missing"
+        if job.running_since is not None and job.running_since < job.eligible - _TICK:
+            return "eligible", f"missing, or at most its running_since of {job.running_since} s"
     return None
 
 

@@ -196,7 +196,7 @@ def _machine(arguments: argparse.Namespace, trace: Trace, at: float) -> int:
 
             return read_node_count(arguments.machine)
         return whole(arguments.machine, "--machine", 1, LARGEST_SIZE)
-    past = tuple(job for job in trace.jobs if job.wait is not None and job.submit + job.wait + job.runtime <= at)
+    past = tuple(job for job in trace.jobs if job.start is not None and job.start + job.runtime <= at)
     nodes = with_assumed_size(replace(trace, jobs=past)).nodes
     if nodes is None:
         raise InputError(f"{arguments.log} does not say how many nodes the machine has: give --machine")

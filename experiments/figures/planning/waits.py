@@ -99,7 +99,7 @@ def _waits(trace: Trace, result: Result | None, origin: float) -> list[_Waits]:
         waits.append(_Waits("recorded", _RECORDED, *np.array(known).T))
     if result is not None:
         pairs = [
-            (record.submit / SECOND - origin, (record.start - record.submit) / SECOND / 3600)
+            (record.submit / SECOND - origin, record.wait / SECOND / 3600)
             for record in result.records
             if record.submit is not None and record.start is not None
         ]

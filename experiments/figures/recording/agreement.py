@@ -64,7 +64,7 @@ def plot_agreement(
     longest = 0.0
     for replay, simulated in zip(replays, starts, strict=True):
         recorded = [job.wait / _HOUR for job in replay.jobs]
-        waits = [(simulated[best][job.job_id] - job.submit) / _HOUR for job in replay.jobs]
+        waits = [(simulated[best][job.job_id] - job.queued) / _HOUR for job in replay.jobs]
         longest = max(longest, *recorded, *waits)
         right.plot(recorded, waits, linestyle="none", marker="o", markersize=3, color=INK, alpha=0.5, markeredgewidth=0)
     longest = 1.03 * longest or 1.0

@@ -106,7 +106,7 @@ def plot_wait_map(recording: Recording, window: Window | None = None, *, quantil
         raise ParameterError("quantile", "a number between 0 and 1", quantile)
     opens, closes = (window or Window()).bounds(recording)
     chosen = [
-        (record.nodes, recording.walltime(recording.job[record.job_id]) / SECOND, record.start - record.submit)
+        (record.nodes, recording.walltime(recording.job[record.job_id]) / SECOND, record.wait)
         for record in recording.records
         if record.submit is not None
         and record.start is not None

@@ -117,7 +117,7 @@ const Model = (() => {
   const use = steps(data.use);
   const queue = steps(data.queue);
 
-  const wait = Float64Array.from(jobs.start, (s, k) => Math.max(0, s - jobs.submit[k]));
+  const wait = Float64Array.from(jobs.start, (s, k) => Math.max(0, s - (jobs.eligible ?? jobs.submit)[k]));
   const START = log.events.indexOf("start");
   // Why each job started: the cause of its first start.
   const why = new Int32Array(jobs.count).fill(-1);

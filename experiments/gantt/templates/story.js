@@ -28,7 +28,7 @@ const Story = (() => {
     let nodes = 0;
     for (let p = log.first[k]; p < log.first[k + 1] && log.time[p] <= time; p++) {
       const event = log.events[log.event[p]];
-      if (!["notice", "reserve", "time-out", "wait", "gather", "submit", "requeue", "withdraw"].includes(event)) nodes = log.after[p];
+      if (!["notice", "reserve", "time-out", "wait", "gather", "submit", "hold", "requeue", "withdraw"].includes(event)) nodes = log.after[p];
     }
     return nodes;
   };
@@ -42,6 +42,7 @@ const Story = (() => {
     say("project", jobs.projects[jobs.project[k]]);
     say("user", jobs.users[jobs.user[k]]);
     say("submitted", Time.stamp(jobs.submit[k]));
+    say("eligible", jobs.eligible && jobs.eligible[k] > jobs.submit[k] ? Time.stamp(jobs.eligible[k]) : "");
     say("waited", Time.duration(wait[k]));
     const p = firstStart(k), status = jobs.statuses[jobs.status[k]];
     if (status === "withdrawn") say("withdrawn", `${Time.stamp(jobs.end[k])}, before it started`);
@@ -68,7 +69,8 @@ const Story = (() => {
     const cause = (log.causes[log.cause[p]] || "").replace("#", `job ${log.other[p]}`);
     const why = cause ? `: ${cause}` : "";
     switch (event) {
-      case "submit": return `submitted${why}`;
+      case "submit": return cause === "eligible" ? "is eligible" : `submitted${why}`;
+      case "hold": return `submitted, and held${why}`;
       case "notice": return "gave notice";
       case "reserve": return `${count(after, "node is", "nodes are")} reserved for it`;
       case "time-out": return "reservation timed out";

@@ -172,8 +172,10 @@ class Facts:
         What was simulated.
     submit, start, end
         First submit (of an on-demand job its arrival), first start, completion; None of a no-show.
+    eligible
+        When it became eligible, if that was after its submit; else None.
     wait
-        ``start - submit``.
+        From then, or from its submit, to its start.
     status, preemptions, shrinks, lost
         As in the table of jobs.
     told
@@ -195,6 +197,7 @@ class Facts:
     backfilling: str
     machine: int
     submit: Moment | None
+    eligible: Moment | None
     start: Moment | None
     end: Moment | None
     wait: Ticks | None
@@ -209,3 +212,8 @@ class Facts:
     loans: tuple[Loan, ...]
     on_demand: OnDemand | None
     others: tuple[Other, ...]
+
+    @property
+    def arrival(self) -> Moment | None:
+        """When it could start for the first time."""
+        return self.submit if self.eligible is None else self.eligible

@@ -48,7 +48,7 @@ def on_demand_facts(
         room=room,
         gatherings=tuple(_gatherings(chronicle, ledger, life)),
         helpers=helpers,
-        instant=(record.start or 0) - (record.submit or 0) <= tolerance if came else None,
+        instant=record.wait <= tolerance if came else None,
     )
 
 

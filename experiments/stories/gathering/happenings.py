@@ -21,7 +21,7 @@ _FORWARD = (
 _BACK = (
     ("notice", "arrived", "waits", "outage"),
     ("expanded", "resumed"),
-    ("requeued", "submitted"),
+    ("requeued", "submitted", "eligible"),
     ("tenant", "started"),
     ("overdue",),
 )
@@ -84,7 +84,7 @@ def _of(chronicle: Chronicle, place: int) -> Happening | None:
         return Happening("ended early", entry.job_id, early) if early else Happening("ended", entry.job_id)
     if entry.event == "submit":
         if not chronicle.served_on_demand(entry.job_id):
-            return Happening("submitted", entry.job_id)
+            return Happening("eligible" if entry.cause == "eligible" else "submitted", entry.job_id)
         estimated = chronicle.lives[entry.job_id].job.estimated_arrival
         if estimated is not None and chronicle.lives[entry.job_id].booking is not None:
             early = to_ticks(estimated) - chronicle.recording.origin - entry.time
@@ -95,6 +95,6 @@ def _of(chronicle: Chronicle, place: int) -> Happening | None:
         cause = cause_of(entry.cause)
         kind = {"returned": "resumed", "tenant": "tenant", "arrival": "arrived"}.get(cause.kind, "started")
         return None if cause.kind == "arrival" else Happening(kind, entry.job_id)
-    if entry.event in ("reserve", "gather"):
+    if entry.event in ("reserve", "gather", "hold"):
         return None
     return Happening(_EVENTS.get(entry.event, entry.event), entry.job_id)

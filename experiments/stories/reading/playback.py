@@ -125,9 +125,12 @@ class Playback:
         """One entry; returns the spell that it begins."""
         job_id, event = entry.job_id, entry.event
         life = self.lives[job_id]
-        if event == "submit" and life.job.preceding is not None:
+        if event in ("hold", "submit") and life.job.preceding is not None:
             # It was submitted when that job had ended, whatever the table says.
-            self._states[job_id].submit = entry.time
+            state = self._states[job_id]
+            state.eligible = entry.time
+            if entry.cause != "eligible":
+                state.submit = entry.time
         if event == "submit" and not self.served_on_demand(job_id):
             return self._enter(place, entry, "next" if life.spells or life.stints else "submit")
         if event == "submit":
@@ -210,8 +213,8 @@ class Playback:
         if record is not None:
             self._ending[entry.job_id] = record
             state.walltime = record.length
-        if why != "requeue":
-            state.submit = entry.time
+        if why == "next":
+            state.submit = state.eligible = entry.time
 
     def _start(self, place: int, entry: Entry, life: JobHistory) -> None:
         waiting = self._waiting.get(entry.job_id)

@@ -89,4 +89,4 @@ class ReplayedQueue:
 
     def _rank(self, spell: Spell, key: Callable[[JobState], Any]) -> tuple[object, ...]:
         job = spell.job
-        return (0, job.submit, job.row) if spell.urgent else (1, key(job), job.row)
+        return (0, job.eligible, job.row) if spell.urgent else (1, key(job), job.row)

@@ -84,6 +84,8 @@ def _summary(facts: Facts) -> str:
     told = [f"waited {duration(facts.wait)}" if facts.wait else "started at once"]
     if 0 < facts.wait < queued.LITTLE:
         told = [f"waited only {duration(facts.wait)}"]
+    if facts.eligible is not None:
+        told.insert(0, f"was held for {duration(facts.eligible - facts.submit)}")
     if facts.preemptions:
         told.append(f"was preempted {_times_over(facts.preemptions)}")
     if facts.shrinks:
@@ -117,12 +119,17 @@ def _lines(facts: Facts, clock: Clock, most: int | None) -> Iterator[tuple[int, 
         if other.event == "cancel":
             yield other.time, f"Its user cancelled it{cause}."
             continue
+        if other.event == "hold":
+            until = "" if facts.eligible is None else f" until {clock.at(facts.eligible)}"
+            yield other.time, f"It was submitted{cause}, and held{until}."
+            continue
         yield other.time, f"The log says: {other.event}, {other.before} to {other.after} nodes{cause}."
 
 
 def _queued(wait: Wait, clock: Clock, most: int | None) -> Iterator[tuple[int, str]]:
+    eligible = wait.why == "submit" and wait.cause == "eligible"
     began = {
-        "submit": "It was submitted",
+        "submit": "It became eligible" if eligible else "It was submitted",
         "requeue": "It was queued again",
         "next": "Its next reservation was submitted",
         "wait": "It was queued ahead of all jobs but earlier on-demand jobs",
@@ -130,7 +137,7 @@ def _queued(wait: Wait, clock: Clock, most: int | None) -> Iterator[tuple[int, s
     if wait.until == wait.since:
         yield wait.since, f"{began}."
         return
-    began += f" ({wait.cause})" if wait.why == "submit" and wait.cause else ""
+    began += f" ({wait.cause})" if wait.why == "submit" and wait.cause and not eligible else ""
     free = f"{count(wait.free, 'node') if wait.free else 'no nodes'} {'was' if wait.free == 1 else 'were'} free"
     if wait.first and wait.first[0].since == wait.since:
         yield wait.since, f"{began} and was first in the queue; {free}{queued.first_promise(wait, clock)}."

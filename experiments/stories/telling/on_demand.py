@@ -26,17 +26,17 @@ def on_demand_lines(facts: Facts, service: OnDemand, clock: Clock, most: int | N
         yield service.timed_out, "It had not arrived in time, and its reservation was released."
     if service.withdrawn is not None:
         yield service.withdrawn, "Its notice was withdrawn, and its reservation was released."
-    if facts.submit is None:
+    if facts.arrival is None:
         return
-    yield facts.submit, _arrival(facts, service, most)
+    yield facts.arrival, _arrival(facts, service, most)
     lacked = f"It lacked {count(service.lacking or 0, 'node')} beyond its own and the free ones"
-    helpers = _helpers(service.helpers, facts.submit, most)
+    helpers = _helpers(service.helpers, facts.arrival, most)
     if service.lacking and not helpers:
         told = f"others could give up only {service.room or 0}, so none of them had to"
-        yield facts.submit, f"{lacked}; {told}."
+        yield facts.arrival, f"{lacked}; {told}."
     elif helpers:
         yield (
-            facts.submit,
+            facts.arrival,
             f"{lacked}: {helpers} made room." if service.lacking else f"{helpers[0].upper()}{helpers[1:]} made room.",
         )
     for gathering in service.gatherings:
@@ -101,8 +101,8 @@ def _plan(plan: tuple[Plan, ...], made: int, clock: Clock, most: int | None) -> 
 
 def _arrival(facts: Facts, service: OnDemand, most: int | None) -> str:
     told = "It arrived" if service.notice is not None else "It arrived without notice"
-    if service.estimated is not None and facts.submit is not None:
-        late = facts.submit - service.estimated
+    if service.estimated is not None and facts.arrival is not None:
+        late = facts.arrival - service.estimated
         how = f"{duration(abs(late))} {'later' if late > 0 else 'earlier'} than announced" if late else "as announced"
         told += f" {how}" if not late else f", {how}"
     if service.heard and service.timed_out is None and service.withdrawn is None:

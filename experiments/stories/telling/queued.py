@@ -31,6 +31,7 @@ _HAPPENED = {
     "resumed": "resumed",
     "requeued": "was queued again",
     "submitted": "was submitted",
+    "eligible": "became eligible",
     "tenant": "became a tenant of reserved nodes",
     "started": "started",
     "overdue": "was overdue",

@@ -275,7 +275,7 @@ def test_the_header_has_only_what_is_used(tmp_path: Path) -> None:
     assert header(rigid(1, 0, 4, 9), rigid(2, 0, 4, 9, preceding=1)) == [*COLUMNS, "preceding"]
     both = header(stochastic(1, 0, 4, 9, "p"), rigid(2, 0, 4, 9, preceding=1, think_time=0))
     assert both == [*COLUMNS, *STOCHASTIC_COLUMNS, "preceding", "think_time"]
-    assert LIFE_COLUMNS == ("cancelled_at", "preceding", "think_time", "running_since")
+    assert LIFE_COLUMNS == ("cancelled_at", "preceding", "think_time", "running_since", "eligible")
 
 
 @settings(max_examples=50)

@@ -49,6 +49,8 @@ interface Jobs {
   user: Float64Array;
   status: Float64Array;
   submit: Float64Array;
+  /** Where any job became eligible after its submit. */
+  eligible?: Float64Array;
   start: Float64Array;
   end: Float64Array;
   nodes: Float64Array;
