@@ -15,6 +15,7 @@ from simulator.machine.decisions import Decisions
 from simulator.machine.eventlog import EventLog
 from simulator.machine.jobstate import JobState
 from simulator.machine.stochastic import StochasticJob
+from simulator.machine.priorstate import PriorState
 from simulator.options import Options
 from simulator.results.recording import changes_of, origin_of
 from simulator.results.records import Accounting, JobRecord, StochasticRecord
@@ -59,6 +60,7 @@ def simulate(
     plans: Mapping[str, ReservationPlan] | None = None,
     outages: Sequence[Outage] = (),
     failures: FailureRate | None = None,
+    prior: PriorState | None = None,
     **options: object,
 ) -> Result:
     """Replay a job table on a machine of ``nodes`` nodes.
@@ -87,6 +89,8 @@ def simulate(
         Maintenance, failures and advance reservations, on the job table's clock.
     failures
         More failures, at a rate, from the first event of the table on.
+    prior
+        Past usage, and nodes of the jobs that run already, of a replay that begins in a state; None: not known.
     **options
         Fields of :class:`simulator.options.Options`: ``order``, ``backfilling``, ``backfill_length``, ``passes``,
         ``tenants``, ``expansion``, ``warning``, ``timeout``, ``checkpoint_variation``, ``checkpoint_mode``, ``seed``.
@@ -114,7 +118,7 @@ def simulate(
     """
     return simulate_checked(
         checked_table(jobs, nodes), nodes, mechanism, events=events, decisions=decisions, progress=progress,
-        planner=planner, plans=plans, outages=outages, failures=failures, **options,
+        planner=planner, plans=plans, outages=outages, failures=failures, prior=prior, **options,
     )  # fmt: skip
 
 
@@ -130,6 +134,7 @@ def simulate_checked(
     plans: Mapping[str, ReservationPlan] | None = None,
     outages: Sequence[Outage] = (),
     failures: FailureRate | None = None,
+    prior: PriorState | None = None,
     **options: object,
 ) -> Result:
     """As :func:`simulate`, of a table that :func:`checked_table` has made; several simulations may share it."""
@@ -140,7 +145,9 @@ def simulate_checked(
 
     with collector_paused():
         log, recorder, origin = EventLog(events), Decisions(decisions), origin_of(table)
-        return _simulated(Setup(table, nodes, served_by, settings, log, recorder, origin, progress, book, closures))
+        return _simulated(
+            Setup(table, nodes, served_by, settings, log, recorder, origin, progress, book, closures, prior=prior)
+        )
 
 
 def checked_table(jobs: Iterable[Job], nodes: int) -> list[Job]:
@@ -214,6 +221,8 @@ def result_of(setup: Setup, engine: Engine, seconds: float) -> Result:
         begin=None if setup.running is None else setup.running.begin + origin,
         withdrawn=engine.withdrawn,
         malleable_setup=engine.system.usage.malleable_setup,
+        prior=setup.prior,
+        placements=engine.scheduler.placements,
     )
 
 

@@ -9,7 +9,9 @@ import numpy.typing as npt
 
 from experiments.forecast.history import History, run_of
 from experiments.forecast.runs import Runs
-from experiments.forecast.states import MachineState, SeenJob
+from experiments.forecast.states import MachineState, SeenJob, names_of, usage_of
+from simulator.machine.priorstate import PriorState
+from workloads.logs.nodenames import NodeNumbers
 from workloads.logs.trace import Trace
 from workloads.logs.withdrawals import keep_cancelled
 
@@ -67,6 +69,10 @@ class Past:
             SeenJob(place + 1, job.submit, job.nodes, job.walltime, job.user, job.project)
             for place, job in zip(places, chosen, strict=True)
         ]
+        numbers = NodeNumbers(names_of(chosen), nodes)
+        #: Nodes of jobs whose log names them, by place.
+        self._nodes = {place: bits for place, job in enumerate(chosen) if (bits := numbers.bits(job.node_list))}
+        self._usage = usage_of(jobs)
         self._runs = Runs()
         for number in np.argsort(self.ends, kind="stable").tolist():
             if np.isfinite(self.ends[number]):
@@ -95,11 +101,11 @@ class Past:
         queued = come & ((self.starts > at) | (np.isnan(self.starts) & np.isfinite(self.withdrawn)))
         if waits is not None:
             runs[waits], queued[waits] = False, True
-        jobs = [
-            self._running(place) if runs[place] else self._seen[place]
-            for place in np.flatnonzero(runs | queued).tolist()
-        ]
-        return MachineState(at, self.nodes, tuple(jobs), (), float(self.submits[0]), self.source)
+        there = np.flatnonzero(runs | queued).tolist()
+        jobs = [self._running(place) if runs[place] else self._seen[place] for place in there]
+        places = {self._seen[place].job_id: self._nodes[place] for place in there if runs[place] and place in self._nodes}
+        prior = PriorState(self._usage.until(at), places)
+        return MachineState(at, self.nodes, tuple(jobs), (), float(self.submits[0]), self.source, prior)
 
     def _running(self, place: int) -> SeenJob:
         job = self._seen[place]

@@ -47,14 +47,18 @@ def trace_of(result: Result, source: str = "the result") -> Trace:
     source
         Its name in messages.
     """
-    jobs = []
+    jobs, placements = [], result.placements or {}
     for job, record in zip(result.table, result.records, strict=True):
         if record.submit is None or record.start is None or record.end is None or record.end <= record.start:
             continue
         submit, runtime = to_seconds(record.submit), (record.end - record.start) / SECOND
         walltime = max(job.walltime, runtime)
         wait = (record.start - record.submit) / SECOND
-        jobs.append(TraceJob(job.job_id, submit, job.nodes, runtime, walltime, job.killed, wait, job.user, job.project))
+        bits = placements.get(job.job_id, 0)
+        node_list = ",".join(f"n{node}" for node in range(bits.bit_length()) if bits >> node & 1)
+        owners = job.user, job.project
+        seen = TraceJob(job.job_id, submit, job.nodes, runtime, walltime, job.killed, wait, *owners, node_list=node_list)
+        jobs.append(seen)
     jobs.sort(key=lambda job: (job.submit, job.job_id))
     header = {} if result.epoch is None else {"UnixStartTime": f"{result.epoch:.0f}"}
     return Trace(tuple(jobs), result.nodes, source, "result", header)

@@ -7,17 +7,20 @@ docs/forecast.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from policies.orders.fairshare import group_of
+from simulator.machine.priorstate import PastUsage, PriorState
 from workloads.ground.errors import InputError
+from workloads.logs.nodenames import NamedNodes, NodeNumbers
 from workloads.logs.squeue import QueueRow
 from workloads.logs.trace import Trace, TraceJob
 from workloads.logs.withdrawals import keep_cancelled
 from workloads.outages.outage import Outage, OutageKind
 from workloads.table.job import Job, JobType
 
-__all__ = ["MachineState", "SeenJob", "state_at", "state_of_queue"]
+__all__ = ["MachineState", "SeenJob", "names_of", "state_at", "state_of_queue", "usage_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +84,8 @@ class MachineState:
         First submit of the log [s]; some orders (``f1``) depend on the time since then. None: that of the jobs.
     source
         Where it comes from, for messages.
+    prior
+        Past usage by account, and the nodes of the running jobs, as far as they are known.
 
     Raises
     ------
@@ -94,6 +99,7 @@ class MachineState:
     outages: tuple[Outage, ...] = ()
     origin: float | None = None
     source: str = field(default="the state", compare=False)
+    prior: PriorState = field(default=PriorState(), compare=False)
 
     def __post_init__(self) -> None:
         ids = [job.job_id for job in self.jobs]
@@ -170,7 +176,8 @@ def state_at(trace: Trace, at: float, nodes: int, outages: Sequence[Outage] = ()
     -------
     MachineState
         Jobs submitted by then that had not ended: those that ran with their start, and those that waited, later
-        withdrawn ones included. Nothing that the log records after ``at`` changes it.
+        withdrawn ones included. Nothing that the log records after ``at`` changes it. Its past usage is that of the
+        runs that had started by then; the nodes of running jobs are known where the log names them.
 
     Raises
     ------
@@ -188,7 +195,8 @@ def state_at(trace: Trace, at: float, nodes: int, outages: Sequence[Outage] = ()
         )
     known = [(place, job) for place, job in enumerate(jobs, start=1) if job.submit <= at]
     unique = len({job.job_id for _, job in known}) == len(known)
-    seen = []
+    numbers = NodeNumbers(names_of(jobs), nodes)
+    seen, places = [], {}
     for place, job in known:
         if job.cancelled_at is not None and job.cancelled_at <= at:
             continue
@@ -202,11 +210,43 @@ def state_at(trace: Trace, at: float, nodes: int, outages: Sequence[Outage] = ()
             start = None
         job_id = job.job_id if unique else place
         seen.append(SeenJob(job_id, job.submit, job.nodes, job.walltime, job.user, job.project, start))
+        if start is not None and (bits := numbers.bits(job.node_list)):
+            places[job_id] = bits
     announced = tuple(outage for outage in outages if _is_known(outage, at))
-    return MachineState(at, nodes, tuple(seen), announced, min(submits), trace.source or "the state")
+    prior = PriorState(usage_of(job for _, job in known).until(at), places)
+    return MachineState(at, nodes, tuple(seen), announced, min(submits), trace.source or "the state", prior)
 
 
-def state_of_queue(rows: Sequence[QueueRow], at: float, nodes: int, outages: Sequence[Outage] = ()) -> MachineState:
+def usage_of(jobs: Iterable[TraceJob]) -> PastUsage:
+    """Usage of the jobs of a log with a recorded start, by account."""
+    known = [(job, start) for job in jobs if (start := _start_of(job)) is not None]
+    return PastUsage.from_runs(
+        (group_of(job) for job, _ in known),
+        [job.nodes for job, _ in known],
+        [start for _, start in known],
+        [start + job.runtime for job, start in known],
+    )
+
+
+def names_of(jobs: Iterable[TraceJob]) -> frozenset[str]:
+    """Names of the nodes that jobs of a log ran on; none where it does not name them."""
+    nodes = NamedNodes()
+    for job in jobs:
+        if job.node_list:
+            nodes.add(job.node_list)
+    return nodes.names
+
+
+def state_of_queue(
+    rows: Sequence[QueueRow],
+    at: float,
+    nodes: int,
+    outages: Sequence[Outage] = (),
+    *,
+    past: Sequence[TraceJob] = (),
+    totals: Mapping[str, float] | None = None,
+    names: Iterable[str] = (),
+) -> MachineState:
     """The state of a Slurm machine, from its queue.
 
     Parameters
@@ -219,6 +259,13 @@ def state_of_queue(rows: Sequence[QueueRow], at: float, nodes: int, outages: Seq
         Size of the machine.
     outages
         Windows, as of :func:`state_at`.
+    past
+        Jobs of a log on the same clock: those that had ended by then tell the past usage, beside the running jobs.
+    totals
+        Decayed usage by account at that time, that of the running jobs included [node-seconds], as Slurm's ``sshare``
+        tells it; None: ``past`` does.
+    names
+        Names of the nodes of the machine; those on which jobs run need not be named.
 
     Returns
     -------
@@ -231,7 +278,27 @@ def state_of_queue(rows: Sequence[QueueRow], at: float, nodes: int, outages: Seq
         if row.submit <= at and (row.start is None or row.start <= at)
     )
     announced = tuple(outage for outage in outages if _is_known(outage, at))
-    return MachineState(at, nodes, seen, announced, None, "the queue")
+    named = NamedNodes()
+    for row in rows:
+        if row.node_list:
+            named.add(row.node_list)
+    numbers = NodeNumbers((*names, *named.names), nodes)
+    places = {row.job_id: bits for row in rows if row.start is not None and (bits := numbers.bits(row.node_list))}
+    prior = PriorState(_usage_beside(seen, past, at) if totals is None else PastUsage(totals=totals), places)
+    return MachineState(at, nodes, seen, announced, None, "the queue", prior)
+
+
+def _usage_beside(seen: Sequence[SeenJob], past: Sequence[TraceJob], at: float) -> PastUsage | None:
+    """Usage of the jobs that had ended, and of those that run; None: it is not known."""
+    ended = [job for job in past if (start := _start_of(job)) is not None and start + job.runtime <= at]
+    if not ended:
+        return None
+    runs = [
+        TraceJob(job.job_id, job.submit, job.nodes, math.inf, math.inf, False, start - job.submit, job.user, job.project)
+        for job in seen
+        if (start := job.start) is not None
+    ]
+    return usage_of([*ended, *runs])
 
 
 def _start_of(job: TraceJob) -> float | None:

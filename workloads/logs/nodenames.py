@@ -1,10 +1,11 @@
-"""Names of nodes as Slurm lists them: how many different ones a log names."""
+"""Names of nodes as Slurm lists them: how many different ones a log names, and their places on the machine."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
-__all__ = ["NamedNodes"]
+__all__ = ["NamedNodes", "NodeNumbers", "nodes_in"]
 
 #: A part of a list: a name, perhaps with numbers in brackets, ``rack[1-4]n[01-16,20]``.
 _PART = re.compile(r"[^,\[\]\s]*(?:\[[0-9,-]{1,100000}\][^,\[\]\s]*)*")
@@ -34,6 +35,11 @@ class NamedNodes:
         self._names: set[str] = set()
         self._known = True
         self._read = 0
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names; none if they cannot be told."""
+        return frozenset(self._names) if self._known else frozenset()
 
     @property
     def count(self) -> int:
@@ -84,6 +90,77 @@ class NamedNodes:
             self._known = False
         else:
             self._names.update(names)
+
+
+def nodes_in(text: str) -> frozenset[str]:
+    """The names in one list.
+
+    Examples
+    --------
+    >>> sorted(nodes_in("n[1-3],login"))
+    ['login', 'n1', 'n2', 'n3']
+    """
+    nodes = NamedNodes()
+    nodes.add(text)
+    return nodes.names
+
+
+class NodeNumbers:
+    """Places of named nodes on a machine, in the order in which Slurm sorts them.
+
+    Names that differ in one number are as far apart as their numbers, if the machine is large enough for that: a log
+    need not name all nodes. Others stand one after the other.
+
+    Parameters
+    ----------
+    names
+        All names that are known.
+    nodes
+        Size of the machine.
+
+    Examples
+    --------
+    >>> bin(NodeNumbers(["n1", "n2", "n10"], nodes=16).bits("n[2,10]"))
+    '0b1000000010'
+    >>> bin(NodeNumbers(["a1", "b1"], nodes=2).bits("b1"))
+    '0b10'
+    """
+
+    def __init__(self, names: Iterable[str], nodes: int) -> None:
+        ordered = sorted(set(names), key=_natural)
+        places = range(len(ordered))
+        pieces = [_DIGITS.split(name) for name in ordered]
+        if ordered and len({(first, last) for first, _, last in filter(_has_one_number, pieces)}) == 1:
+            numbers = [int(piece[1]) if _has_one_number(piece) else -1 for piece in pieces]
+            if min(numbers) >= 0 and numbers[-1] - numbers[0] < nodes and len(set(numbers)) == len(numbers):
+                places = [number - numbers[0] for number in numbers]  # type: ignore[assignment]
+        self._places = {name: place for name, place in zip(ordered, places, strict=True) if place < nodes}
+        self._known: dict[str, int] = {}
+
+    def bits(self, text: str) -> int:
+        """The nodes of a list as the bits of a whole number; 0 if they are not known."""
+        if text not in self._known:
+            found = 0
+            for name in nodes_in(text):
+                place = self._places.get(name)
+                if place is None:
+                    found = 0
+                    break
+                found |= 1 << place
+            self._known[text] = found
+        return self._known[text]
+
+
+_DIGITS = re.compile(r"([0-9]+)")
+
+
+def _has_one_number(pieces: list[str]) -> bool:
+    return len(pieces) == 3
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    """``n2`` stands before ``n10``."""
+    return [(int(piece), "") if piece.isdecimal() else (0, piece) for piece in _DIGITS.split(name)]
 
 
 def _numbers(text: str, most: int) -> list[str] | None:

@@ -51,6 +51,8 @@ class TraceJob:
         When it started, if it runs at the starting state that the trace was cut at [s]; else None.
     partition
         Partition or queue of the machine, as the log names it; empty if unknown.
+    node_list
+        Names of the nodes that it ran on, as ``n[1-4,7]``; empty if unknown.
     """
 
     job_id: int
@@ -67,6 +69,7 @@ class TraceJob:
     cancelled_at: float | None = None
     running_since: float | None = None
     partition: str = field(default="", compare=False)
+    node_list: str = field(default="", compare=False)
 
 
 class Withdrawn(NamedTuple):
@@ -128,6 +131,8 @@ class Trace:
         (:func:`workloads.logs.withdrawals.keep_cancelled` takes them in).
     unit
         What sizes count, ``nodes`` or ``processors``: a log may count processors of nodes that have several.
+    ended
+        Of a log that was cut at a starting state: the jobs that had ended by then, for the usage of their accounts.
     """
 
     jobs: Sequence[TraceJob]
@@ -139,6 +144,7 @@ class Trace:
     remarks: Mapping[str, int] = field(default_factory=dict)
     withdrawn: tuple[Withdrawn, ...] = ()
     unit: str = "nodes"
+    ended: tuple[TraceJob, ...] = field(default=(), compare=False)
 
     def __repr__(self) -> str:
         machine = "a machine of unknown size" if self.nodes is None else f"{self.nodes:,} {self.unit}"

@@ -54,12 +54,8 @@ def scheduled(jobs: list[Job], **options: object) -> Trace:
     return trace_of(simulate(jobs, NODES, events=False, **options))
 
 
-#: What the order of a user depends on lies before the state: a forecast does not know it.
-_MEMORY = {"fairshare", "alcf"}
-
-
 @pytest.mark.parametrize("backfilling", list(BACKFILLING))
-@pytest.mark.parametrize("order", [name for name in ORDERS if name not in _MEMORY])
+@pytest.mark.parametrize("order", [*ORDERS, "multifactor age=1000 fairshare=2000 size=500"])
 def test_with_exact_walltimes_and_no_jobs_to_come_it_is_what_the_simulator_does(order: str, backfilling: str) -> None:
     jobs = random_jobs(3)
     # Everything has been submitted by then, and much of it waits.
