@@ -14,8 +14,8 @@ from simulator.clock.setup import Setup
 from simulator.machine.decisions import Decisions
 from simulator.machine.eventlog import EventLog
 from simulator.machine.jobstate import JobState
-from simulator.machine.stochastic import StochasticJob
 from simulator.machine.priorstate import PriorState
+from simulator.machine.stochastic import StochasticJob
 from simulator.options import Options
 from simulator.results.recording import changes_of, origin_of
 from simulator.results.records import Accounting, JobRecord, StochasticRecord

@@ -9,6 +9,7 @@ from importlib.metadata import version
 from experiments.commands.asking.arguments import classes_of, share, whole
 from experiments.commands.asking.simulation import add_simulation, simulation_of
 from experiments.output.signals import Interrupted
+from experiments.terminal import warn
 
 __all__ = ["add_arguments", "main"]
 
@@ -81,6 +82,8 @@ def main(arguments: argparse.Namespace) -> None:
                 print(text)
         if simulation.lopsided:
             print(f"holdfast loop: {simulation.lopsided}", file=sys.stderr)
+        for text in simulation.gaps:
+            warn("loop", text)
         try:
             loop = close_loop(
                 simulation.jobs,
@@ -93,6 +96,7 @@ def main(arguments: argparse.Namespace) -> None:
                 classes=classes,
                 plans=simulation.plans,
                 progress=tell,
+                prior=simulation.prior,
             )
         except KeyboardInterrupt as stopped:
             if not found or holds_run(directory):

@@ -13,6 +13,7 @@ from experiments.commands.asking.outages import OUTAGE_FILE, add_outages, untouc
 from experiments.commands.asking.simulation import add_simulation
 from experiments.commands.asking.summing import add_summing, metrics_of, print_summed
 from experiments.output.signals import Interrupted
+from experiments.terminal import warn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -98,6 +99,8 @@ def main(arguments: argparse.Namespace) -> None:
             print(f"types of {len(tables) - _TABLES:,} further job tables are not shown")
         for text in dict.fromkeys(run.simulation.lopsided for run in planned if run.simulation.lopsided):
             print(f"holdfast run: {text}", file=sys.stderr)
+        for text in dict.fromkeys(text for run in planned for text in run.simulation.gaps):
+            warn("run", text)
         if arguments.stream:
             result, ended = streamed(arguments, planned[0], directory)
             _write(arguments, directory, [result], planned, against)
@@ -136,6 +139,7 @@ def _simulated(
                     plans=simulation.plans,
                     outages=run.asked.outages,
                     failures=run.asked.failures,
+                    prior=simulation.prior,
                 )
                 results.append(replace(result, label=run.variation.label))
         except KeyboardInterrupt as stop:

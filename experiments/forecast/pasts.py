@@ -103,7 +103,8 @@ class Past:
             runs[waits], queued[waits] = False, True
         there = np.flatnonzero(runs | queued).tolist()
         jobs = [self._running(place) if runs[place] else self._seen[place] for place in there]
-        places = {self._seen[place].job_id: self._nodes[place] for place in there if runs[place] and place in self._nodes}
+        named = [place for place in there if runs[place] and place in self._nodes]
+        places = {self._seen[place].job_id: self._nodes[place] for place in named}
         prior = PriorState(self._usage.until(at), places)
         return MachineState(at, self.nodes, tuple(jobs), (), float(self.submits[0]), self.source, prior)
 

@@ -56,9 +56,12 @@ def trace_of(result: Result, source: str = "the result") -> Trace:
         wait = (record.start - record.submit) / SECOND
         bits = placements.get(job.job_id, 0)
         node_list = ",".join(f"n{node}" for node in range(bits.bit_length()) if bits >> node & 1)
-        owners = job.user, job.project
-        seen = TraceJob(job.job_id, submit, job.nodes, runtime, walltime, job.killed, wait, *owners, node_list=node_list)
-        jobs.append(seen)
+        jobs.append(
+            TraceJob(
+                job.job_id, submit, job.nodes, runtime, walltime, job.killed, wait, job.user, job.project,
+                node_list=node_list,
+            )
+        )  # fmt: skip
     jobs.sort(key=lambda job: (job.submit, job.job_id))
     header = {} if result.epoch is None else {"UnixStartTime": f"{result.epoch:.0f}"}
     return Trace(tuple(jobs), result.nodes, source, "result", header)

@@ -15,12 +15,13 @@ from simulator.machine.priorstate import PastUsage, PriorState
 from workloads.ground.errors import InputError
 from workloads.logs.nodenames import NamedNodes, NodeNumbers
 from workloads.logs.squeue import QueueRow
+from workloads.logs.startingstate import state_of
 from workloads.logs.trace import Trace, TraceJob
 from workloads.logs.withdrawals import keep_cancelled
 from workloads.outages.outage import Outage, OutageKind
 from workloads.table.job import Job, JobType
 
-__all__ = ["MachineState", "SeenJob", "names_of", "state_at", "state_of_queue", "usage_of"]
+__all__ = ["MachineState", "SeenJob", "names_of", "prior_of", "state_at", "state_of_queue", "usage_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,13 +220,14 @@ def state_at(trace: Trace, at: float, nodes: int, outages: Sequence[Outage] = ()
 
 def usage_of(jobs: Iterable[TraceJob]) -> PastUsage:
     """Usage of the jobs of a log with a recorded start, by account."""
-    known = [(job, start) for job in jobs if (start := _start_of(job)) is not None]
-    return PastUsage.from_runs(
-        (group_of(job) for job, _ in known),
-        [job.nodes for job, _ in known],
-        [start for _, start in known],
-        [start + job.runtime for job, start in known],
-    )
+    return _usage((job, start, start + job.runtime) for job in jobs if (start := _start_of(job)) is not None)
+
+
+def _usage(runs: Iterable[tuple[TraceJob | SeenJob, float, float]]) -> PastUsage:
+    """Usage of jobs with their starts and ends [s]."""
+    held = list(runs)
+    columns = ([job.nodes for job, _, _ in held], [start for _, start, _ in held], [end for _, _, end in held])
+    return PastUsage.from_runs((group_of(job) for job, _, _ in held), *columns)
 
 
 def names_of(jobs: Iterable[TraceJob]) -> frozenset[str]:
@@ -235,6 +237,29 @@ def names_of(jobs: Iterable[TraceJob]) -> frozenset[str]:
         if job.node_list:
             nodes.add(job.node_list)
     return nodes.names
+
+
+def prior_of(trace: Trace) -> PriorState | None:
+    """What a log that was cut at a starting state knows of the time before.
+
+    Parameters
+    ----------
+    trace
+        Of :func:`workloads.logs.startingstate.starting_state`, on a machine of known size.
+
+    Returns
+    -------
+    PriorState or None
+        Usage of the jobs that had ended and of those that run, and the nodes of these where the log names them; None:
+        no job runs.
+    """
+    state = state_of(trace.jobs)
+    if state is None or trace.nodes is None:
+        return None
+    running = [job for job in trace.jobs if job.running_since is not None]
+    numbers = NodeNumbers(names_of((*trace.ended, *trace.jobs)), trace.nodes)
+    places = {job.job_id: bits for job in running if (bits := numbers.bits(job.node_list))}
+    return PriorState(usage_of((*trace.ended, *running)).until(state.begin), places)
 
 
 def state_of_queue(
@@ -290,15 +315,13 @@ def state_of_queue(
 
 def _usage_beside(seen: Sequence[SeenJob], past: Sequence[TraceJob], at: float) -> PastUsage | None:
     """Usage of the jobs that had ended, and of those that run; None: it is not known."""
-    ended = [job for job in past if (start := _start_of(job)) is not None and start + job.runtime <= at]
-    if not ended:
-        return None
-    runs = [
-        TraceJob(job.job_id, job.submit, job.nodes, math.inf, math.inf, False, start - job.submit, job.user, job.project)
-        for job in seen
-        if (start := job.start) is not None
+    ended = [
+        (job, start, start + job.runtime)
+        for job in past
+        if (start := _start_of(job)) is not None and start + job.runtime <= at
     ]
-    return usage_of([*ended, *runs])
+    running = [(job, start, math.inf) for job in seen if (start := job.start) is not None]
+    return _usage([*ended, *running]) if ended else None
 
 
 def _start_of(job: TraceJob) -> float | None:

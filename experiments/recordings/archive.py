@@ -22,6 +22,7 @@ from experiments.recordings.runfile import (
     nodes_of,
     open_run,
     options_of,
+    prior_of,
     simulated_jobs,
 )
 from experiments.recordings.variants import chosen_variant
@@ -114,6 +115,7 @@ def read_recording(
         epoch=epoch_of(place, told),
         zone=LOCAL if told.get(ZONE) == LOCAL else "UTC",
         trusted=trust,
+        prior=prior_of(place, told),
     )
 
 

@@ -12,6 +12,7 @@ from experiments.output.occupancy import RUN
 from experiments.output.seals import Sealed, arriving, open_sealed
 from experiments.recordings.replay import Measurement
 from policies.mechanism import BASELINE, parse_mechanism
+from simulator.machine.priorstate import PastUsage, PriorState
 from simulator.options import Options
 from workloads.ground.errors import InputError, TraceError
 from workloads.ground.files import is_plain_file, is_plain_name, sha256_of
@@ -23,6 +24,7 @@ __all__ = [
     "EPOCH",
     "JOB_TABLE",
     "LOCAL",
+    "PAST_USAGE",
     "PICTURE_FILES",
     "RUN",
     "ZONE",
@@ -33,6 +35,7 @@ __all__ = [
     "nodes_of",
     "open_run",
     "options_of",
+    "prior_of",
     "simulated_jobs",
 ]
 
@@ -45,6 +48,8 @@ JOB_TABLE = "job_table"
 EPOCH = "epoch"
 #: What its dates are in, where that is not UTC.
 ZONE = "zone"
+#: Decayed usage by account at the starting state [node-seconds], where the queue order asks for it.
+PAST_USAGE = "past_usage"
 #: Local time of a log that does not name the zone.
 LOCAL = "local time"
 
@@ -153,6 +158,16 @@ def epoch_of(directory: Path, told: Mapping[str, Any]) -> float | None:
     if not (is_number(epoch) and math.isfinite(epoch)):
         raise TraceError(directory / RUN, None, f"{EPOCH} must be a number of seconds since 1970, or null")
     return float(epoch)
+
+
+def prior_of(directory: Path, told: Mapping[str, Any]) -> PriorState | None:
+    """Usage before a starting state; None: there is none, or the order did not ask for it."""
+    usage = told.get(PAST_USAGE)
+    if usage is None:
+        return None
+    if not (isinstance(usage, dict) and all(is_number(used) and 0 <= used < math.inf for used in usage.values())):
+        raise TraceError(directory / RUN, None, f"{PAST_USAGE} must name node-seconds of at least 0 by account")
+    return PriorState(PastUsage(totals={account: float(used) for account, used in usage.items()}))
 
 
 def measurement_of(directory: Path, told: Mapping[str, Any]) -> Measurement:

@@ -78,7 +78,8 @@ class PastUsage:
         chosen = self.starts <= time
         ends = self.ends[chosen]
         ends = np.where(ends <= time, ends, np.inf)
-        return replace(self, number=self.number[chosen], nodes=self.nodes[chosen], starts=self.starts[chosen], ends=ends)
+        columns = {name: getattr(self, name)[chosen] for name in ("number", "nodes", "starts")}
+        return replace(self, **columns, ends=ends)
 
     def at(self, time: float, half_life: float) -> Mapping[str, float]:
         """Decayed usage by account.
@@ -123,4 +124,3 @@ class PriorState:
 
     usage: PastUsage | None = field(default=None, compare=False)
     places: Mapping[int, int] = field(default_factory=dict)
-

@@ -188,8 +188,7 @@ def _rows_of(cells: Mapping[str, str], runs: bool) -> list[QueueRow]:
     node_list = text_of(cells.get("NODELIST", "")) if runs else ""
     billing = _billing(cells)
     return [
-        QueueRow(job_id, submit, start, nodes, limit, *owners, node_list, billing)
-        for job_id in _ids_of(cells["JOBID"])
+        QueueRow(job_id, submit, start, nodes, limit, *owners, node_list, billing) for job_id in _ids_of(cells["JOBID"])
     ]
 
 

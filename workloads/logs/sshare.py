@@ -1,8 +1,8 @@
 """Reader of the usage that Slurm's fair share knows: ``sshare -a -l -P``.
 
 Source: sshare(1) of Slurm 22.05: ``RawUsage`` is the number of TRES-seconds (of CPU-seconds without
-``TRESBillingWeights``) that were charged to an account or user, decayed with ``PriorityDecayHalfLife``. An account stands
-deeper than its parent by one blank, and its usage is part of its parent's.
+``TRESBillingWeights``) that were charged to an account or user, decayed with ``PriorityDecayHalfLife``. An account is
+indented by one blank more than its parent, and its usage is part of its parent's.
 """
 
 from __future__ import annotations

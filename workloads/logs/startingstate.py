@@ -54,8 +54,8 @@ def starting_state(trace: Trace, after: float) -> Trace:
     Returns
     -------
     Trace
-        Without the jobs that had ended by then, which are its ``ended``. Those that ran have their ``running_since``, those that waited keep
-        their submit.
+        Without the jobs that had ended by then, which are its ``ended``. Those that ran have their ``running_since``,
+        those that waited keep their submit.
 
     Raises
     ------

@@ -13,7 +13,9 @@ from experiments.commands.asking.outages import AskedOutages, outages_of
 from experiments.commands.asking.simulation import Simulation, options_of, simulation_of
 from experiments.commands.asking.variations import Variation, variations
 from experiments.recordings.replay import Measurement
+from experiments.recordings.runfile import PAST_USAGE
 from experiments.recordings.variants import RUNS, label_of
+from policies.order import ORDERS
 from workloads.ground.units import to_ticks
 from workloads.outages.outage import check_outages
 from workloads.table.joblife import beginning_of
@@ -69,6 +71,7 @@ class PlannedRun:
         return {
             **self.simulation.configuration,
             **self.asked.configuration,
+            **usage_entry(self.simulation),
             "measurement": asdict(self.measurement),
         }
 
@@ -84,6 +87,14 @@ class PlannedRun:
         begin = beginning_of(self.simulation.jobs)
         if self.submits and (begin is None or max(self.submits) >= to_ticks(begin)):
             self.measurement.window.bounds(self.submits, None if begin is None else to_ticks(begin))
+
+
+def usage_entry(simulation: Simulation) -> dict[str, Any]:
+    """Entry of ``run.json``: decayed usage by account at the starting state [node-seconds], if the order needs it."""
+    half_life = ORDERS[simulation.options.order].half_life
+    usage = None if simulation.prior is None else simulation.prior.usage
+    begin = beginning_of(simulation.jobs)
+    return {} if half_life is None or usage is None or begin is None else {PAST_USAGE: dict(usage.at(begin, half_life))}
 
 
 def planned_runs(arguments: argparse.Namespace) -> list[PlannedRun]:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from policies.planning.plan import ReservationPlan
     from policies.planning.planbook import Planner
+    from simulator.machine.priorstate import PriorState
     from simulator.options import Options
     from workloads.table.job import Job
 
@@ -59,6 +60,8 @@ class Simulation:
         Text to print about the types of the jobs; empty: all are rigid, as the trace records them.
     lopsided
         Warning where a single draw decides the workload; empty: none.
+    prior
+        Past usage and nodes of running jobs at the starting state; None: it begins without, or they are not known.
     """
 
     jobs: Sequence[Job]
@@ -73,6 +76,18 @@ class Simulation:
     prepared: bool = False
     types: str = ""
     lopsided: str = ""
+    prior: PriorState | None = None
+
+    @property
+    def gaps(self) -> list[str]:
+        """What its starting state does not know, a sentence each."""
+        running = [job.job_id for job in self.jobs if job.running_since is not None]
+        if not running:
+            return []
+        from experiments.forecast.gaps import gaps_of
+        from workloads.table.joblife import beginning_of
+
+        return gaps_of(self.prior, self.options, beginning_of(self.jobs) or 0.0, running)
 
 
 def add_simulation(parser: argparse.ArgumentParser) -> None:
@@ -205,12 +220,16 @@ def simulation_of(arguments: argparse.Namespace, mechanisms: Sequence[str]) -> S
         "mechanisms": list(mechanisms),
         "options": asdict(options),
     }
-    prepared, about, types, lopsided = False, "", "", ""
+    prepared, about, types, lopsided, prior = False, "", "", "", None
     jobs: list[Job]
     if isinstance(workload, Trace):
         trace = sized(workload, arguments)
         nodes = machine_of(arguments, trace, arguments.input)
         trace = life.of_trace(trace, nodes)
+        if life.starting_state is not None:
+            from experiments.forecast.states import prior_of
+
+            prior = prior_of(trace)
         need_jobs(trace, arguments.input)
         drawn = list(mechanisms) != [BASELINE] or assignment.stochastic_share > 0
         prepared = drawn or bool(life.told)
@@ -249,6 +268,7 @@ def simulation_of(arguments: argparse.Namespace, mechanisms: Sequence[str]) -> S
         prepared=prepared,
         types=types,
         lopsided=lopsided,
+        prior=prior,
     )
 
 
