@@ -14,6 +14,7 @@ from experiments.commands.asking.present import (
     present_of,
     write_document,
 )
+from experiments.terminal import warn
 from workloads.ground.errors import InputError
 from workloads.ground.units import LARGEST_SIZE
 
@@ -68,13 +69,15 @@ def main(arguments: argparse.Namespace) -> None:
     else:
         drawing["arrivals"] = "none"
     told = forecast(state, history, jobs=asked, **drawing)
+    for text in present.assumptions:
+        warn("forecast", text)
     print(present.told())
     if asked is not None:
         for job_id in told.ids:
             print(sentence(told, job_id, present.moment))
-    print(table(told))
+    print(table(told, present.now))
     if arguments.json is not None:
-        write_document(arguments.json, document(told, log=arguments.log, seed=drawing["seed"]))
+        write_document(arguments.json, document(told, log=arguments.log, seed=drawing["seed"], **present.facts()))
     if arguments.plot is not None:
         from experiments.figures.planning.forecasts import plot_forecast
         from experiments.figures.style import save

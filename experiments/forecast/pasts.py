@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from experiments.forecast.history import History, run_of
+from experiments.forecast.priors import names_of, usage_of
 from experiments.forecast.runs import Runs
-from experiments.forecast.states import MachineState, SeenJob, names_of, usage_of
+from experiments.forecast.states import MachineState, SeenJob
 from simulator.machine.priorstate import PriorState
 from workloads.logs.nodenames import NodeNumbers
 from workloads.logs.trace import Trace

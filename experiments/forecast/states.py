@@ -10,18 +10,17 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from policies.orders.fairshare import group_of
+from experiments.forecast.priors import names_of, start_of, usage_held, usage_of
 from simulator.machine.priorstate import PastUsage, PriorState
 from workloads.ground.errors import InputError
 from workloads.logs.nodenames import NamedNodes, NodeNumbers
 from workloads.logs.squeue import QueueRow
-from workloads.logs.startingstate import state_of
 from workloads.logs.trace import Trace, TraceJob
 from workloads.logs.withdrawals import keep_cancelled
 from workloads.outages.outage import Outage, OutageKind
 from workloads.table.job import Job, JobType
 
-__all__ = ["MachineState", "SeenJob", "names_of", "prior_of", "state_at", "state_of_queue", "usage_of"]
+__all__ = ["MachineState", "SeenJob", "state_at", "state_of_queue"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +200,7 @@ def state_at(trace: Trace, at: float, nodes: int, outages: Sequence[Outage] = ()
     for place, job in known:
         if job.cancelled_at is not None and job.cancelled_at <= at:
             continue
-        start = _start_of(job)
+        start = start_of(job)
         if start is None and job.cancelled_at is None:
             continue  # nobody recorded when it started, perhaps long ago
         if start is not None and start <= at:
@@ -216,50 +215,6 @@ def state_at(trace: Trace, at: float, nodes: int, outages: Sequence[Outage] = ()
     announced = tuple(outage for outage in outages if _is_known(outage, at))
     prior = PriorState(usage_of(job for _, job in known).until(at), places)
     return MachineState(at, nodes, tuple(seen), announced, min(submits), trace.source or "the state", prior)
-
-
-def usage_of(jobs: Iterable[TraceJob]) -> PastUsage:
-    """Usage of the jobs of a log with a recorded start, by account."""
-    return _usage((job, start, start + job.runtime) for job in jobs if (start := _start_of(job)) is not None)
-
-
-def _usage(runs: Iterable[tuple[TraceJob | SeenJob, float, float]]) -> PastUsage:
-    """Usage of jobs with their starts and ends [s]."""
-    held = list(runs)
-    columns = ([job.nodes for job, _, _ in held], [start for _, start, _ in held], [end for _, _, end in held])
-    return PastUsage.from_runs((group_of(job) for job, _, _ in held), *columns)
-
-
-def names_of(jobs: Iterable[TraceJob]) -> frozenset[str]:
-    """Names of the nodes that jobs of a log ran on; none where it does not name them."""
-    nodes = NamedNodes()
-    for job in jobs:
-        if job.node_list:
-            nodes.add(job.node_list)
-    return nodes.names
-
-
-def prior_of(trace: Trace) -> PriorState | None:
-    """What a log that was cut at a starting state knows of the time before.
-
-    Parameters
-    ----------
-    trace
-        Of :func:`workloads.logs.startingstate.starting_state`, on a machine of known size.
-
-    Returns
-    -------
-    PriorState or None
-        Usage of the jobs that had ended and of those that run, and the nodes of these where the log names them; None:
-        no job runs.
-    """
-    state = state_of(trace.jobs)
-    if state is None or trace.nodes is None:
-        return None
-    running = [job for job in trace.jobs if job.running_since is not None]
-    numbers = NodeNumbers(names_of((*trace.ended, *trace.jobs)), trace.nodes)
-    places = {job.job_id: bits for job in running if (bits := numbers.bits(job.node_list))}
-    return PriorState(usage_of((*trace.ended, *running)).until(state.begin), places)
 
 
 def state_of_queue(
@@ -318,16 +273,10 @@ def _usage_beside(seen: Sequence[SeenJob], past: Sequence[TraceJob], at: float) 
     ended = [
         (job, start, start + job.runtime)
         for job in past
-        if (start := _start_of(job)) is not None and start + job.runtime <= at
+        if (start := start_of(job)) is not None and start + job.runtime <= at
     ]
     running = [(job, start, math.inf) for job in seen if (start := job.start) is not None]
-    return _usage([*ended, *running]) if ended else None
-
-
-def _start_of(job: TraceJob) -> float | None:
-    if job.cancelled_at is not None or job.wait is None:
-        return None
-    return job.submit + job.wait
+    return usage_held([*ended, *running]) if ended else None
 
 
 def _is_known(outage: Outage, at: float) -> bool:

@@ -53,8 +53,16 @@ def sentence(forecast: Forecast, job_id: int, moment: Callable[[float], str] | N
     return told
 
 
-def table(forecast: Forecast) -> str:
-    """All jobs of a forecast, a line each: quantiles of the time to the start, and probabilities."""
+def table(forecast: Forecast, now: str = "") -> str:
+    """All jobs of a forecast, a line each: quantiles of the time to the start, and probabilities.
+
+    Parameters
+    ----------
+    forecast
+        The forecast.
+    now
+        The time from which it counts, in words, for a line above it; empty: no such line.
+    """
     columns = [
         Quantity("job_id", "job"),
         Quantity("nodes"),
@@ -68,7 +76,11 @@ def table(forecast: Forecast) -> str:
         Quantity("start_within_4h", "4 h", "%", "start within", 100, 0),
         Quantity("start_within_24h", "24 h", "%", "start within", 100, 0),
     ]
-    return render([{**row, "job_id": str(row["job_id"])} for row in forecast.rows()], columns)
+    return _headed(now, render([{**row, "job_id": str(row["job_id"])} for row in forecast.rows()], columns))
+
+
+def _headed(now: str, table: str) -> str:
+    return f"Times from now, {now}:\n{table}" if now else table
 
 
 def document(forecast: Forecast, **about: Any) -> dict[str, Any]:
@@ -136,8 +148,8 @@ def _span(seconds: float) -> str:
     return duration_told(seconds) if seconds >= 1 else "0 s"
 
 
-def advice_table(advice: Advice) -> str:
-    """All requests of an advice, a line each, the best one marked."""
+def advice_table(advice: Advice, now: str = "") -> str:
+    """All requests of an advice, a line each, the best one marked; ``now`` as of :func:`table`."""
     other = "own" if advice.named("own") is not None else "planner"
     columns = [
         Quantity("mark", " "),
@@ -157,7 +169,7 @@ def advice_table(advice: Advice) -> str:
         Quantity(f"gain_{other}_high", "high", "h", f"less than {other}", _HOUR, 1),
     ]
     rows = [{**row, "mark": ", ".join([*(["best"] * row["best"]), *row["names"]])} for row in advice.rows()]
-    return render(rows, columns)
+    return _headed(now, render(rows, columns))
 
 
 def advice_document(advice: Advice, **about: Any) -> dict[str, Any]:

@@ -12,12 +12,19 @@ from workloads.ground.errors import InputError
 from workloads.ground.units import LARGEST_SIZE
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from experiments.forecast.states import MachineState
+    from workloads.logs.snapshot import Clock
+    from workloads.logs.squeue import QueueRow
     from workloads.logs.trace import Trace
     from workloads.outages.failures import FailureRate
     from workloads.outages.outage import Outage
 
 __all__ = ["Present", "add_drawing", "add_present", "add_rules", "drawing_of", "present_of", "write_document"]
+
+#: Slurm looks at walltimes twice a minute, and sites let jobs run on for some minutes [s].
+_OVERDUE = 600.0
 
 
 @dataclass(frozen=True)
@@ -32,26 +39,47 @@ class Present:
         The time, on the clock of the log [s].
     state
         The machine.
+    clock
+        Source of the time, such as ``"last_update of queue.json"``.
+    zone
+        Zone of its dates.
+    assumptions
+        What the answer rests on although the files do not say it, or contradict it, a sentence each.
     """
 
     trace: Trace
     at: float
     state: MachineState
+    clock: str
+    zone: str = "UTC"
+    assumptions: tuple[str, ...] = ()
 
     def moment(self, time: float) -> str:
         """A time of the log for people."""
         from experiments.forecast.moments import moment_told
 
-        return moment_told(time, self.trace)
+        told = moment_told(time, self.trace)
+        # A log without dates has hours after its first submit.
+        return f"{told} {self.zone}" if told[-1].isdecimal() else told
+
+    @property
+    def now(self) -> str:
+        """The time of the state, and where it comes from."""
+        return f"{self.moment(self.at)} ({self.clock})"
 
     def told(self) -> str:
         """The state in a sentence."""
         state = self.state
         used = sum(job.nodes for job in state.running)
         return (
-            f"{self.moment(self.at)}: {len(state.running):,} jobs run on {used:,} of {state.nodes:,} nodes, "
+            f"Now is {self.now}: {len(state.running):,} jobs run on {used:,} of {state.nodes:,} nodes, "
             f"{len(state.waiting):,} wait."
         )
+
+    def facts(self) -> dict[str, Any]:
+        """The clock and the assumptions for programs."""
+        clock = {"at": self.at, "time": self.moment(self.at), "source": self.clock}
+        return {"clock": clock, "assumptions": list(self.assumptions)}
 
 
 def add_present(parser: argparse.ArgumentParser) -> None:
@@ -63,12 +91,17 @@ def add_present(parser: argparse.ArgumentParser) -> None:
         "--at",
         metavar="TIME",
         help="time of the state: [s] after the first submit, or a date, 2022-03-01T12:00; nothing later is read "
-        "(default: with --queue, its latest submit or start)",
+        "(default: with --queue, the time that FILE stores, else its modification time)",
     )
     parser.add_argument(
         "--queue",
         metavar="FILE",
         help="output of squeue with the jobs of now; LOG is the past (default: LOG tells both)",
+    )
+    parser.add_argument(
+        "--usage",
+        metavar="FILE",
+        help="output of 'sshare -a -l -P' with the past usage of accounts, beside --queue (default: LOG tells it)",
     )
     add_choice(parser, "LOG")
 
@@ -123,6 +156,8 @@ def present_of(arguments: argparse.Namespace) -> Present:
     from experiments.forecast.moments import moment_of
     from experiments.forecast.sources import read_log
     from experiments.forecast.states import state_at
+    from experiments.recordings.runfile import LOCAL
+    from experiments.traces.calendar import zone_of
 
     trace = read_log(arguments.log, arguments.mechanism, **read_options(arguments))
     if arguments.queue is not None:
@@ -130,8 +165,13 @@ def present_of(arguments: argparse.Namespace) -> Present:
     if arguments.at is None:
         raise InputError("--at must be given, the time of the forecast, unless --queue tells the jobs of now")
     at = moment_of(arguments.at, trace, "--at")
+    if arguments.usage is not None:
+        raise InputError("--usage is of now: give the jobs of now with --queue")
     nodes = _machine(arguments, trace, at)
-    return Present(trace, at, state_at(trace, at, nodes, _outages(arguments, nodes)))
+    state = state_at(trace, at, nodes, _outages(arguments, nodes))
+    # Dates of a log without a zone stay as they are recorded.
+    zone = LOCAL if zone_of(trace.format, trace.header)[1] == LOCAL else "UTC"
+    return _with_gaps(arguments, Present(trace, at, state, f"--at {arguments.at}", zone))
 
 
 def write_document(path: str, facts: object) -> None:
@@ -147,8 +187,8 @@ def write_document(path: str, facts: object) -> None:
 
 def _queue(arguments: argparse.Namespace, trace: Trace) -> Present:
     """The state of a Slurm site."""
-    from experiments.forecast.moments import moment_of
     from experiments.forecast.states import state_of_queue
+    from workloads.logs.nodelist import read_node_names
     from workloads.logs.squeue import read_queue
     from workloads.logs.trace import epoch_of
 
@@ -159,10 +199,78 @@ def _queue(arguments: argparse.Namespace, trace: Trace) -> Present:
         raise InputError(f"{arguments.log} must count seconds since 1970 with --queue, as sacct does")
     if left_out:
         print(f"{left_out:,} pending jobs are left out: they are held, or wait for a job or a time.")
-    latest = max(row.submit if row.start is None else max(row.submit, row.start) for row in rows)
-    at = latest if arguments.at is None else moment_of(arguments.at, trace, "--at")
+    assumptions: list[str] = []
+    clock = _clock(arguments, trace, rows, assumptions)
+    at = clock.at
     nodes = _machine(arguments, trace, at)
-    return Present(trace, at, state_of_queue(rows, at, nodes, _outages(arguments, nodes)))
+    totals = None if arguments.usage is None else _usage(arguments, rows, assumptions)
+    names = read_node_names(arguments.machine) if _is_file(arguments.machine) else []
+    state = state_of_queue(rows, at, nodes, _outages(arguments, nodes), past=trace.jobs, totals=totals, names=names)
+    return _with_gaps(arguments, Present(trace, at, state, clock.source, assumptions=tuple(assumptions)))
+
+
+def _clock(arguments: argparse.Namespace, trace: Trace, rows: Sequence[QueueRow], assumptions: list[str]) -> Clock:
+    """The time of a queue; what contradicts it is added to the assumptions."""
+    from experiments.forecast.moments import duration_told, moment_of
+    from workloads.logs.snapshot import Clock, snapshot_time
+
+    latest = max(row.submit if row.start is None else max(row.submit, row.start) for row in rows)
+    name = Path(arguments.queue).name
+    if arguments.at is not None:
+        clock = Clock(moment_of(arguments.at, trace, "--at"), f"--at {arguments.at}")
+        later = sum(max(row.submit, row.start or 0.0) > clock.at for row in rows)
+        if later:
+            assumptions.append(
+                f"{later:,} of {len(rows):,} jobs of {name} were submitted or started after --at, and are left out"
+            )
+    else:
+        clock = snapshot_time(arguments.queue)
+        if latest > clock.at:
+            assumptions.append(
+                f"{name} has a submit or start {duration_told(latest - clock.at)} after its time ({clock.source}): the "
+                "later time counts; times must be UTC, as TZ=UTC squeue writes them"
+            )
+            clock = Clock(latest, f"last event in {name}, later than the {clock.source}")
+    running = [row for row in rows if row.start is not None and row.start <= clock.at]
+    over = sum(clock.at > (row.start or 0.0) + row.walltime + _OVERDUE for row in running)
+    if over:
+        assumptions.append(
+            f"{over:,} of {len(running):,} running jobs are past their walltimes at that time ({clock.source}): if "
+            f"{name} is older, give its time with --at"
+        )
+    return clock
+
+
+def _usage(arguments: argparse.Namespace, rows: Sequence[QueueRow], assumptions: list[str]) -> dict[str, float]:
+    """Past usage of accounts [node-seconds], from what sshare charges for each second of a node."""
+    from workloads.logs.nodelist import read_node_processors
+    from workloads.logs.sshare import read_usage
+
+    billed = [row for row in rows if row.start is not None and row.billing]
+    rate = sum(row.billing for row in billed) / sum(row.nodes for row in billed) if billed else 0.0
+    if not rate and _is_file(arguments.machine):
+        rate = read_node_processors(arguments.machine)
+    if not rate:
+        rate = 1.0
+        assumptions.append(
+            f"nothing says how many TRES-seconds {Path(arguments.usage).name} counts for a node-second: one is taken"
+        )
+    return {account: used / rate for account, used in read_usage(arguments.usage).items()}
+
+
+def _with_gaps(arguments: argparse.Namespace, present: Present) -> Present:
+    """The state with what it does not know of the time before, although order or backfilling rule ask for it."""
+    from experiments.forecast.gaps import gaps_of
+    from simulator.options import Options
+
+    options = Options(order=arguments.order, backfilling=arguments.backfilling)
+    running = [job.job_id for job in present.state.running]
+    gaps = gaps_of(present.state.prior, options, present.at, running)
+    return replace(present, assumptions=(*present.assumptions, *gaps))
+
+
+def _is_file(machine: str | None) -> bool:
+    return machine is not None and Path(machine).is_file()
 
 
 def _machine(arguments: argparse.Namespace, trace: Trace, at: float) -> int:
@@ -170,7 +278,7 @@ def _machine(arguments: argparse.Namespace, trace: Trace, at: float) -> int:
     from workloads.logs.machinesize import with_assumed_size
 
     if arguments.machine is not None:
-        if Path(arguments.machine).is_file():
+        if _is_file(arguments.machine):
             from workloads.logs.nodelist import read_node_count
 
             return read_node_count(arguments.machine)

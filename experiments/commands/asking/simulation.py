@@ -227,7 +227,7 @@ def simulation_of(arguments: argparse.Namespace, mechanisms: Sequence[str]) -> S
         nodes = machine_of(arguments, trace, arguments.input)
         trace = life.of_trace(trace, nodes)
         if life.starting_state is not None:
-            from experiments.forecast.states import prior_of
+            from experiments.forecast.priors import prior_of
 
             prior = prior_of(trace)
         need_jobs(trace, arguments.input)

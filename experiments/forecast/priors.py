@@ -1,0 +1,79 @@
+"""Priors: what a log says of the time before a state, past usage by account and the nodes of running jobs.
+
+Source: docs/forecast.md, "The state".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from policies.orders.fairshare import group_of
+from simulator.machine.priorstate import PastUsage, PriorState
+from workloads.logs.nodenames import NamedNodes, NodeNumbers
+from workloads.logs.startingstate import state_of
+from workloads.logs.trace import Trace, TraceJob
+
+__all__ = ["names_of", "prior_of", "start_of", "usage_held", "usage_of"]
+
+
+class _Holder(Protocol):
+    """A job of an account that holds nodes."""
+
+    @property
+    def nodes(self) -> int: ...
+    @property
+    def user(self) -> str: ...
+    @property
+    def project(self) -> str: ...
+
+
+def start_of(job: TraceJob) -> float | None:
+    """Recorded start of a job [s]; None if it is unknown or there was none."""
+    if job.cancelled_at is not None or job.wait is None:
+        return None
+    return job.submit + job.wait
+
+
+def usage_of(jobs: Iterable[TraceJob]) -> PastUsage:
+    """Usage of the jobs of a log with a recorded start, by account."""
+    return usage_held((job, start, start + job.runtime) for job in jobs if (start := start_of(job)) is not None)
+
+
+def usage_held(runs: Iterable[tuple[_Holder, float, float]]) -> PastUsage:
+    """Usage of jobs with their starts and ends [s]."""
+    held = list(runs)
+    columns = ([job.nodes for job, _, _ in held], [start for _, start, _ in held], [end for _, _, end in held])
+    return PastUsage.from_runs((group_of(job) for job, _, _ in held), *columns)
+
+
+def names_of(jobs: Iterable[TraceJob]) -> frozenset[str]:
+    """Names of the nodes that jobs of a log ran on; none where it does not name them."""
+    nodes = NamedNodes()
+    for job in jobs:
+        if job.node_list:
+            nodes.add(job.node_list)
+    return nodes.names
+
+
+def prior_of(trace: Trace) -> PriorState | None:
+    """What a log that was cut at a starting state knows of the time before.
+
+    Parameters
+    ----------
+    trace
+        Of :func:`workloads.logs.startingstate.starting_state`, on a machine of known size.
+
+    Returns
+    -------
+    PriorState or None
+        Usage of the jobs that had ended and of those that run, and the nodes of these where the log names them; None:
+        no job runs.
+    """
+    state = state_of(trace.jobs)
+    if state is None or trace.nodes is None:
+        return None
+    running = [job for job in trace.jobs if job.running_since is not None]
+    numbers = NodeNumbers(names_of((*trace.ended, *trace.jobs)), trace.nodes)
+    places = {job.job_id: bits for job in running if (bits := numbers.bits(job.node_list))}
+    return PriorState(usage_of((*trace.ended, *running)).until(state.begin), places)
