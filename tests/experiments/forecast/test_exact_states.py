@@ -8,10 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from experiments import cli
+from experiments.forecast.advice import advise
 from experiments.forecast.forecasts import forecast
+from experiments.forecast.history import history_of
 from experiments.forecast.pasts import Past
+from experiments.forecast.priors import prior_of
 from experiments.forecast.sources import trace_of
 from experiments.forecast.states import MachineState, state_at
+from experiments.recordings.archive import read_recording
+from experiments.stories.reading.playback import Playback
 from policies.backfilling import BACKFILLING
 from policies.network import ScoringNetwork
 from policies.order import ORDERS
@@ -19,9 +25,14 @@ from policies.orders.scored import FEATURES
 from simulator import Result, simulate
 from simulator.machine.priorstate import PriorState
 from simulator.prospects import first_starts
+from workloads.hybrid.assignment import as_rigid
+from workloads.logs.startingstate import starting_state
+from workloads.logs.trace import Trace
 from workloads.table.job import Job, JobType
 
 NODES = 24
+#: Seconds since 1970 of time 0 in logs that are written.
+EPOCH = 1_700_000_000
 #: Parameters that let each factor of an order decide between some jobs. A half-life of hours forgets within the table.
 PARAMETERS = {
     "fairshare": ("", "half_life=7200", "half_life=7200 patience=20000"),
@@ -174,3 +185,92 @@ def test_a_forecast_with_known_runtimes_is_the_rest_of_the_simulation(order: str
         true = {job.job_id: job.submit + (job.wait or 0.0) for job in trace.jobs}
         assert len(found.ids) > 10
         assert found.starts[0].tolist() == pytest.approx([true[job_id] for job_id in found.ids], abs=1e-5)
+
+
+@pytest.mark.parametrize("options", [{"order": "fairshare half_life=7200"}, {"backfilling": "slurm"}])
+def test_advice_tries_a_job_in_the_same_state(options: dict[str, str]) -> None:
+    """The advice's wait of a job that keeps its request is that of the forecast."""
+    jobs = jobs_of(6)
+    trace = trace_of(run(jobs, **options))
+    at = trace.jobs[-1].submit
+    state, history = state_at(trace, at, NODES), history_of(trace, at)
+    told = forecast(state, history, draws=2, **options)
+    changed = 0
+    for job in state.waiting[:6]:
+        waits = advise(state, history, job=job.job_id, draws=2, walltimes=[job.walltime], **options)
+        own = waits.named("own")
+        assert own is not None
+        column = waits.waits[:, waits.requests.index(own)]
+        assert column.tolist() == told.waits[:, told.ids.index(job.job_id)].tolist()
+        blank = advise(
+            replace(state, prior=PriorState()), history, job=job.job_id, draws=2, walltimes=[job.walltime], **options
+        )
+        changed += blank.waits.tolist() != waits.waits.tolist()
+    # Both ways of placing jobs may start these at the same times.
+    assert changed or "order" not in options
+
+
+# Replays from a starting state.
+
+MULTIFACTOR = f"multifactor {PARAMETERS['multifactor'][0]}"
+
+
+def write_sacct(path: Path, trace: Trace) -> Path:
+    """A log of sacct with whole seconds."""
+    lines = ["JobIDRaw|Submit|Start|End|ElapsedRaw|TimelimitRaw|NNodes|State|User|Account|NodeList"]
+    for job in trace.jobs:
+        start = EPOCH + job.submit + (job.wait or 0.0)
+        times = (
+            f"{EPOCH + job.submit:.0f}|{start:.0f}|{start + job.runtime:.0f}|{job.runtime:.0f}|{job.walltime / 60!r}"
+        )
+        lines.append(f"{job.job_id}|{times}|{job.nodes}|COMPLETED|{job.user}|{job.project}|{job.node_list}")
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def replayed(log: Path, directory: Path, *more: str) -> Result:
+    given = ["run", str(log), "--nodes", str(NODES), "--mechanism", "baseline", "--events", "-o", str(directory)]
+    assert cli.main([*given, "--order", MULTIFACTOR, "--backfilling", "slurm", *more]) == 0
+    return read_recording(directory)
+
+
+def test_a_replay_from_a_starting_state_is_the_rest_of_the_whole_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trace = trace_of(run([replace(job, walltime=60.0 * (job.walltime // 60 + 1)) for job in jobs_of(7)], **{
+        "order": MULTIFACTOR, "backfilling": "slurm",
+    }))  # fmt: skip
+    log = write_sacct(tmp_path / "log.txt", trace)
+    whole = replayed(log, tmp_path / "whole")
+    cut = replayed(log, tmp_path / "cut", "--starting-state", "12000")
+    starts = {record.job_id: record.start for record in whole.records}
+    assert 30 < len(cut.records) < len(whole.records)
+    assert {record.job_id: record.start for record in cut.records} == {
+        record.job_id: starts[record.job_id] for record in cut.records
+    }
+    # Usage was read back: the queue as it is explained is the queue as it was.
+    assert cut.prior is not None
+    assert cut.prior.usage is not None
+    assert len(cut.prior.usage.totals) > 2
+    warned = [line for line in capsys.readouterr().err.splitlines() if line.startswith("holdfast run:")]
+    assert [line.partition(",")[0] for line in warned] == ["holdfast run: multifactor ranks jobs by past usage"]
+    # The job table alone says nothing of the time before, and neither does a log without nodes.
+    replayed(tmp_path / "cut" / "jobs.csv", tmp_path / "again")
+    warned = [line for line in capsys.readouterr().err.splitlines() if line.startswith("holdfast run:")]
+    assert ["past usage is not known" in line for line in warned] == [True, False]
+    assert "slurm plans on named nodes" in warned[1]
+
+
+def test_the_queue_is_explained_with_the_usage_of_the_time_before(tmp_path: Path) -> None:
+    """In the order of the queue at each start, jobs in front of it had the better priority then."""
+    trace = trace_of(run(jobs_of(8), order="fairshare half_life=7200", backfilling="none"))
+    cut = starting_state(replace(trace, nodes=NODES), 12_000)
+    prior = prior_of(cut)
+    options = {"order": "fairshare half_life=7200", "backfilling": "none"}
+    result = simulate(as_rigid(cut), NODES, prior=prior, decisions=True, **options)
+    # Without backfilling the first of the queue starts, always.
+    story = Playback(result, result.decisions)
+    passed = [spell for life in story.lives.values() for spell in life.spells if spell.passed_by]
+    assert not passed
+    blind = Playback(replace(result, prior=None), result.decisions)
+    assert any(spell.passed_by for life in blind.lives.values() for spell in life.spells)
