@@ -70,9 +70,8 @@ class Past:
             SeenJob(place + 1, job.submit, job.nodes, job.walltime, job.user, job.project)
             for place, job in zip(places, chosen, strict=True)
         ]
-        numbers = NodeNumbers(names_of(chosen), nodes)
-        #: Nodes of jobs whose log names them, by place.
-        self._nodes = {place: bits for place, job in enumerate(chosen) if (bits := numbers.bits(job.node_list))}
+        self._numbers = NodeNumbers(names_of(chosen), nodes)
+        self._node_lists = [job.node_list for job in chosen]
         self._usage = usage_of(jobs)
         self._runs = Runs()
         for number in np.argsort(self.ends, kind="stable").tolist():
@@ -104,8 +103,8 @@ class Past:
             runs[waits], queued[waits] = False, True
         there = np.flatnonzero(runs | queued).tolist()
         jobs = [self._running(place) if runs[place] else self._seen[place] for place in there]
-        named = [place for place in there if runs[place] and place in self._nodes]
-        places = {self._seen[place].job_id: self._nodes[place] for place in named}
+        named = ((place, self._numbers.bits(self._node_lists[place])) for place in there if runs[place])
+        places = {self._seen[place].job_id: bits for place, bits in named if bits}
         prior = PriorState(self._usage.until(at), places)
         return MachineState(at, self.nodes, tuple(jobs), (), float(self.submits[0]), self.source, prior)
 

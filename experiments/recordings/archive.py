@@ -35,14 +35,17 @@ from simulator.results.records import JobRecord, StochasticRecord
 from simulator.results.result import Result
 from simulator.results.schema import DECISIONS, EVENTS, JOBS, RESERVATIONS, TIMELINE, Field, Schema
 from workloads.ground.errors import InputError, TraceError
-from workloads.ground.fields import Columns
+from workloads.ground.fields import Columns, whole
 from workloads.ground.files import read_text
 from workloads.ground.units import to_ticks
+from workloads.logs.nodenames import nodes_in
 from workloads.table.job import Job, JobType
 from workloads.table.joblife import beginning_of
 
 __all__ = ["read_recording", "table_rows"]
 
+#: Names of nodes are shorter: no machine has so many.
+_LONGEST_NAME = 9
 #: The events with which a job is over.
 _LAST = ("complete", "kill", "cancel")
 
@@ -116,6 +119,7 @@ def read_recording(
         zone=LOCAL if told.get(ZONE) == LOCAL else "UTC",
         trusted=trust,
         prior=prior_of(place, told),
+        placements=_placements(result.find(table_name("nodes", name)), nodes_of(place, told)),
     )
 
 
@@ -225,6 +229,19 @@ def _decisions(path: Path | None, origin: int) -> list[Decision] | None:
     if path is None:
         return None
     return [Decision(**row) for _, row in _read(path, DECISIONS, origin)]
+
+
+def _placements(path: Path | None, nodes: int) -> dict[int, int] | None:
+    """Nodes of the last run of each job, by job id; None: the rule counted nodes."""
+    if path is None:
+        return None
+    return {int(row["job_id"]): _bits(row["nodes"], nodes) for _, row in table_rows(path, {"job_id": whole}, "nodes")}
+
+
+def _bits(text: str, nodes: int) -> int:
+    """A list as :func:`workloads.logs.nodenames.list_of_bits` writes it; nodes beyond the machine are passed over."""
+    numbers = (int(name[1:]) for name in nodes_in(text) if name[1:].isdecimal() and len(name) < _LONGEST_NAME)
+    return sum(1 << number for number in numbers if number < nodes)
 
 
 def _courses(path: Path | None, jobs: Sequence[Job]) -> list[StochasticRecord]:

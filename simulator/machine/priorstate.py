@@ -65,8 +65,8 @@ class PastUsage:
         """Usage of some runs: account, nodes, start and end [s] of each."""
         indices: dict[str, int] = {}
         number = np.array([indices.setdefault(account, len(indices)) for account in accounts], dtype=np.int64)
-        columns = (np.asarray(values, dtype=float) for values in (nodes, starts, ends))
-        return cls(tuple(indices), number, *columns)
+        sizes, begins, finals = (np.asarray(values, dtype=float) for values in (nodes, starts, ends))
+        return cls(tuple(indices), number, sizes, begins, finals)
 
     @property
     def since(self) -> float | None:

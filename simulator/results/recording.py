@@ -92,7 +92,7 @@ class Recording:
         What sets it apart from the other runs of its result; empty: its mechanism alone.
     placements
         Nodes of the last run of each job, as bits of a whole number, under a backfilling rule on named nodes; None: the
-        rule counts nodes, or this was read back from a directory.
+        rule counts nodes.
     """
 
     mechanism: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-__all__ = ["NamedNodes", "NodeNumbers", "nodes_in"]
+__all__ = ["NamedNodes", "NodeNumbers", "list_of_bits", "nodes_in"]
 
 #: A part of a list: a name, perhaps with numbers in brackets, ``rack[1-4]n[01-16,20]``.
 _PART = re.compile(r"[^,\[\]\s]*(?:\[[0-9,-]{1,100000}\][^,\[\]\s]*)*")
@@ -103,6 +103,24 @@ def nodes_in(text: str) -> frozenset[str]:
     nodes = NamedNodes()
     nodes.add(text)
     return nodes.names
+
+
+def list_of_bits(bits: int) -> str:
+    """A list of nodes that have numbers alone, from the bits of a whole number.
+
+    Examples
+    --------
+    >>> list_of_bits(0b100111)
+    'n[0-2,5]'
+    """
+    parts, first = [], 0
+    while bits:
+        skipped = (bits & -bits).bit_length() - 1
+        first, bits = first + skipped, bits >> skipped
+        length = (~bits & (bits + 1)).bit_length() - 1
+        parts.append(str(first) if length == 1 else f"{first}-{first + length - 1}")
+        first, bits = first + length, bits >> length
+    return f"n[{','.join(parts)}]" if parts else ""
 
 
 class NodeNumbers:

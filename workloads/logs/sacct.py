@@ -202,8 +202,10 @@ class _SacctRecord:
         wait = None if submit is None else start - submit
         stopped, partition = state == "TIMEOUT", self._partition(row)
         node_list = "" if self.node_list is None else text_of(row[self.node_list])
-        more = {"partition": partition, "node_list": node_list}
-        kept = intake.add(job_id, submit, nodes, runtime, walltime, wait, user, project, stopped, **more)
+        kept = intake.add(
+            job_id, submit, nodes, runtime, walltime, wait, user, project, stopped, partition=partition,
+            node_list=node_list,
+        )  # fmt: skip
         if kept and self.node_list is not None:
             self.nodes.add(row[self.node_list])
         if kept and not self.local:

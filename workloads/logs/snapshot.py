@@ -46,7 +46,8 @@ def snapshot_time(path: str | Path) -> Clock:
     -------
     Clock
         The time of the answer that the file stores (``last_update``); in files of older versions the last time at which
-        the scheduler looked at a waiting job; where there is neither, the file's modification time.
+        the scheduler looked at a waiting job, or the last submit or start if that is later; where there is neither, the
+        file's modification time.
 
     Raises
     ------
@@ -62,9 +63,13 @@ def snapshot_time(path: str | Path) -> Clock:
         at = _time(document.get("last_update"))
         if at is not None:
             return Clock(at, f"last_update of {name}")
-        looks = [at for job in _waiting(document) if (at := _time(job.get("last_sched_evaluation"))) is not None]
+        jobs = document.get("jobs")
+        looks, events = _past_times([job for job in jobs if isinstance(job, dict)] if isinstance(jobs, list) else [])
         if looks:
-            return Clock(max(looks), f"last_sched_evaluation in {name}")
+            # A job may have come or started since the scheduler looked.
+            look, event = max(looks), max(events, default=0.0)
+            what = "last_sched_evaluation" if look >= event else "last event"
+            return Clock(max(look, event), f"{what} in {name}")
     try:
         return Clock(float(int(Path(path).stat().st_mtime)), f"modification time of {name}")
     except OSError as error:
@@ -79,12 +84,15 @@ def _time(value: Any) -> float | None:
     return float(value) if usable else None
 
 
-def _waiting(document: dict[str, Any]) -> list[dict[str, Any]]:
-    """Jobs that are pending: the scheduler looks at them again and again."""
-    jobs = document.get("jobs")
-    found = []
-    for job in jobs if isinstance(jobs, list) else ():
-        state = job.get("job_state") if isinstance(job, dict) else None
-        if "PENDING" in (state if isinstance(state, list) else [state]):
-            found.append(job)
-    return found
+def _past_times(jobs: list[dict[str, Any]]) -> tuple[list[float], list[float]]:
+    """When the scheduler looked at the waiting jobs, which it does again and again, and when jobs came and started."""
+    looks, events = [], []
+    for job in jobs:
+        state = job.get("job_state")
+        states = state if isinstance(state, list) else [state]
+        events.append(_time(job.get("submit_time")))
+        if "PENDING" in states:
+            looks.append(_time(job.get("last_sched_evaluation")))
+        elif "RUNNING" in states:
+            events.append(_time(job.get("start_time")))
+    return [time for time in looks if time is not None], [time for time in events if time is not None]

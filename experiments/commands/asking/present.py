@@ -12,19 +12,12 @@ from workloads.ground.errors import InputError
 from workloads.ground.units import LARGEST_SIZE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from experiments.forecast.states import MachineState
-    from workloads.logs.snapshot import Clock
-    from workloads.logs.squeue import QueueRow
     from workloads.logs.trace import Trace
     from workloads.outages.failures import FailureRate
     from workloads.outages.outage import Outage
 
 __all__ = ["Present", "add_drawing", "add_present", "add_rules", "drawing_of", "present_of", "write_document"]
-
-#: Slurm looks at walltimes twice a minute, and sites let jobs run on for some minutes [s].
-_OVERDUE = 600.0
 
 
 @dataclass(frozen=True)
@@ -187,6 +180,7 @@ def write_document(path: str, facts: object) -> None:
 
 def _queue(arguments: argparse.Namespace, trace: Trace) -> Present:
     """The state of a Slurm site."""
+    from experiments.commands.asking.snapshots import clock_of, usage_of
     from experiments.forecast.states import state_of_queue
     from workloads.logs.nodelist import read_node_names
     from workloads.logs.squeue import read_queue
@@ -200,62 +194,13 @@ def _queue(arguments: argparse.Namespace, trace: Trace) -> Present:
     if left_out:
         print(f"{left_out:,} pending jobs are left out: they are held, or wait for a job or a time.")
     assumptions: list[str] = []
-    clock = _clock(arguments, trace, rows, assumptions)
+    clock = clock_of(arguments, trace, rows, assumptions)
     at = clock.at
     nodes = _machine(arguments, trace, at)
-    totals = None if arguments.usage is None else _usage(arguments, rows, assumptions)
+    totals = None if arguments.usage is None else usage_of(arguments, rows, assumptions)
     names = read_node_names(arguments.machine) if _is_file(arguments.machine) else []
     state = state_of_queue(rows, at, nodes, _outages(arguments, nodes), past=trace.jobs, totals=totals, names=names)
     return _with_gaps(arguments, Present(trace, at, state, clock.source, assumptions=tuple(assumptions)))
-
-
-def _clock(arguments: argparse.Namespace, trace: Trace, rows: Sequence[QueueRow], assumptions: list[str]) -> Clock:
-    """The time of a queue; what contradicts it is added to the assumptions."""
-    from experiments.forecast.moments import duration_told, moment_of
-    from workloads.logs.snapshot import Clock, snapshot_time
-
-    latest = max(row.submit if row.start is None else max(row.submit, row.start) for row in rows)
-    name = Path(arguments.queue).name
-    if arguments.at is not None:
-        clock = Clock(moment_of(arguments.at, trace, "--at"), f"--at {arguments.at}")
-        later = sum(max(row.submit, row.start or 0.0) > clock.at for row in rows)
-        if later:
-            assumptions.append(
-                f"{later:,} of {len(rows):,} jobs of {name} were submitted or started after --at, and are left out"
-            )
-    else:
-        clock = snapshot_time(arguments.queue)
-        if latest > clock.at:
-            assumptions.append(
-                f"{name} has a submit or start {duration_told(latest - clock.at)} after its time ({clock.source}): the "
-                "later time counts; times must be UTC, as TZ=UTC squeue writes them"
-            )
-            clock = Clock(latest, f"last event in {name}, later than the {clock.source}")
-    running = [row for row in rows if row.start is not None and row.start <= clock.at]
-    over = sum(clock.at > (row.start or 0.0) + row.walltime + _OVERDUE for row in running)
-    if over:
-        assumptions.append(
-            f"{over:,} of {len(running):,} running jobs are past their walltimes at that time ({clock.source}): if "
-            f"{name} is older, give its time with --at"
-        )
-    return clock
-
-
-def _usage(arguments: argparse.Namespace, rows: Sequence[QueueRow], assumptions: list[str]) -> dict[str, float]:
-    """Past usage of accounts [node-seconds], from what sshare charges for each second of a node."""
-    from workloads.logs.nodelist import read_node_processors
-    from workloads.logs.sshare import read_usage
-
-    billed = [row for row in rows if row.start is not None and row.billing]
-    rate = sum(row.billing for row in billed) / sum(row.nodes for row in billed) if billed else 0.0
-    if not rate and _is_file(arguments.machine):
-        rate = read_node_processors(arguments.machine)
-    if not rate:
-        rate = 1.0
-        assumptions.append(
-            f"nothing says how many TRES-seconds {Path(arguments.usage).name} counts for a node-second: one is taken"
-        )
-    return {account: used / rate for account, used in read_usage(arguments.usage).items()}
 
 
 def _with_gaps(arguments: argparse.Namespace, present: Present) -> Present:

@@ -74,6 +74,9 @@ def test_the_time_that_a_file_stores_comes_first(tmp_path: Path) -> None:
     unset = {"set": False, "infinite": False, "number": 0}
     told = Clock(HOUR - 17, "last_sched_evaluation in queue.json")
     assert snapshot_time(write_queue(path, seen, last_update=unset)) == told
+    # A job that has come since is no contradiction.
+    later = [*seen, job(103, HOUR - 3)]
+    assert snapshot_time(write_queue(path, later)) == Clock(HOUR - 3, "last event in queue.json")
     several = [{**item, "job_state": [item["job_state"]]} for item in seen]
     assert snapshot_time(write_queue(path, several)) == told
     assert snapshot_time(write_queue(path, seen[:1])) == Clock(HOUR, "modification time of queue.json")
@@ -166,6 +169,19 @@ def test_usage_of_sshare_decides_under_fair_share(site: Path, capsys: pytest.Cap
     # The same of the other account: 8 TRES-seconds are a node-second, so that both runs to come count little.
     other = SHARES.replace("|900000|", "|0|").replace("|100000|", "|900000|").replace("|0|0.9", "|100000|0.9")
     assert first(other) == 102
+
+
+def test_accounts_that_sshare_does_not_name_are_told(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_queue(site / "queue.json", [*TWO, job(104, HOUR - 10, account="biology")], last_update=HOUR)
+    (site / "sshare.txt").write_text(SHARES)
+    more = ("--runtimes", "walltime", "--order", "fairshare", "--usage", str(site / "sshare.txt"))
+    _, err, _ = ask(site, capsys, *more)
+    assert "sshare.txt does not name 1 accounts of the queue, such as biology: they begin without usage" in err
+    # Nothing says what a second of a node costs.
+    jobs = [{**item, "billable_tres": 0} for item in TWO]
+    write_queue(site / "queue.json", jobs, last_update=HOUR)
+    _, err, _ = ask(site, capsys, *more)
+    assert "nothing says how many TRES-seconds sshare.txt counts for a node-second: one is taken" in err
 
 
 def test_what_the_log_says_of_usage_and_what_it_cannot_say(site: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,7 +14,7 @@ from experiments.forecast.forecasts import forecast
 from experiments.forecast.history import history_of
 from experiments.forecast.pasts import Past
 from experiments.forecast.priors import prior_of
-from experiments.forecast.sources import trace_of
+from experiments.forecast.sources import read_log, trace_of
 from experiments.forecast.states import MachineState, state_at
 from experiments.recordings.archive import read_recording
 from experiments.stories.reading.playback import Playback
@@ -26,9 +26,11 @@ from simulator import Result, simulate
 from simulator.machine.priorstate import PriorState
 from simulator.prospects import first_starts
 from workloads.hybrid.assignment import as_rigid
+from workloads.logs.nodenames import nodes_in
 from workloads.logs.startingstate import starting_state
 from workloads.logs.trace import Trace
 from workloads.table.job import Job, JobType
+from workloads.table.jobtable import write_job_table
 
 NODES = 24
 #: Seconds since 1970 of time 0 in logs that are written.
@@ -274,3 +276,15 @@ def test_the_queue_is_explained_with_the_usage_of_the_time_before(tmp_path: Path
     assert not passed
     blind = Playback(replace(result, prior=None), result.decisions)
     assert any(spell.passed_by for life in blind.lives.values() for spell in life.spells)
+
+
+def test_a_directory_of_results_has_the_nodes_of_its_jobs(tmp_path: Path) -> None:
+    jobs = jobs_of(9)
+    write_job_table(jobs, tmp_path / "jobs.csv")
+    words = ["run", str(tmp_path / "jobs.csv"), "--nodes", str(NODES), "--mechanism", "baseline"]
+    assert cli.main([*words, "--backfilling", "slurm", "-o", str(tmp_path / "out")]) == 0
+    fresh, kept = trace_of(run(jobs, backfilling="slurm")), read_log(tmp_path / "out")
+    assert [job.node_list for job in kept.jobs] == [job.node_list for job in fresh.jobs]
+    assert all(len(nodes_in(job.node_list)) == job.nodes for job in kept.jobs)
+    at = kept.jobs[50].submit
+    assert state_at(kept, at, NODES).prior.places == state_at(fresh, at, NODES).prior.places
