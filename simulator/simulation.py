@@ -141,10 +141,13 @@ def simulate_checked(
     settings = Options.of(**options)
     served_by = parse_mechanism(mechanism)
     book = _book(table, planner, plans)
-    closures = _closures(table, nodes, list(outages), failures)
+    origin = origin_of(table)
+    if prior is not None and prior.origin is not None:
+        origin = min(origin, to_ticks(prior.origin))
+    closures = _closures(table, nodes, list(outages), failures, origin)
 
     with collector_paused():
-        log, recorder, origin = EventLog(events), Decisions(decisions), origin_of(table)
+        log, recorder = EventLog(events), Decisions(decisions)
         return _simulated(
             Setup(table, nodes, served_by, settings, log, recorder, origin, progress, book, closures, prior=prior)
         )
@@ -241,12 +244,13 @@ def needed_before(now: int, origin: int) -> None:
         )
 
 
-def _closures(table: Sequence[Job], nodes: int, outages: list[Outage], failures: FailureRate | None) -> Closures | None:
+def _closures(
+    table: Sequence[Job], nodes: int, outages: list[Outage], failures: FailureRate | None, origin: int
+) -> Closures | None:
     """The outages, if there are any; what makes no sense is refused."""
     if not outages and failures is None:
         return None
     check_outages(outages, nodes, table)
-    origin = origin_of(table)
     begin = max((to_ticks(job.running_since) - origin for job in table if job.running_since is not None), default=0)
     return Closures(outages, failures, nodes, origin, begin)
 

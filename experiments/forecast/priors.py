@@ -67,8 +67,8 @@ def prior_of(trace: Trace) -> PriorState | None:
     Returns
     -------
     PriorState or None
-        Usage of the jobs that had ended and of those that run, and the nodes of these where the log names them; None:
-        no job runs.
+        Usage of the jobs that had ended and of those that run, the nodes of these where the log names them, and the
+        first submit; None: no job runs.
     """
     state = state_of(trace.jobs)
     if state is None or trace.nodes is None:
@@ -76,4 +76,5 @@ def prior_of(trace: Trace) -> PriorState | None:
     running = [job for job in trace.jobs if job.running_since is not None]
     numbers = NodeNumbers(names_of((*trace.ended, *trace.jobs)), trace.nodes)
     places = {job.job_id: bits for job in running if (bits := numbers.bits(job.node_list))}
-    return PriorState(usage_of((*trace.ended, *running)).until(state.begin), places)
+    first = min(job.submit for job in (*trace.ended, *trace.jobs))
+    return PriorState(usage_of((*trace.ended, *running)).until(state.begin), places, first)

@@ -96,7 +96,9 @@ def read_recording(
     records = list(_records(table, {job.job_id: job for job in jobs}, variant.mechanism))
     if [job.job_id for job in jobs] != [record.job_id for record in records]:
         raise InputError("the job table must hold the jobs that were simulated, in the same order")
-    origin, begin = origin_of(jobs), beginning_of(jobs)
+    origin, begin, prior = origin_of(jobs), beginning_of(jobs), prior_of(place, told)
+    if prior is not None and prior.origin is not None:
+        origin = min(origin, to_ticks(prior.origin))
     entries: list[Entry] = []
     samples: list[Sample] = []
     if events:
@@ -118,7 +120,7 @@ def read_recording(
         epoch=epoch_of(place, told),
         zone=LOCAL if told.get(ZONE) == LOCAL else "UTC",
         trusted=trust,
-        prior=prior_of(place, told),
+        prior=prior,
         placements=_placements(result.find(table_name("nodes", name)), nodes_of(place, told)),
     )
 

@@ -18,10 +18,12 @@ from workloads.ground.errors import InputError, TraceError
 from workloads.ground.files import is_plain_file, is_plain_name, sha256_of
 from workloads.ground.importing import importing
 from workloads.ground.numbers import is_number, is_whole
+from workloads.ground.units import LARGEST_TIME
 from workloads.table.job import Job
 
 __all__ = [
     "EPOCH",
+    "FIRST_SUBMIT",
     "JOB_TABLE",
     "LOCAL",
     "PAST_USAGE",
@@ -48,6 +50,8 @@ JOB_TABLE = "job_table"
 EPOCH = "epoch"
 #: What its dates are in, where that is not UTC.
 ZONE = "zone"
+#: First submit of the log that a starting state was cut out of [s].
+FIRST_SUBMIT = "first_submit"
 #: Decayed usage by account at the starting state [node-seconds], where the queue order asks for it.
 PAST_USAGE = "past_usage"
 #: Local time of a log that does not name the zone.
@@ -161,13 +165,17 @@ def epoch_of(directory: Path, told: Mapping[str, Any]) -> float | None:
 
 
 def prior_of(directory: Path, told: Mapping[str, Any]) -> PriorState | None:
-    """Usage before a starting state; None: there is none, or the order did not ask for it."""
-    usage = told.get(PAST_USAGE)
-    if usage is None:
+    """What is known of the time before a starting state; None: nothing."""
+    usage, first = told.get(PAST_USAGE), told.get(FIRST_SUBMIT)
+    if usage is None and first is None:
         return None
+    if not (first is None or (is_number(first) and 0 <= first <= LARGEST_TIME)):
+        raise TraceError(directory / RUN, None, f"{FIRST_SUBMIT} must be a time from 0 to {LARGEST_TIME:,.0f} s")
+    if usage is None:
+        return PriorState(origin=first)
     if not (isinstance(usage, dict) and all(is_number(used) and 0 <= used < math.inf for used in usage.values())):
         raise TraceError(directory / RUN, None, f"{PAST_USAGE} must name node-seconds of at least 0 by account")
-    return PriorState(PastUsage(totals={account: float(used) for account, used in usage.items()}))
+    return PriorState(PastUsage(totals={account: float(used) for account, used in usage.items()}), origin=first)
 
 
 def measurement_of(directory: Path, told: Mapping[str, Any]) -> Measurement:

@@ -120,7 +120,11 @@ class PriorState:
     places
         Nodes of running jobs, by job id: the bits of a whole number, of which the lowest is the first node. The rule
         finds nodes for jobs that are not there.
+    origin
+        First submit of the log that the state was cut out of [s]: some orders (``f1``) depend on the time since then;
+        None: that of the job table.
     """
 
     usage: PastUsage | None = field(default=None, compare=False)
     places: Mapping[int, int] = field(default_factory=dict)
+    origin: float | None = None

@@ -13,7 +13,7 @@ from experiments.commands.asking.outages import AskedOutages, outages_of
 from experiments.commands.asking.simulation import Simulation, options_of, simulation_of
 from experiments.commands.asking.variations import Variation, variations
 from experiments.recordings.replay import Measurement
-from experiments.recordings.runfile import PAST_USAGE
+from experiments.recordings.runfile import FIRST_SUBMIT, PAST_USAGE
 from experiments.recordings.variants import RUNS, label_of
 from policies.order import ORDERS
 from workloads.ground.units import to_ticks
@@ -71,7 +71,7 @@ class PlannedRun:
         return {
             **self.simulation.configuration,
             **self.asked.configuration,
-            **usage_entry(self.simulation),
+            **prior_entries(self.simulation),
             "measurement": asdict(self.measurement),
         }
 
@@ -89,12 +89,16 @@ class PlannedRun:
             self.measurement.window.bounds(self.submits, None if begin is None else to_ticks(begin))
 
 
-def usage_entry(simulation: Simulation) -> dict[str, Any]:
-    """Entry of ``run.json``: decayed usage by account at the starting state [node-seconds], if the order needs it."""
+def prior_entries(simulation: Simulation) -> dict[str, Any]:
+    """Entries of ``run.json`` about the time before a starting state, as far as the simulation asks for them."""
+    prior, begin = simulation.prior, beginning_of(simulation.jobs)
+    if prior is None or begin is None:
+        return {}
+    entries: dict[str, Any] = {} if prior.origin is None else {FIRST_SUBMIT: prior.origin}
     half_life = ORDERS[simulation.options.order].half_life
-    usage = None if simulation.prior is None else simulation.prior.usage
-    begin = beginning_of(simulation.jobs)
-    return {} if half_life is None or usage is None or begin is None else {PAST_USAGE: dict(usage.at(begin, half_life))}
+    if half_life is not None and prior.usage is not None:
+        entries[PAST_USAGE] = dict(prior.usage.at(begin, half_life))
+    return entries
 
 
 def planned_runs(arguments: argparse.Namespace) -> list[PlannedRun]:

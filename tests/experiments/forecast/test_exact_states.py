@@ -25,6 +25,7 @@ from policies.orders.scored import FEATURES
 from simulator import Result, simulate
 from simulator.machine.priorstate import PriorState
 from simulator.prospects import first_starts
+from workloads.ground.units import to_seconds
 from workloads.hybrid.assignment import as_rigid
 from workloads.logs.nodenames import nodes_in
 from workloads.logs.startingstate import starting_state
@@ -261,6 +262,19 @@ def test_a_replay_from_a_starting_state_is_the_rest_of_the_whole_one(
     warned = [line for line in capsys.readouterr().err.splitlines() if line.startswith("holdfast run:")]
     assert ["past usage is not known" in line for line in warned] == [True, False]
     assert "slurm plans on named nodes" in warned[1]
+
+
+@pytest.mark.parametrize("order", CASES)
+def test_a_log_that_is_cut_at_a_starting_state_goes_on(order: str) -> None:
+    options = {"order": order, "backfilling": "slurm"}
+    jobs = jobs_of(10)
+    trace = trace_of(run(jobs, **options))
+    cut = starting_state(replace(trace, nodes=NODES), 12_000)
+    true = {job.job_id: job.submit + (job.wait or 0.0) for job in trace.jobs}
+    result = simulate(as_rigid(cut), NODES, prior=prior_of(cut), events=False, **options)
+    starts = {record.job_id: to_seconds(record.start or 0) for record in result.records}
+    assert starts == {job_id: pytest.approx(true[job_id], abs=1e-5) for job_id in starts}
+    assert len(starts) > 30
 
 
 def test_the_queue_is_explained_with_the_usage_of_the_time_before(tmp_path: Path) -> None:
