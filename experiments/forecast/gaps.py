@@ -14,13 +14,13 @@ from policies.order import ORDERS
 from simulator.machine.priorstate import PriorState
 from simulator.options import Options
 
-__all__ = ["gaps_of"]
+__all__ = ["find_gaps"]
 
 #: Half-lives after which usage hardly counts: a sixteenth is left.
 _LONG_AGO = 4.0
 
 
-def gaps_of(prior: PriorState | None, options: Options, at: float, running: Collection[int]) -> list[str]:
+def find_gaps(prior: PriorState | None, options: Options, at: float, running: Collection[int]) -> list[str]:
     """What a state lacks under some options, a sentence each.
 
     Parameters

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from experiments.forecast.history import History, run_of
-from experiments.forecast.priors import names_of, usage_of
+from experiments.forecast.priors import node_names, past_usage
 from experiments.forecast.runs import Runs
 from experiments.forecast.states import MachineState, SeenJob
 from simulator.machine.priorstate import PriorState
@@ -70,9 +70,9 @@ class Past:
             SeenJob(place + 1, job.submit, job.nodes, job.walltime, job.user, job.project)
             for place, job in zip(places, chosen, strict=True)
         ]
-        self._numbers = NodeNumbers(names_of(chosen), nodes)
+        self._numbers = NodeNumbers(node_names(chosen), nodes)
         self._node_lists = [job.node_list for job in chosen]
-        self._usage = usage_of(jobs)
+        self._usage = past_usage(jobs)
         self._runs = Runs()
         for number in np.argsort(self.ends, kind="stable").tolist():
             if np.isfinite(self.ends[number]):

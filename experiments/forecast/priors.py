@@ -14,7 +14,7 @@ from workloads.logs.nodenames import NamedNodes, NodeNumbers
 from workloads.logs.startingstate import state_of
 from workloads.logs.trace import Trace, TraceJob
 
-__all__ = ["names_of", "prior_of", "start_of", "usage_held", "usage_of"]
+__all__ = ["node_names", "past_usage", "prior_state", "recorded_start", "usage_by_runs"]
 
 
 class _Holder(Protocol):
@@ -28,26 +28,28 @@ class _Holder(Protocol):
     def project(self) -> str: ...
 
 
-def start_of(job: TraceJob) -> float | None:
+def recorded_start(job: TraceJob) -> float | None:
     """Recorded start of a job [s]; None if it is unknown or there was none."""
     if job.cancelled_at is not None or job.wait is None:
         return None
     return job.submit + job.wait
 
 
-def usage_of(jobs: Iterable[TraceJob]) -> PastUsage:
+def past_usage(jobs: Iterable[TraceJob]) -> PastUsage:
     """Usage of the jobs of a log with a recorded start, by account."""
-    return usage_held((job, start, start + job.runtime) for job in jobs if (start := start_of(job)) is not None)
+    return usage_by_runs(
+        (job, start, start + job.runtime) for job in jobs if (start := recorded_start(job)) is not None
+    )
 
 
-def usage_held(runs: Iterable[tuple[_Holder, float, float]]) -> PastUsage:
+def usage_by_runs(runs: Iterable[tuple[_Holder, float, float]]) -> PastUsage:
     """Usage of jobs with their starts and ends [s]."""
     held = list(runs)
     columns = ([job.nodes for job, _, _ in held], [start for _, start, _ in held], [end for _, _, end in held])
     return PastUsage.from_runs((group_of(job) for job, _, _ in held), *columns)
 
 
-def names_of(jobs: Iterable[TraceJob]) -> frozenset[str]:
+def node_names(jobs: Iterable[TraceJob]) -> frozenset[str]:
     """Names of the nodes that jobs of a log ran on; none where it does not name them."""
     nodes = NamedNodes()
     for job in jobs:
@@ -56,7 +58,7 @@ def names_of(jobs: Iterable[TraceJob]) -> frozenset[str]:
     return nodes.names
 
 
-def prior_of(trace: Trace) -> PriorState | None:
+def prior_state(trace: Trace) -> PriorState | None:
     """What a log that was cut at a starting state knows of the time before.
 
     Parameters
@@ -74,7 +76,7 @@ def prior_of(trace: Trace) -> PriorState | None:
     if state is None or trace.nodes is None:
         return None
     running = [job for job in trace.jobs if job.running_since is not None]
-    numbers = NodeNumbers(names_of((*trace.ended, *trace.jobs)), trace.nodes)
+    numbers = NodeNumbers(node_names((*trace.ended, *trace.jobs)), trace.nodes)
     places = {job.job_id: bits for job in running if (bits := numbers.bits(job.node_list))}
     first = min(job.submit for job in (*trace.ended, *trace.jobs))
-    return PriorState(usage_of((*trace.ended, *running)).until(state.begin), places, first)
+    return PriorState(past_usage((*trace.ended, *running)).until(state.begin), places, first)

@@ -8,7 +8,7 @@ from typing import Any
 from experiments.recordings.archive import read_recording
 from simulator import Result
 from workloads.ground.units import SECOND, to_seconds
-from workloads.logs.nodenames import list_of_bits
+from workloads.logs.nodenames import node_list
 from workloads.logs.readers import read_trace
 from workloads.logs.trace import Trace, TraceJob
 
@@ -55,11 +55,10 @@ def trace_of(result: Result, source: str = "the result") -> Trace:
         submit, runtime = to_seconds(record.submit), (record.end - record.start) / SECOND
         walltime = max(job.walltime, runtime)
         wait = (record.start - record.submit) / SECOND
-        node_list = list_of_bits(placements.get(job.job_id, 0))
         jobs.append(
             TraceJob(
                 job.job_id, submit, job.nodes, runtime, walltime, job.killed, wait, job.user, job.project,
-                node_list=node_list,
+                node_list=node_list(placements.get(job.job_id, 0)),
             )
         )  # fmt: skip
     jobs.sort(key=lambda job: (job.submit, job.job_id))

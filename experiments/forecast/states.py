@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from experiments.forecast.priors import names_of, start_of, usage_held, usage_of
+from experiments.forecast.priors import node_names, past_usage, recorded_start, usage_by_runs
 from simulator.machine.priorstate import PastUsage, PriorState
 from workloads.ground.errors import InputError
 from workloads.logs.nodenames import NamedNodes, NodeNumbers
@@ -195,12 +195,12 @@ def state_at(trace: Trace, at: float, nodes: int, outages: Sequence[Outage] = ()
         )
     known = [(place, job) for place, job in enumerate(jobs, start=1) if job.submit <= at]
     unique = len({job.job_id for _, job in known}) == len(known)
-    numbers = NodeNumbers(names_of(jobs), nodes)
+    numbers = NodeNumbers(node_names(jobs), nodes)
     seen, places = [], {}
     for place, job in known:
         if job.cancelled_at is not None and job.cancelled_at <= at:
             continue
-        start = start_of(job)
+        start = recorded_start(job)
         if start is None and job.cancelled_at is None:
             continue  # nobody recorded when it started, perhaps long ago
         if start is not None and start <= at:
@@ -213,7 +213,7 @@ def state_at(trace: Trace, at: float, nodes: int, outages: Sequence[Outage] = ()
         if start is not None and (bits := numbers.bits(job.node_list)):
             places[job_id] = bits
     announced = tuple(outage for outage in outages if _is_known(outage, at))
-    prior = PriorState(usage_of(job for _, job in known).until(at), places)
+    prior = PriorState(past_usage(job for _, job in known).until(at), places)
     return MachineState(at, nodes, tuple(seen), announced, min(submits), trace.source or "the state", prior)
 
 
@@ -273,10 +273,10 @@ def _usage_beside(seen: Sequence[SeenJob], past: Sequence[TraceJob], at: float) 
     ended = [
         (job, start, start + job.runtime)
         for job in past
-        if (start := start_of(job)) is not None and start + job.runtime <= at
+        if (start := recorded_start(job)) is not None and start + job.runtime <= at
     ]
     running = [(job, start, math.inf) for job in seen if (start := job.start) is not None]
-    return usage_held([*ended, *running]) if ended else None
+    return usage_by_runs([*ended, *running]) if ended else None
 
 
 def _is_known(outage: Outage, at: float) -> bool:

@@ -76,10 +76,10 @@ def table(forecast: Forecast, now: str = "") -> str:
         Quantity("start_within_4h", "4 h", "%", "start within", 100, 0),
         Quantity("start_within_24h", "24 h", "%", "start within", 100, 0),
     ]
-    return _headed(now, render([{**row, "job_id": str(row["job_id"])} for row in forecast.rows()], columns))
+    return _with_heading(now, render([{**row, "job_id": str(row["job_id"])} for row in forecast.rows()], columns))
 
 
-def _headed(now: str, table: str) -> str:
+def _with_heading(now: str, table: str) -> str:
     return f"Times from now, {now}:\n{table}" if now else table
 
 
@@ -169,7 +169,7 @@ def advice_table(advice: Advice, now: str = "") -> str:
         Quantity(f"gain_{other}_high", "high", "h", f"less than {other}", _HOUR, 1),
     ]
     rows = [{**row, "mark": ", ".join([*(["best"] * row["best"]), *row["names"]])} for row in advice.rows()]
-    return _headed(now, render(rows, columns))
+    return _with_heading(now, render(rows, columns))
 
 
 def advice_document(advice: Advice, **about: Any) -> dict[str, Any]:

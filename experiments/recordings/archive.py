@@ -22,7 +22,7 @@ from experiments.recordings.runfile import (
     nodes_of,
     open_run,
     options_of,
-    prior_of,
+    read_prior,
     simulated_jobs,
 )
 from experiments.recordings.variants import chosen_variant
@@ -96,7 +96,7 @@ def read_recording(
     records = list(_records(table, {job.job_id: job for job in jobs}, variant.mechanism))
     if [job.job_id for job in jobs] != [record.job_id for record in records]:
         raise InputError("the job table must hold the jobs that were simulated, in the same order")
-    origin, begin, prior = origin_of(jobs), beginning_of(jobs), prior_of(place, told)
+    origin, begin, prior = origin_of(jobs), beginning_of(jobs), read_prior(place, told)
     if prior is not None and prior.origin is not None:
         origin = min(origin, to_ticks(prior.origin))
     entries: list[Entry] = []
@@ -241,7 +241,7 @@ def _placements(path: Path | None, nodes: int) -> dict[int, int] | None:
 
 
 def _bits(text: str, nodes: int) -> int:
-    """A list as :func:`workloads.logs.nodenames.list_of_bits` writes it; nodes beyond the machine are passed over."""
+    """A list as :func:`workloads.logs.nodenames.node_list` writes it; nodes beyond the machine are passed over."""
     numbers = (int(name[1:]) for name in nodes_in(text) if name[1:].isdecimal() and len(name) < _LONGEST_NAME)
     return sum(1 << number for number in numbers if number < nodes)
 

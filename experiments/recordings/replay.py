@@ -22,7 +22,7 @@ from simulator.results.schema import DECISIONS, EVENTS, RESERVATIONS, job_schema
 from workloads.ground.errors import OutputError
 from workloads.ground.files import partial_name
 from workloads.ground.units import SECOND
-from workloads.logs.nodenames import list_of_bits
+from workloads.logs.nodenames import node_list
 from workloads.table.job import Job
 
 __all__ = [
@@ -199,7 +199,7 @@ def write_replay(
             write_long_jobs(result.records, table, jobs_as)
             del tables["jobs"]
         if result.placements:
-            rows = [{"job_id": job_id, "nodes": list_of_bits(bits)} for job_id, bits in result.placements.items()]
+            rows = [{"job_id": job_id, "nodes": node_list(bits)} for job_id, bits in result.placements.items()]
             write_csv(path("nodes"), rows, ("job_id", "nodes"))
         for name, schema in tables.items():
             write_csv(path(name), schema.rows(result), schema.names)

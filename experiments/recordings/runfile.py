@@ -37,7 +37,7 @@ __all__ = [
     "nodes_of",
     "open_run",
     "options_of",
-    "prior_of",
+    "read_prior",
     "simulated_jobs",
 ]
 
@@ -164,7 +164,7 @@ def epoch_of(directory: Path, told: Mapping[str, Any]) -> float | None:
     return float(epoch)
 
 
-def prior_of(directory: Path, told: Mapping[str, Any]) -> PriorState | None:
+def read_prior(directory: Path, told: Mapping[str, Any]) -> PriorState | None:
     """What is known of the time before a starting state; None: nothing."""
     usage, first = told.get(PAST_USAGE), told.get(FIRST_SUBMIT)
     if usage is None and first is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-__all__ = ["NamedNodes", "NodeNumbers", "list_of_bits", "nodes_in"]
+__all__ = ["NamedNodes", "NodeNumbers", "node_list", "nodes_in"]
 
 #: A part of a list: a name, perhaps with numbers in brackets, ``rack[1-4]n[01-16,20]``.
 _PART = re.compile(r"[^,\[\]\s]*(?:\[[0-9,-]{1,100000}\][^,\[\]\s]*)*")
@@ -105,12 +105,12 @@ def nodes_in(text: str) -> frozenset[str]:
     return nodes.names
 
 
-def list_of_bits(bits: int) -> str:
+def node_list(bits: int) -> str:
     """A list of nodes that have numbers alone, from the bits of a whole number.
 
     Examples
     --------
-    >>> list_of_bits(0b100111)
+    >>> node_list(0b100111)
     'n[0-2,5]'
     """
     parts, first = [], 0

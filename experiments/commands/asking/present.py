@@ -84,7 +84,7 @@ def add_present(parser: argparse.ArgumentParser) -> None:
         "--at",
         metavar="TIME",
         help="time of the state: [s] after the first submit, or a date, 2022-03-01T12:00; nothing later is read "
-        "(default: with --queue, the time that FILE stores, else its modification time)",
+        "(default: the time of --queue)",
     )
     parser.add_argument(
         "--queue",
@@ -94,7 +94,7 @@ def add_present(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--usage",
         metavar="FILE",
-        help="output of 'sshare -a -l -P' with the past usage of accounts, beside --queue (default: LOG tells it)",
+        help="output of 'sshare -a -l -P' (default: LOG)",
     )
     add_choice(parser, "LOG")
 
@@ -180,7 +180,7 @@ def write_document(path: str, facts: object) -> None:
 
 def _queue(arguments: argparse.Namespace, trace: Trace) -> Present:
     """The state of a Slurm site."""
-    from experiments.commands.asking.snapshots import clock_of, usage_of
+    from experiments.commands.asking.snapshots import queue_clock, sshare_usage
     from experiments.forecast.states import state_of_queue
     from workloads.logs.nodelist import read_node_names
     from workloads.logs.squeue import read_queue
@@ -194,10 +194,10 @@ def _queue(arguments: argparse.Namespace, trace: Trace) -> Present:
     if left_out:
         print(f"{left_out:,} pending jobs are left out: they are held, or wait for a job or a time.")
     assumptions: list[str] = []
-    clock = clock_of(arguments, trace, rows, assumptions)
+    clock = queue_clock(arguments, trace, rows, assumptions)
     at = clock.at
     nodes = _machine(arguments, trace, at)
-    totals = None if arguments.usage is None else usage_of(arguments, rows, assumptions)
+    totals = None if arguments.usage is None else sshare_usage(arguments, rows, assumptions)
     names = read_node_names(arguments.machine) if _is_file(arguments.machine) else []
     state = state_of_queue(rows, at, nodes, _outages(arguments, nodes), past=trace.jobs, totals=totals, names=names)
     return _with_gaps(arguments, Present(trace, at, state, clock.source, assumptions=tuple(assumptions)))
@@ -205,12 +205,12 @@ def _queue(arguments: argparse.Namespace, trace: Trace) -> Present:
 
 def _with_gaps(arguments: argparse.Namespace, present: Present) -> Present:
     """The state with what it does not know of the time before, although order or backfilling rule ask for it."""
-    from experiments.forecast.gaps import gaps_of
+    from experiments.forecast.gaps import find_gaps
     from simulator.options import Options
 
     options = Options(order=arguments.order, backfilling=arguments.backfilling)
     running = [job.job_id for job in present.state.running]
-    gaps = gaps_of(present.state.prior, options, present.at, running)
+    gaps = find_gaps(present.state.prior, options, present.at, running)
     return replace(present, assumptions=(*present.assumptions, *gaps))
 
 

@@ -84,10 +84,10 @@ class Simulation:
         running = [job.job_id for job in self.jobs if job.running_since is not None]
         if not running:
             return []
-        from experiments.forecast.gaps import gaps_of
+        from experiments.forecast.gaps import find_gaps
         from workloads.table.joblife import beginning_of
 
-        return gaps_of(self.prior, self.options, beginning_of(self.jobs) or 0.0, running)
+        return find_gaps(self.prior, self.options, beginning_of(self.jobs) or 0.0, running)
 
 
 def add_simulation(parser: argparse.ArgumentParser) -> None:
@@ -227,9 +227,9 @@ def simulation_of(arguments: argparse.Namespace, mechanisms: Sequence[str]) -> S
         nodes = machine_of(arguments, trace, arguments.input)
         trace = life.of_trace(trace, nodes)
         if life.starting_state is not None:
-            from experiments.forecast.priors import prior_of
+            from experiments.forecast.priors import prior_state
 
-            prior = prior_of(trace)
+            prior = prior_state(trace)
         need_jobs(trace, arguments.input)
         drawn = list(mechanisms) != [BASELINE] or assignment.stochastic_share > 0
         prepared = drawn or bool(life.told)

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from workloads.logs.squeue import QueueRow
     from workloads.logs.trace import Trace
 
-__all__ = ["clock_of", "usage_of"]
+__all__ = ["queue_clock", "sshare_usage"]
 
 #: Slurm looks at walltimes twice a minute, and sites let jobs run on for some minutes [s].
 _OVERDUE = 600.0
 
 
-def clock_of(arguments: argparse.Namespace, trace: Trace, rows: Sequence[QueueRow], assumptions: list[str]) -> Clock:
+def queue_clock(arguments: argparse.Namespace, trace: Trace, rows: Sequence[QueueRow], assumptions: list[str]) -> Clock:
     """The time of a queue; what contradicts it is added to the assumptions."""
     from experiments.forecast.moments import duration_told, moment_of
     from workloads.logs.snapshot import Clock, snapshot_time
@@ -55,7 +55,7 @@ def clock_of(arguments: argparse.Namespace, trace: Trace, rows: Sequence[QueueRo
     return clock
 
 
-def usage_of(arguments: argparse.Namespace, rows: Sequence[QueueRow], assumptions: list[str]) -> dict[str, float]:
+def sshare_usage(arguments: argparse.Namespace, rows: Sequence[QueueRow], assumptions: list[str]) -> dict[str, float]:
     """Past usage of accounts [node-seconds], from what sshare charges for each second of a node."""
     from workloads.logs.nodelist import read_node_processors
     from workloads.logs.sshare import read_usage

@@ -13,7 +13,7 @@ from experiments.forecast.advice import advise
 from experiments.forecast.forecasts import forecast
 from experiments.forecast.history import history_of
 from experiments.forecast.pasts import Past
-from experiments.forecast.priors import prior_of
+from experiments.forecast.priors import prior_state
 from experiments.forecast.sources import read_log, trace_of
 from experiments.forecast.states import MachineState, state_at
 from experiments.recordings.archive import read_recording
@@ -271,7 +271,7 @@ def test_a_log_that_is_cut_at_a_starting_state_goes_on(order: str) -> None:
     trace = trace_of(run(jobs, **options))
     cut = starting_state(replace(trace, nodes=NODES), 12_000)
     true = {job.job_id: job.submit + (job.wait or 0.0) for job in trace.jobs}
-    result = simulate(as_rigid(cut), NODES, prior=prior_of(cut), events=False, **options)
+    result = simulate(as_rigid(cut), NODES, prior=prior_state(cut), events=False, **options)
     starts = {record.job_id: to_seconds(record.start or 0) for record in result.records}
     assert starts == {job_id: pytest.approx(true[job_id], abs=1e-5) for job_id in starts}
     assert len(starts) > 30
@@ -281,7 +281,7 @@ def test_the_queue_is_explained_with_the_usage_of_the_time_before(tmp_path: Path
     """In the order of the queue at each start, jobs in front of it had the better priority then."""
     trace = trace_of(run(jobs_of(8), order="fairshare half_life=7200", backfilling="none"))
     cut = starting_state(replace(trace, nodes=NODES), 12_000)
-    prior = prior_of(cut)
+    prior = prior_state(cut)
     options = {"order": "fairshare half_life=7200", "backfilling": "none"}
     result = simulate(as_rigid(cut), NODES, prior=prior, decisions=True, **options)
     # Without backfilling the first of the queue starts, always.
