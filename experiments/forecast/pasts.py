@@ -103,7 +103,11 @@ class Past:
             runs[waits], queued[waits] = False, True
         there = np.flatnonzero(runs | queued).tolist()
         jobs = [self._running(place) if runs[place] else self._seen[place] for place in there]
-        named = ((place, self._numbers.bits(self._node_lists[place])) for place in there if runs[place])
+        named = (
+            (place, self._numbers.bits(self._node_lists[place], self._seen[place].nodes))
+            for place in there
+            if runs[place]
+        )
         places = {self._seen[place].job_id: bits for place, bits in named if bits}
         prior = PriorState(self._usage.until(at), places)
         return MachineState(at, self.nodes, tuple(jobs), (), float(self.submits[0]), self.source, prior)

@@ -77,6 +77,6 @@ def prior_state(trace: Trace) -> PriorState | None:
         return None
     running = [job for job in trace.jobs if job.running_since is not None]
     numbers = NodeNumbers(node_names((*trace.ended, *trace.jobs)), trace.nodes)
-    places = {job.job_id: bits for job in running if (bits := numbers.bits(job.node_list))}
+    places = {job.job_id: bits for job in running if (bits := numbers.bits(job.node_list, job.nodes))}
     first = min(job.submit for job in (*trace.ended, *trace.jobs))
     return PriorState(past_usage((*trace.ended, *running)).until(state.begin), places, first)

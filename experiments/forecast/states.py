@@ -210,7 +210,7 @@ def state_at(trace: Trace, at: float, nodes: int, outages: Sequence[Outage] = ()
             start = None
         job_id = job.job_id if unique else place
         seen.append(SeenJob(job_id, job.submit, job.nodes, job.walltime, job.user, job.project, start))
-        if start is not None and (bits := numbers.bits(job.node_list)):
+        if start is not None and (bits := numbers.bits(job.node_list, job.nodes)):
             places[job_id] = bits
     announced = tuple(outage for outage in outages if _is_known(outage, at))
     prior = PriorState(past_usage(job for _, job in known).until(at), places)
@@ -263,7 +263,9 @@ def state_of_queue(
         if row.node_list:
             named.add(row.node_list)
     numbers = NodeNumbers((*names, *named.names), nodes)
-    places = {row.job_id: bits for row in rows if row.start is not None and (bits := numbers.bits(row.node_list))}
+    places = {
+        row.job_id: bits for row in rows if row.start is not None and (bits := numbers.bits(row.node_list, row.nodes))
+    }
     prior = PriorState(_usage_beside(seen, past, at) if totals is None else PastUsage(totals=totals), places)
     return MachineState(at, nodes, seen, announced, None, "the queue", prior)
 

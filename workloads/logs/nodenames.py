@@ -155,18 +155,26 @@ class NodeNumbers:
         self._places = {name: place for name, place in zip(ordered, places, strict=True) if place < nodes}
         self._known: dict[str, int] = {}
 
-    def bits(self, text: str) -> int:
-        """The nodes of a list as the bits of a whole number; 0 if they are not known."""
+    def bits(self, text: str, count: int | None = None) -> int:
+        """The nodes of a list as the bits of a whole number.
+
+        Parameters
+        ----------
+        text
+            As in the column NodeList.
+        count
+            How many nodes it must name, those of the job; None: any number.
+
+        Returns
+        -------
+        int
+            0 if the nodes are not known, or others than so many.
+        """
         if text not in self._known:
-            found = 0
-            for name in nodes_in(text):
-                place = self._places.get(name)
-                if place is None:
-                    found = 0
-                    break
-                found |= 1 << place
-            self._known[text] = found
-        return self._known[text]
+            places = [self._places.get(name) for name in nodes_in(text)]
+            self._known[text] = 0 if None in places else sum(1 << place for place in places if place is not None)
+        found = self._known[text]
+        return found if count is None or found.bit_count() == count else 0
 
 
 _DIGITS = re.compile(r"([0-9]+)")

@@ -74,6 +74,8 @@ def test_nodes_stand_in_the_order_of_their_numbers() -> None:
     assert NodeNumbers(["n2", "n10", "n4"], 3).bits("n10") == 0b100
     racks = NodeNumbers(["r2n1", "r1n2", "r1n10", "gpu"], 4)
     assert [racks.bits(name) for name in ("gpu", "r1n2", "r1n10", "r2n1")] == [1, 2, 4, 8]
+    # A job that shares its nodes, or whose size counts processors, has no nodes of its own.
+    assert (some.bits("n[4,10]", 2), some.bits("n[4,10]", 16)) == (0b100000100, 0)
     assert (some.bits("n5"), some.bits(""), some.bits("n[2-")) == (0, 0, 0)
 
 
