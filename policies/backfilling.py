@@ -27,7 +27,9 @@ __all__ = ["BACKFILLING", "Backfilling", "Conservative", "Easy", "Strict", "back
 
 #: The jobs to start now, in this order: one scheduling pass. A rule may also have a method ``promises(view)``, which
 #: returns the :class:`~policies.port.Promise` of each job that holds a reservation; no pass needs it. With a method
-#: ``begin()`` it makes the rule of one simulation, which may keep what it has worked out from one pass to the next.
+#: ``begin()`` it makes the rule of one simulation, which may keep what it has worked out from one pass to the next. If
+#: that has a method ``inherit(places)``, it is told before the first pass which nodes jobs have that run already, and a
+#: mapping ``placements`` of it is kept with the result (:class:`policies.named.NamedMachine`).
 Backfilling = Callable[[SystemView], "list[Start]"]
 
 _MIN_NODES = attrgetter("min_nodes")

@@ -9,7 +9,7 @@ slurm.conf (``SchedulerParameters``); select/cons_tres and sched/backfill of Slu
 from __future__ import annotations
 
 from bisect import bisect_right, insort
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -120,11 +120,22 @@ class NamedMachine:
     ----------
     rule
         How to plan.
+
+    Attributes
+    ----------
+    placements
+        Nodes of the last run of each job, by job id.
     """
 
     def __init__(self, rule: SlurmBackfill) -> None:
         self._rule = rule
         self._places: dict[int, int] = {}
+        self.placements: dict[int, int] = {}
+
+    def inherit(self, places: Mapping[int, int]) -> None:
+        """Begin with running jobs on these nodes, by job id; those that do not fit the machine are placed anew."""
+        self._places = dict(places)
+        self.placements.update(places)
 
     def __call__(self, view: SystemView) -> list[Start]:
         """The jobs to start now, in this order."""
@@ -146,6 +157,7 @@ class NamedMachine:
         ends = [(run.expected_end, self._places[run.job_id]) for run in running]
         found = named_starts(self._rule, view.now, view.nodes, wishes, ends)
         self._places.update(found)
+        self.placements.update(found)
         heads = 0
         while heads < len(found) and found[heads].job_id == wishes[heads].job_id:
             heads += 1
@@ -166,7 +178,7 @@ class NamedMachine:
                 free &= ~place
         for job, count in running.items():
             if job not in places:
-                places[job] = best_fit(free, count)
+                places[job] = self.placements[job] = best_fit(free, count)
                 free &= ~places[job]
         self._places = places
 

@@ -38,7 +38,7 @@ class Order:
         change within an instant. None: ``key`` is the order.
     half_life
         The order asks for ``view.group_usage``, in which a node-second counts half after so many seconds; None: it does
-        not, and nobody keeps it.
+        not, and nobody keeps it. An object with ``at`` may have an attribute ``needs_usage``: False is None here.
     ranking
         Makes the :class:`~policies.port.Ranking` of a simulation: the same order for many jobs at a time. None: the
         whole queue is sorted by ``key``.
@@ -63,7 +63,8 @@ def _order(plugin: Any) -> Order:
         plugin = plugin.ready()
     ranking = getattr(plugin, "ranking", None)
     if callable(getattr(plugin, "at", None)):
-        return Order(_needs_view, at=plugin.at, half_life=getattr(plugin, "half_life", None), ranking=ranking)
+        half_life = getattr(plugin, "half_life", None) if getattr(plugin, "needs_usage", True) else None
+        return Order(_needs_view, at=plugin.at, half_life=half_life, ranking=ranking)
     if not callable(plugin):
         raise InputError("an order is a function of a waiting job and the time, or has a method at(view)")
     return Order(plugin, static=bool(getattr(plugin, "static", False)), ranking=ranking)

@@ -12,6 +12,7 @@ from simulator.clock.trial import Trial
 from simulator.machine.decisions import Decisions
 from simulator.machine.eventlog import EventLog
 from simulator.machine.jobstate import JobState
+from simulator.machine.priorstate import PriorState
 from simulator.options import Options
 from simulator.results.recording import origin_of
 from simulator.services.closures import Closures
@@ -40,6 +41,7 @@ def first_starts(
     origin: float | None = None,
     outages: Sequence[Outage] = (),
     failures: FailureRate | None = None,
+    prior: PriorState | None = None,
     **options: object,
 ) -> dict[int, float]:
     """Begin in a given state, and simulate until certain jobs have started.
@@ -61,6 +63,8 @@ def first_starts(
         Windows, those that are not announced by ``begin`` included.
     failures
         Nodes fail at this rate from ``begin`` on; None: they do not.
+    prior
+        Past usage and nodes of the running jobs; None: not known.
     **options
         As of :func:`simulator.simulation.simulate`.
 
@@ -87,7 +91,7 @@ def first_starts(
     unknown = ids - {job.job_id for job in table}
     if unknown or not ids:
         raise ParameterError("awaited", "ids of jobs of the table", sorted(unknown))
-    states, zero = _simulated(table, nodes, begin, ids, settings, origin, outages, failures)
+    states, zero = _simulated(table, nodes, begin, ids, settings, origin, outages, failures, prior)
     return {
         state.job.job_id: to_seconds(state.start + zero)
         for state in states
@@ -110,6 +114,7 @@ def starts_by_walltime(
     origin: float | None = None,
     outages: Sequence[Outage] = (),
     failures: FailureRate | None = None,
+    prior: PriorState | None = None,
     **options: object,
 ) -> list[tuple[float, bool]]:
     """When one job would start with each of several walltimes, everything else being equal.
@@ -118,7 +123,7 @@ def starts_by_walltime(
     ----------
     jobs
         The other jobs, as of :func:`first_starts`.
-    nodes, begin, origin, outages, failures, **options
+    nodes, begin, origin, outages, failures, prior, **options
         As of :func:`first_starts`.
     asked
         The job; its runtime and walltime are not looked at.
@@ -158,7 +163,7 @@ def starts_by_walltime(
         trial = Trial(asked.job_id, tuple(map(to_ticks, tried)))
         table = [*others, replace(asked, runtime=tried[0], walltime=tried[0])]
         ids = frozenset((asked.job_id,))
-        _, zero = _simulated(table, nodes, begin, ids, settings, origin, outages, failures, trial)
+        _, zero = _simulated(table, nodes, begin, ids, settings, origin, outages, failures, prior, trial)
         found += [(to_seconds(at + zero), backfilled) for at, backfilled in trial.found]
     return found
 
@@ -172,6 +177,7 @@ def _simulated(
     origin: float | None,
     outages: Sequence[Outage],
     failures: FailureRate | None,
+    prior: PriorState | None,
     trial: Trial | None = None,
 ) -> tuple[list[JobState], int]:
     """The states of the jobs when all awaited ones have started, and where the simulated clock stands at 0."""
@@ -190,8 +196,9 @@ def _simulated(
     log, recorder = EventLog(False), Decisions(False)
     with collector_paused():
         setup = Setup(
-            table, nodes, None, options, log, recorder, zero, closures=closures, begin=at, awaited=awaited, trial=trial
-        )
+            table, nodes, None, options, log, recorder, zero, closures=closures, begin=at, awaited=awaited, trial=trial,
+            prior=prior,
+        )  # fmt: skip
         states = setup.states
         Engine(setup).run()
     return states, zero

@@ -14,6 +14,7 @@ from simulator.clock.setup import Setup
 from simulator.machine.decisions import Decisions
 from simulator.machine.eventlog import EventLog
 from simulator.machine.jobstate import JobState
+from simulator.machine.priorstate import PriorState
 from simulator.machine.stochastic import StochasticJob
 from simulator.options import Options
 from simulator.results.recording import changes_of, origin_of
@@ -59,6 +60,7 @@ def simulate(
     plans: Mapping[str, ReservationPlan] | None = None,
     outages: Sequence[Outage] = (),
     failures: FailureRate | None = None,
+    prior: PriorState | None = None,
     **options: object,
 ) -> Result:
     """Replay a job table on a machine of ``nodes`` nodes.
@@ -87,6 +89,8 @@ def simulate(
         Maintenance, failures and advance reservations, on the job table's clock.
     failures
         More failures, at a rate, from the first event of the table on.
+    prior
+        Past usage, and nodes of the jobs that run already, of a replay that begins in a state; None: not known.
     **options
         Fields of :class:`simulator.options.Options`: ``order``, ``backfilling``, ``backfill_length``, ``passes``,
         ``tenants``, ``expansion``, ``warning``, ``timeout``, ``checkpoint_variation``, ``checkpoint_mode``, ``seed``.
@@ -114,7 +118,7 @@ def simulate(
     """
     return simulate_checked(
         checked_table(jobs, nodes), nodes, mechanism, events=events, decisions=decisions, progress=progress,
-        planner=planner, plans=plans, outages=outages, failures=failures, **options,
+        planner=planner, plans=plans, outages=outages, failures=failures, prior=prior, **options,
     )  # fmt: skip
 
 
@@ -130,17 +134,23 @@ def simulate_checked(
     plans: Mapping[str, ReservationPlan] | None = None,
     outages: Sequence[Outage] = (),
     failures: FailureRate | None = None,
+    prior: PriorState | None = None,
     **options: object,
 ) -> Result:
     """As :func:`simulate`, of a table that :func:`checked_table` has made; several simulations may share it."""
     settings = Options.of(**options)
     served_by = parse_mechanism(mechanism)
     book = _book(table, planner, plans)
-    closures = _closures(table, nodes, list(outages), failures)
+    origin = origin_of(table)
+    if prior is not None and prior.origin is not None:
+        origin = min(origin, to_ticks(prior.origin))
+    closures = _closures(table, nodes, list(outages), failures, origin)
 
     with collector_paused():
-        log, recorder, origin = EventLog(events), Decisions(decisions), origin_of(table)
-        return _simulated(Setup(table, nodes, served_by, settings, log, recorder, origin, progress, book, closures))
+        log, recorder = EventLog(events), Decisions(decisions)
+        return _simulated(
+            Setup(table, nodes, served_by, settings, log, recorder, origin, progress, book, closures, prior=prior)
+        )
 
 
 def checked_table(jobs: Iterable[Job], nodes: int) -> list[Job]:
@@ -214,6 +224,8 @@ def result_of(setup: Setup, engine: Engine, seconds: float) -> Result:
         begin=None if setup.running is None else setup.running.begin + origin,
         withdrawn=engine.withdrawn,
         malleable_setup=engine.system.usage.malleable_setup,
+        prior=setup.prior,
+        placements=engine.scheduler.placements,
     )
 
 
@@ -232,12 +244,13 @@ def needed_before(now: int, origin: int) -> None:
         )
 
 
-def _closures(table: Sequence[Job], nodes: int, outages: list[Outage], failures: FailureRate | None) -> Closures | None:
+def _closures(
+    table: Sequence[Job], nodes: int, outages: list[Outage], failures: FailureRate | None, origin: int
+) -> Closures | None:
     """The outages, if there are any; what makes no sense is refused."""
     if not outages and failures is None:
         return None
     check_outages(outages, nodes, table)
-    origin = origin_of(table)
     begin = max((to_ticks(job.running_since) - origin for job in table if job.running_since is not None), default=0)
     return Closures(outages, failures, nodes, origin, begin)
 

@@ -15,6 +15,7 @@ from experiments.commands.asking.present import (
     write_document,
 )
 from experiments.planning.laws import LAWS, OPTIONS
+from experiments.terminal import warn
 from workloads.ground.errors import InputError, ParameterError
 from workloads.ground.units import LARGEST_SIZE
 from workloads.ground.wording import in_unit
@@ -123,13 +124,14 @@ def main(arguments: argparse.Namespace) -> None:
         prices=prices,
         **drawing,
     )
+    for text in present.assumptions:
+        warn("advise", text)
     print(present.told())
     print(in_unit(advice_sentence(advice), present.unit))
-    print(advice_table(advice, present.unit))
+    print(advice_table(advice, present.unit, present.now))
     if arguments.json is not None:
         write_document(
-            arguments.json,
-            advice_document(advice, log=arguments.log, seed=drawing["seed"], warnings=list(present.warnings)),
+            arguments.json, advice_document(advice, log=arguments.log, seed=drawing["seed"], **present.facts())
         )
     if arguments.plot is not None:
         from experiments.figures.planning.advice import plot_advice

@@ -14,6 +14,7 @@ from experiments.commands.asking.present import (
     present_of,
     write_document,
 )
+from experiments.terminal import warn
 from workloads.ground.errors import InputError
 from workloads.ground.units import LARGEST_SIZE
 from workloads.ground.wording import in_unit
@@ -69,14 +70,15 @@ def main(arguments: argparse.Namespace) -> None:
     else:
         drawing["arrivals"] = "none"
     told = forecast(state, history, jobs=asked, **drawing)
+    for text in present.assumptions:
+        warn("forecast", text)
     print(present.told())
     if asked is not None:
         for job_id in told.ids:
             print(in_unit(sentence(told, job_id, present.moment), present.unit))
-    print(table(told, present.unit))
+    print(table(told, present.unit, present.now))
     if arguments.json is not None:
-        about = {"log": arguments.log, "seed": drawing["seed"], "warnings": list(present.warnings)}
-        write_document(arguments.json, document(told, **about))
+        write_document(arguments.json, document(told, log=arguments.log, seed=drawing["seed"], **present.facts()))
     if arguments.plot is not None:
         from experiments.figures.planning.forecasts import plot_forecast
         from experiments.figures.style import relabel, save

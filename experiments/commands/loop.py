@@ -79,7 +79,7 @@ def main(arguments: argparse.Namespace) -> None:
         for text in (simulation.about, simulation.types):
             if text:
                 print(text)
-        for text in (*simulation.caveats, simulation.lopsided):
+        for text in (*simulation.caveats, simulation.lopsided, *simulation.gaps):
             if text:
                 warn("loop", text)
         try:
@@ -94,6 +94,7 @@ def main(arguments: argparse.Namespace) -> None:
                 classes=classes,
                 plans=simulation.plans,
                 progress=tell,
+                prior=simulation.prior,
             )
         except KeyboardInterrupt as stopped:
             if not found or holds_run(directory):

@@ -100,6 +100,8 @@ def main(arguments: argparse.Namespace) -> None:
             warn("run", text)
         for text in dict.fromkeys(run.simulation.lopsided for run in planned if run.simulation.lopsided):
             warn("run", text)
+        for text in dict.fromkeys(text for run in planned for text in run.simulation.gaps):
+            warn("run", text)
         if arguments.stream:
             result, ended = streamed(arguments, planned[0], directory)
             _write(arguments, directory, [result], planned, against)
@@ -138,6 +140,7 @@ def _simulated(
                     plans=simulation.plans,
                     outages=run.asked.outages,
                     failures=run.asked.failures,
+                    prior=simulation.prior,
                 )
                 results.append(replace(result, label=run.variation.label, unit=simulation.unit))
         except KeyboardInterrupt as stop:

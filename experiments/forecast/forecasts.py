@@ -234,7 +234,7 @@ def starts_of(drawing: Drawing, draw: int, awaited: Sequence[int], options: Mapp
     while True:
         starts = first_starts(
             drawing.table(draw, reach), state.nodes, state.at, awaited, origin=state.origin, outages=state.outages,
-            failures=drawing.failures(draw), **options,
+            failures=drawing.failures(draw), prior=state.prior, **options,
         )  # fmt: skip
         latest = max(starts[job_id] for job_id in awaited)
         # What is submitted after the last start cannot change it.

@@ -9,8 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from experiments.forecast.history import History, run_of
+from experiments.forecast.priors import node_names, past_usage
 from experiments.forecast.runs import Runs
 from experiments.forecast.states import MachineState, SeenJob
+from simulator.machine.priorstate import PriorState
+from workloads.logs.nodenames import NodeNumbers
 from workloads.logs.trace import Trace
 from workloads.logs.withdrawals import keep_cancelled
 
@@ -74,6 +77,9 @@ class Past:
             for row in self._order.tolist()
             for job in (chosen[row],)
         ]
+        self._numbers = NodeNumbers(node_names(chosen), nodes)
+        self._node_lists = [job.node_list for job in chosen]
+        self._usage = past_usage(jobs)
         self._runs = Runs()
         for number in np.argsort(self.ends, kind="stable").tolist():
             if np.isfinite(self.ends[number]):
@@ -102,11 +108,16 @@ class Past:
         queued = come & ((self.starts > at) | (np.isnan(self.starts) & np.isfinite(self.withdrawn)))
         if waits is not None:
             runs[waits], queued[waits] = False, True
-        jobs = [
-            self._running(place) if runs[place] else self._seen[place]
-            for place in np.flatnonzero(runs | queued).tolist()
-        ]
-        return MachineState(at, self.nodes, tuple(jobs), (), float(self.submits[0]), self.source)
+        there = np.flatnonzero(runs | queued).tolist()
+        jobs = [self._running(place) if runs[place] else self._seen[place] for place in there]
+        named = (
+            (place, self._numbers.bits(self._node_lists[place], self._seen[place].nodes))
+            for place in there
+            if runs[place]
+        )
+        places = {self._seen[place].job_id: bits for place, bits in named if bits}
+        prior = PriorState(self._usage.until(at), places)
+        return MachineState(at, self.nodes, tuple(jobs), (), float(self.submits[0]), self.source, prior)
 
     def _running(self, place: int) -> SeenJob:
         job = self._seen[place]

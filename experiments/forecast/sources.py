@@ -8,6 +8,7 @@ from typing import Any
 from experiments.recordings.archive import read_recording
 from simulator import Result
 from workloads.ground.units import SECOND, to_seconds
+from workloads.logs.nodenames import node_list
 from workloads.logs.readers import read_trace
 from workloads.logs.trace import Trace, TraceJob
 
@@ -47,15 +48,19 @@ def trace_of(result: Result, source: str = "the result") -> Trace:
     source
         Its name in messages.
     """
-    jobs = []
+    jobs, placements = [], result.placements or {}
     for job, record in zip(result.table, result.records, strict=True):
         if record.submit is None or record.start is None or record.end is None or record.end <= record.start:
             continue
         submit, runtime = to_seconds(record.submit), (record.end - record.start) / SECOND
         walltime = max(job.walltime, runtime)
         eligible = None if record.eligible is None else to_seconds(record.eligible)
-        request = submit, job.nodes, runtime, walltime, job.killed, record.wait / SECOND, job.user, job.project
-        jobs.append(TraceJob(job.job_id, *request, eligible=eligible))
+        jobs.append(
+            TraceJob(
+                job.job_id, submit, job.nodes, runtime, walltime, job.killed, record.wait / SECOND, job.user,
+                job.project, eligible=eligible, node_list=node_list(placements.get(job.job_id, 0)),
+            )
+        )  # fmt: skip
     jobs.sort(key=lambda job: (job.submit, job.job_id))
     header = {} if result.epoch is None else {"UnixStartTime": f"{result.epoch:.0f}"}
     return Trace(tuple(jobs), result.nodes, source, "result", header)

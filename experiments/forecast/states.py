@@ -7,12 +7,15 @@ docs/forecast.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from experiments.forecast.priors import node_names, past_usage, usage_by_runs
+from simulator.machine.priorstate import PastUsage, PriorState
 from workloads.ground.errors import InputError
+from workloads.logs.nodenames import NamedNodes, NodeNumbers
 from workloads.logs.squeue import QueueRow
-from workloads.logs.trace import Trace
+from workloads.logs.trace import Trace, TraceJob
 from workloads.logs.withdrawals import keep_cancelled
 from workloads.outages.outage import Outage, OutageKind
 from workloads.table.job import Job, JobType
@@ -85,6 +88,8 @@ class MachineState:
         First submit of the log [s]; some orders (``f1``) depend on the time since then. None: that of the jobs.
     source
         Where it comes from, for messages.
+    prior
+        Past usage by account, and the nodes of the running jobs, as far as they are known.
 
     Raises
     ------
@@ -98,6 +103,7 @@ class MachineState:
     outages: tuple[Outage, ...] = ()
     origin: float | None = None
     source: str = field(default="the state", compare=False)
+    prior: PriorState = field(default=PriorState(), compare=False)
 
     def __post_init__(self) -> None:
         ids = [job.job_id for job in self.jobs]
@@ -175,7 +181,8 @@ def state_at(trace: Trace, at: float, nodes: int, outages: Sequence[Outage] = ()
     MachineState
         Jobs submitted by then that had not ended: those that ran with their start, and those that waited, later
         withdrawn ones included. A job that was not eligible yet did not wait, and is left out. Nothing that the log
-        records after ``at`` changes it.
+        records after ``at`` changes it. Its past usage is that of the runs that had started by then; the nodes of
+        running jobs are known where the log names them.
 
     Raises
     ------
@@ -193,7 +200,8 @@ def state_at(trace: Trace, at: float, nodes: int, outages: Sequence[Outage] = ()
         )
     known = [(place, job) for place, job in enumerate(jobs, start=1) if job.queued <= at]
     unique = len({job.job_id for _, job in known}) == len(known)
-    seen = []
+    numbers = NodeNumbers(node_names(jobs), nodes)
+    seen, places = [], {}
     for place, job in known:
         if job.cancelled_at is not None and job.cancelled_at <= at:
             continue
@@ -208,11 +216,23 @@ def state_at(trace: Trace, at: float, nodes: int, outages: Sequence[Outage] = ()
         job_id = job.job_id if unique else place
         request = job.nodes, job.walltime, job.user, job.project
         seen.append(SeenJob(job_id, job.submit, *request, start, job.eligible))
+        if start is not None and (bits := numbers.bits(job.node_list, job.nodes)):
+            places[job_id] = bits
     announced = tuple(outage for outage in outages if _is_known(outage, at))
-    return MachineState(at, nodes, tuple(seen), announced, min(submits), trace.source or "the state")
+    prior = PriorState(past_usage(job for _, job in known).until(at), places)
+    return MachineState(at, nodes, tuple(seen), announced, min(submits), trace.source or "the state", prior)
 
 
-def state_of_queue(rows: Sequence[QueueRow], at: float, nodes: int, outages: Sequence[Outage] = ()) -> MachineState:
+def state_of_queue(
+    rows: Sequence[QueueRow],
+    at: float,
+    nodes: int,
+    outages: Sequence[Outage] = (),
+    *,
+    past: Sequence[TraceJob] = (),
+    totals: Mapping[str, float] | None = None,
+    names: Iterable[str] = (),
+) -> MachineState:
     """The state of a Slurm machine, from its queue.
 
     Parameters
@@ -225,6 +245,13 @@ def state_of_queue(rows: Sequence[QueueRow], at: float, nodes: int, outages: Seq
         Size of the machine.
     outages
         Windows, as of :func:`state_at`.
+    past
+        Jobs of a log on the same clock: those that had ended by then tell the past usage, beside the running jobs.
+    totals
+        Decayed usage by account at that time, that of the running jobs included [node-seconds], as Slurm's ``sshare``
+        tells it; None: ``past`` does.
+    names
+        Names of the nodes of the machine; those on which jobs run need not be named.
 
     Returns
     -------
@@ -237,7 +264,27 @@ def state_of_queue(rows: Sequence[QueueRow], at: float, nodes: int, outages: Seq
         if row.queued <= at and (row.start is None or row.start <= at)
     )
     announced = tuple(outage for outage in outages if _is_known(outage, at))
-    return MachineState(at, nodes, seen, announced, None, "the queue")
+    named = NamedNodes()
+    for row in rows:
+        if row.node_list:
+            named.add(row.node_list)
+    numbers = NodeNumbers((*names, *named.names), nodes)
+    places = {
+        row.job_id: bits for row in rows if row.start is not None and (bits := numbers.bits(row.node_list, row.nodes))
+    }
+    prior = PriorState(_usage_beside(seen, past, at) if totals is None else PastUsage(totals=totals), places)
+    return MachineState(at, nodes, seen, announced, None, "the queue", prior)
+
+
+def _usage_beside(seen: Sequence[SeenJob], past: Sequence[TraceJob], at: float) -> PastUsage | None:
+    """Usage of the jobs that had ended, and of those that run; None: it is not known."""
+    ended = [
+        (job, start, start + job.runtime)
+        for job in past
+        if (start := job.start) is not None and start + job.runtime <= at
+    ]
+    running = [(job, start, math.inf) for job in seen if (start := job.start) is not None]
+    return usage_by_runs([*ended, *running]) if ended else None
 
 
 def _is_known(outage: Outage, at: float) -> bool:

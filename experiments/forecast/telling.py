@@ -53,8 +53,18 @@ def sentence(forecast: Forecast, job_id: int, moment: Callable[[float], str] | N
     return told
 
 
-def table(forecast: Forecast, unit: str = "nodes") -> str:
-    """All jobs of a forecast, a line each: quantiles of the time to the start, and probabilities; sizes in ``unit``."""
+def table(forecast: Forecast, unit: str = "nodes", now: str = "") -> str:
+    """All jobs of a forecast, a line each: quantiles of the time to the start, and probabilities.
+
+    Parameters
+    ----------
+    forecast
+        The forecast.
+    unit
+        What sizes count.
+    now
+        The time from which it counts, in words, for a line above it; empty: no such line.
+    """
     columns = [
         Quantity("job_id", "job"),
         Quantity("nodes"),
@@ -68,7 +78,11 @@ def table(forecast: Forecast, unit: str = "nodes") -> str:
         Quantity("start_within_4h", "4 h", "%", "start within", 100, 0),
         Quantity("start_within_24h", "24 h", "%", "start within", 100, 0),
     ]
-    return render([{**row, "job_id": str(row["job_id"])} for row in forecast.rows()], columns, unit)
+    return _with_heading(now, render([{**row, "job_id": str(row["job_id"])} for row in forecast.rows()], columns, unit))
+
+
+def _with_heading(now: str, table: str) -> str:
+    return f"Times from now, {now}:\n{table}" if now else table
 
 
 def document(forecast: Forecast, **about: Any) -> dict[str, Any]:
@@ -136,8 +150,8 @@ def _span(seconds: float) -> str:
     return duration_told(seconds) if seconds >= 1 else "0 s"
 
 
-def advice_table(advice: Advice, unit: str = "nodes") -> str:
-    """All requests of an advice, a line each, the best one marked; sizes in ``unit``."""
+def advice_table(advice: Advice, unit: str = "nodes", now: str = "") -> str:
+    """All requests of an advice, a line each, the best one marked; ``unit`` and ``now`` as of :func:`table`."""
     other = "own" if advice.named("own") is not None else "planner"
     columns = [
         Quantity("mark", " "),
@@ -157,7 +171,7 @@ def advice_table(advice: Advice, unit: str = "nodes") -> str:
         Quantity(f"gain_{other}_high", "high", "h", f"less than {other}", _HOUR, 1),
     ]
     rows = [{**row, "mark": ", ".join([*(["best"] * row["best"]), *row["names"]])} for row in advice.rows()]
-    return render(rows, columns, unit)
+    return _with_heading(now, render(rows, columns, unit))
 
 
 def advice_document(advice: Advice, **about: Any) -> dict[str, Any]:

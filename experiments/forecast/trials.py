@@ -94,5 +94,6 @@ def _simulated(task: _Task, draw: int, size: int, walltimes: Sequence[float]) ->
         origin=state.origin,
         outages=state.outages,
         failures=task.drawing.failures(draw),
+        prior=state.prior,
         **task.options,
     )

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from policies.planning.plan import ReservationPlan
     from policies.planning.planbook import Planner
     from policies.planning.waits.model import WaitModel
+    from simulator.machine.priorstate import PriorState
     from workloads.laws import Law
 
 __all__ = ["COLUMNS", "ROUNDS", "Loop", "Round", "check_planned", "close_loop", "waits_of"]
@@ -143,6 +144,7 @@ def close_loop(
     classes: Sequence[int] | None = None,
     plans: Mapping[str, ReservationPlan] | None = None,
     progress: Callable[[Round], None] | None = None,
+    prior: PriorState | None = None,
 ) -> Loop:
     """Plan, simulate and refit until the plans are stable.
 
@@ -165,6 +167,8 @@ def close_loop(
         Plans that are given; the loop does not change them.
     progress
         Told of each round.
+    prior
+        As :func:`simulator.simulation.simulate` takes it.
 
     Returns
     -------
@@ -191,7 +195,8 @@ def close_loop(
     while len(found) < rounds:
         if prices is not None:
             made = replace(made, prices=prices.costs_for)
-        result = simulate(table, nodes, mechanism, events=False, planner=made, plans=plans, **asdict(settings))
+        how = {"planner": made, "plans": plans, "prior": prior, **asdict(settings)}
+        result = simulate(table, nodes, mechanism, events=False, **how)
         fitted = fit_waits(*waits_of(result, table), classes)
         regret = _regret(result, fitted, made)
         latest = Round(len(found), prices, fitted, regret, regret <= tolerance, summarize(result))

@@ -22,6 +22,7 @@ from experiments.recordings.runfile import (
     nodes_of,
     open_run,
     options_of,
+    read_prior,
     simulated_jobs,
     unit_of,
 )
@@ -35,14 +36,17 @@ from simulator.results.records import JobRecord, StochasticRecord
 from simulator.results.result import Result
 from simulator.results.schema import DECISIONS, ELIGIBLE, EVENTS, JOBS, RESERVATIONS, TIMELINE, Field, Schema
 from workloads.ground.errors import InputError, TraceError
-from workloads.ground.fields import Columns
+from workloads.ground.fields import Columns, whole
 from workloads.ground.files import read_text
 from workloads.ground.units import to_ticks
+from workloads.logs.nodenames import nodes_in
 from workloads.table.job import Job, JobType
 from workloads.table.joblife import beginning_of
 
 __all__ = ["read_recording", "table_rows"]
 
+#: Names of nodes are shorter: no machine has so many.
+_LONGEST_NAME = 9
 #: The events with which a job is over.
 _LAST = ("complete", "kill", "cancel")
 
@@ -93,7 +97,9 @@ def read_recording(
     records = list(_records(table, {job.job_id: job for job in jobs}, variant.mechanism))
     if [job.job_id for job in jobs] != [record.job_id for record in records]:
         raise InputError("the job table must hold the jobs that were simulated, in the same order")
-    origin, begin = origin_of(jobs), beginning_of(jobs)
+    origin, begin, prior = origin_of(jobs), beginning_of(jobs), read_prior(place, told)
+    if prior is not None and prior.origin is not None:
+        origin = min(origin, to_ticks(prior.origin))
     entries: list[Entry] = []
     samples: list[Sample] = []
     if events:
@@ -116,6 +122,8 @@ def read_recording(
         zone=LOCAL if told.get(ZONE) == LOCAL else "UTC",
         unit=unit_of(told),
         trusted=trust,
+        prior=prior,
+        placements=_placements(result.find(table_name("nodes", name)), nodes_of(place, told)),
     )
 
 
@@ -230,6 +238,19 @@ def _decisions(path: Path | None, origin: int) -> list[Decision] | None:
     if path is None:
         return None
     return [Decision(**row) for _, row in _read(path, DECISIONS, origin)]
+
+
+def _placements(path: Path | None, nodes: int) -> dict[int, int] | None:
+    """Nodes of the last run of each job, by job id; None: the rule counted nodes."""
+    if path is None:
+        return None
+    return {int(row["job_id"]): _bits(row["nodes"], nodes) for _, row in table_rows(path, {"job_id": whole}, "nodes")}
+
+
+def _bits(text: str, nodes: int) -> int:
+    """A list as :func:`workloads.logs.nodenames.node_list` writes it; nodes beyond the machine are passed over."""
+    numbers = (int(name[1:]) for name in nodes_in(text) if name[1:].isdecimal() and len(name) < _LONGEST_NAME)
+    return sum(1 << number for number in numbers if number < nodes)
 
 
 def _courses(path: Path | None, jobs: Sequence[Job]) -> list[StochasticRecord]:

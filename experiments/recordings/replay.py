@@ -22,6 +22,7 @@ from simulator.results.schema import DECISIONS, EVENTS, RESERVATIONS, job_schema
 from workloads.ground.errors import OutputError
 from workloads.ground.files import partial_name
 from workloads.ground.units import SECOND
+from workloads.logs.nodenames import node_list
 from workloads.table.job import Job
 
 __all__ = [
@@ -153,7 +154,8 @@ def write_replay(
     """Write ``summary.csv``, ``types.csv``, ``accounting.csv`` and ``jobs-*.csv``.
 
     With ``events`` also ``events-*.csv``, ``timeline-*.csv`` and ``decisions-*.csv``. Where there are stochastic jobs
-    also ``stochastic-*.csv`` (a row a job) and ``reservations-*.csv``; where there are outages, ``outages.csv``.
+    also ``stochastic-*.csv`` (a row a job) and ``reservations-*.csv``; where there are outages, ``outages.csv``; where
+    the backfilling rule names nodes, ``nodes-*.csv``.
 
     Parameters
     ----------
@@ -196,6 +198,9 @@ def write_replay(
             table = path("jobs").with_suffix(f".{jobs_as}")
             write_long_jobs(result.records, table, jobs_as)
             del tables["jobs"]
+        if result.placements:
+            rows = [{"job_id": job_id, "nodes": node_list(bits)} for job_id, bits in result.placements.items()]
+            write_csv(path("nodes"), rows, ("job_id", "nodes"))
         for name, schema in tables.items():
             write_csv(path(name), schema.rows(result), schema.names)
     write_csv(directory / "summary.csv", summaries, tuple(summaries[0]))

@@ -12,17 +12,21 @@ from experiments.output.occupancy import RUN
 from experiments.output.seals import Sealed, arriving, open_sealed
 from experiments.recordings.replay import Measurement
 from policies.mechanism import BASELINE, parse_mechanism
+from simulator.machine.priorstate import PastUsage, PriorState
 from simulator.options import Options
 from workloads.ground.errors import InputError, TraceError
 from workloads.ground.files import is_plain_file, is_plain_name, sha256_of
 from workloads.ground.importing import importing
 from workloads.ground.numbers import is_number, is_whole
+from workloads.ground.units import LARGEST_TIME
 from workloads.table.job import Job
 
 __all__ = [
     "EPOCH",
+    "FIRST_SUBMIT",
     "JOB_TABLE",
     "LOCAL",
+    "PAST_USAGE",
     "PICTURE_FILES",
     "RUN",
     "UNIT",
@@ -34,6 +38,7 @@ __all__ = [
     "nodes_of",
     "open_run",
     "options_of",
+    "read_prior",
     "simulated_jobs",
     "unit_of",
 ]
@@ -49,6 +54,10 @@ EPOCH = "epoch"
 ZONE = "zone"
 #: What sizes count, where that is not nodes.
 UNIT = "unit"
+#: First submit of the log that a starting state was cut out of [s].
+FIRST_SUBMIT = "first_submit"
+#: Decayed usage by account at the starting state [node-seconds], where the queue order asks for it.
+PAST_USAGE = "past_usage"
 #: Local time of a log that does not name the zone.
 LOCAL = "local time"
 
@@ -162,6 +171,20 @@ def epoch_of(directory: Path, told: Mapping[str, Any]) -> float | None:
     if not (is_number(epoch) and math.isfinite(epoch)):
         raise TraceError(directory / RUN, None, f"{EPOCH} must be a number of seconds since 1970, or null")
     return float(epoch)
+
+
+def read_prior(directory: Path, told: Mapping[str, Any]) -> PriorState | None:
+    """What is known of the time before a starting state; None: nothing."""
+    usage, first = told.get(PAST_USAGE), told.get(FIRST_SUBMIT)
+    if usage is None and first is None:
+        return None
+    if not (first is None or (is_number(first) and 0 <= first <= LARGEST_TIME)):
+        raise TraceError(directory / RUN, None, f"{FIRST_SUBMIT} must be a time from 0 to {LARGEST_TIME:,.0f} s")
+    if usage is None:
+        return PriorState(origin=first)
+    if not (isinstance(usage, dict) and all(is_number(used) and 0 <= used < math.inf for used in usage.values())):
+        raise TraceError(directory / RUN, None, f"{PAST_USAGE} must name node-seconds of at least 0 by account")
+    return PriorState(PastUsage(totals={account: float(used) for account, used in usage.items()}), origin=first)
 
 
 def measurement_of(directory: Path, told: Mapping[str, Any]) -> Measurement:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import isfinite
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,16 @@ __all__ = ["FairShare", "group_of"]
 Numbers = NDArray[np.float64]
 
 
-def group_of(job: WaitingJob) -> str:
+class _Owned(Protocol):
+    """A job that names its user and its project."""
+
+    @property
+    def user(self) -> str: ...
+    @property
+    def project(self) -> str: ...
+
+
+def group_of(job: _Owned) -> str:
     """The account of a job: its project, else its user; jobs without either share the empty name."""
     return job.project or job.user
 

@@ -73,6 +73,11 @@ class Multifactor:
             raise ParameterError("small", "0 or 1", self.small)
         object.__setattr__(self, "_qos", _factors(str(self.factors)))
 
+    @property
+    def needs_usage(self) -> bool:
+        """Whether past usage changes the order."""
+        return self.fairshare > 0
+
     def at(self, view: SystemView) -> Callable[[WaitingJob], tuple[float, int]]:
         """Minus the priority of a job now, and its submit."""
         now, machine = view.now, view.nodes

@@ -71,6 +71,8 @@ class Engine:
         told = (self.system, options, jobs, self.outages, setup.trial, setup.stream)
         self._asking = asking = setup.asking or Asking()
         self.scheduler = AskingScheduler(*told, asking=asking) if asking.order else Scheduler(*told)
+        if setup.prior is not None:
+            self.scheduler.inherit(setup.prior.places)
         # Ranks are below that number, so that a turn and a rank make one priority. At least 2: SimPy's own priorities.
         self._instants = Instants(
             self.system,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import inf
 from types import FunctionType
 from typing import Any
@@ -57,6 +57,7 @@ class Scheduler:
         self._trial = trial
         rule = backfilling(options.backfilling, options.backfill_length)
         begun: Any = getattr(rule, "begin", lambda: rule)()
+        self._begun = begun
         # A bound method is called faster than an object.
         self._backfill: Backfilling = begun if isinstance(begun, FunctionType) else begun.__call__
         # At hand, because a replay asks for little else.
@@ -73,6 +74,18 @@ class Scheduler:
     def grows(self) -> bool:
         """Whether running jobs may be expanded."""
         return self._growth is not None
+
+    @property
+    def placements(self) -> Mapping[int, int] | None:
+        """Nodes of the last run of each job, as the rule names them; None: it counts nodes."""
+        placements: Mapping[int, int] | None = getattr(self._begun, "placements", None)
+        return placements
+
+    def inherit(self, places: Mapping[int, int]) -> None:
+        """Tell the rule which nodes running jobs have, if it asks for them."""
+        take = getattr(self._begun, "inherit", None)
+        if take is not None:
+            take(places)
 
     @property
     def has_outages(self) -> bool:

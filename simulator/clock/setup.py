@@ -13,6 +13,7 @@ from simulator.machine.decisions import Decisions
 from simulator.machine.eventlog import EventLog
 from simulator.machine.jobstate import JobState
 from simulator.machine.kinds import job_states
+from simulator.machine.priorstate import PriorState
 from simulator.options import Options
 from simulator.services.startingstate import StartingState, starting_state_of
 from workloads.table.job import Job
@@ -63,6 +64,8 @@ class Setup:
         What the driver is asked; None: nothing.
     stream
         Where the states of rigid jobs come from one by one; None: all are made before the simulation begins.
+    prior
+        Usage and nodes at the beginning of a replay from a state; None: nothing is known of the time before.
     """
 
     table: Sequence[Job]
@@ -80,6 +83,7 @@ class Setup:
     trial: Trial | None = None
     asking: Asking | None = None
     stream: Stream | None = None
+    prior: PriorState | None = None
 
     @cached_property
     def states(self) -> list[JobState]:

@@ -71,6 +71,8 @@ class Submissions:
         self._arrival = ARRIVAL * instants.ranks
         self._book = setup.book
         self._withdrawals = withdrawals
+        self._usage = None if setup.prior is None else setup.prior.usage
+        self._origin = setup.origin
         self._successors = _successors_of(jobs) if setup.lively else {}
         # Jobs that wait for another one, or run already, do not arrive by the clock.
         running = state.jobs if state is not None else frozenset()
@@ -144,6 +146,8 @@ class Submissions:
         """Time and nodes are accounted for from now on, whatever a notice has reserved before."""
         self.opened = self._system.now = now
         self._system.cluster.restart_accounting(now)
+        if self._usage is not None and self._system.ledger is not None:
+            self._system.ledger.inherit(self._usage, now, self._origin)
 
     def _follow(self, job: JobState, cause: str) -> None:
         self._submit(job, _move_submit(job, self._system.now), cause)

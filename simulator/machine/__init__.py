@@ -1,5 +1,5 @@
 """What changes: nodes, runs, the queue, and every transition between them.
 
 Other folders use ``cluster``, ``decisions``, ``eventlog``, ``fairshare``, ``holders``, ``jobstate``, ``kinds``,
-``run``, ``stochastic``, ``streamedjob``, ``system``, ``truth`` and ``usage``.
+``priorstate``, ``run``, ``stochastic``, ``streamedjob``, ``system``, ``truth`` and ``usage``.
 """

@@ -14,7 +14,8 @@ from math import expm1, log
 
 from policies.orders.fairshare import group_of
 from simulator.machine.jobstate import JobState
-from workloads.ground.units import SECOND
+from simulator.machine.priorstate import PastUsage
+from workloads.ground.units import SECOND, to_seconds
 
 __all__ = ["UsageLedger"]
 
@@ -40,10 +41,30 @@ class UsageLedger:
     """
 
     def __init__(self, half_life: float) -> None:
+        self._half_life = half_life
         self._rate = log(2) / (half_life * SECOND)
         # None: all of them together.
         self._groups: dict[str | None, _Usage] = {None: _Usage(0)}
         self._held: dict[int, int] = {}
+
+    def inherit(self, past: PastUsage, now: int, origin: int) -> None:
+        """Begin with the usage of the time before; no job holds nodes yet.
+
+        Parameters
+        ----------
+        past
+            What accounts have used.
+        now
+            When the simulation begins [ticks].
+        origin
+            Ticks of the job table's clock at which the simulated clock stands at 0.
+        """
+        used = past.at(to_seconds(now + origin), self._half_life)
+        for account, node_seconds in used.items():
+            usage = self._groups[account] = _Usage(now)
+            usage.used = node_seconds * SECOND
+        everyone = self._groups[None]
+        everyone.since, everyone.used = now, sum(used.values()) * SECOND
 
     def hold(self, job: JobState, nodes: int, now: int) -> None:
         """From now on the job holds that many nodes."""

@@ -6,7 +6,7 @@ Metrics, pictures, explanations and exports take a :class:`Recording` and do not
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -16,6 +16,7 @@ from policies.mechanism import BASELINE
 from policies.order import ORDERS, Order
 from simulator.machine.decisions import Decision
 from simulator.machine.eventlog import Entry, Sample
+from simulator.machine.priorstate import PriorState
 from simulator.machine.stochastic import ReservationRecord
 from simulator.options import Options
 from simulator.results.longrecords import LongRecords
@@ -71,6 +72,8 @@ class Recording:
         What sizes count, ``nodes`` or ``processors``; names of fields and columns stay as they are.
     trusted
         Whether a queue order that the options name by its import path may be imported.
+    prior
+        Past usage, and nodes of running jobs, at the beginning of a replay with a starting state; None: not known.
     booked
         Where all node-ticks went (:attr:`accounting`); None: not known.
     losses
@@ -89,6 +92,9 @@ class Recording:
         Node-ticks of the setups of malleable jobs that completed, at the sizes that they had then.
     label
         What sets it apart from the other runs of its result; empty: its mechanism alone.
+    placements
+        Nodes of the last run of each job, as bits of a whole number, under a backfilling rule on named nodes; None: the
+        rule counts nodes.
     """
 
     mechanism: str
@@ -107,6 +113,7 @@ class Recording:
     zone: str = field(default="UTC", compare=False)
     unit: str = field(default="nodes", compare=False, repr=False)
     trusted: bool = field(default=True, compare=False, repr=False)
+    prior: PriorState | None = field(default=None, compare=False, repr=False)
     booked: Accounting | None = None
     losses: Sequence[tuple[int, int]] = ()
     latencies: Sequence[float] = ()
@@ -116,6 +123,7 @@ class Recording:
     withdrawn: int | None = None
     malleable_setup: int = 0
     label: str = ""
+    placements: Mapping[int, int] | None = field(default=None, compare=False, repr=False)
 
     def __repr__(self) -> str:
         operated = f"{self.nodes:,} nodes, {self.options.order}, {self.options.backfilling}"

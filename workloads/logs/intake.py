@@ -66,6 +66,7 @@ class Intake:
         think_time: float | None = None,
         partition: str = "",
         eligible: float | None = None,
+        node_list: str = "",
     ) -> bool:
         """Take one record.
 
@@ -87,7 +88,7 @@ class Intake:
             Whether the log says that the job was stopped at its walltime.
         preceding, think_time
             Job on whose termination the submit depends, and the time between the two [s]; None if unknown.
-        partition
+        partition, node_list
             Empty if unknown.
         eligible
             When the job could start [s]; None, or not after the submit: from its submit on.
@@ -141,8 +142,11 @@ class Intake:
         if eligible is not None and eligible <= submit:
             eligible = None
         self.jobs.append(
-            TraceJob(job_id, submit, nodes, runtime, walltime, killed, wait, *owners, None, None, partition, eligible)
-            if partition or eligible is not None
+            TraceJob(
+                *(job_id, submit, nodes, runtime, walltime, killed, wait),
+                *(*owners, None, None, partition, eligible, node_list),
+            )
+            if partition or node_list or eligible is not None
             else TraceJob(job_id, submit, nodes, runtime, walltime, killed, wait, *owners)
         )
         return True

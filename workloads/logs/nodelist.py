@@ -13,13 +13,15 @@ from workloads.ground.errors import TraceError, shown
 from workloads.ground.files import read_text
 from workloads.ground.jsonitems import json_items
 
-__all__ = ["read_node_count"]
+__all__ = ["read_node_count", "read_node_names", "read_node_processors"]
 
 #: States of nodes that run no jobs; a node that is drained still runs those that it has.
 _AWAY = frozenset({"DOWN", "FAIL", "ERROR", "FUTURE", "UNKNOWN"})
 _DRAINED = frozenset({"DRAIN", "DRAINED", "MAINT"})
 _BUSY = frozenset({"ALLOCATED", "MIXED", "COMPLETING", "ALLOC", "MIX", "DRAINING"})
 _NODE, _STATE = re.compile(r"^NodeName=\S+", re.MULTILINE), re.compile(r"\bState=(\S+)")
+
+_PROCESSORS = re.compile(r"\bCPUTot=(\d{1,9})\b")
 
 
 def read_node_count(path: str | Path) -> int:
@@ -44,6 +46,26 @@ def read_node_count(path: str | Path) -> int:
     if not count:
         raise TraceError(path, 1, "names no node that could run a job: make it with 'scontrol show nodes'")
     return count
+
+
+def read_node_names(path: str | Path) -> list[str]:
+    """Names of the nodes of ``scontrol show nodes``, as text or JSON; those that are down included."""
+    text = read_text(path)
+    if text.lstrip().startswith("{"):
+        items = (item for _, item in json_items(text, "nodes", path) if isinstance(item, dict))
+        return [str(item["name"]) for item in items if item.get("name")]
+    return [line.removeprefix("NodeName=") for line in _NODE.findall(text)]
+
+
+def read_node_processors(path: str | Path) -> float:
+    """Mean number of processors of the nodes of ``scontrol show nodes``; 0: it does not say."""
+    text = read_text(path)
+    if text.lstrip().startswith("{"):
+        items = (item for _, item in json_items(text, "nodes", path) if isinstance(item, dict))
+        counts = [item["cpus"] for item in items if isinstance(item.get("cpus"), int)]
+    else:
+        counts = [int(count) for count in _PROCESSORS.findall(text)]
+    return sum(counts) / len(counts) if counts else 0.0
 
 
 def _states(text: str, path: str | Path) -> Iterator[set[str]]:

@@ -1,10 +1,11 @@
-"""Names of nodes as Slurm lists them: how many different ones a log names."""
+"""Names of nodes as Slurm lists them: how many different ones a log names, and their places on the machine."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
-__all__ = ["NamedNodes"]
+__all__ = ["NamedNodes", "NodeNumbers", "node_list", "nodes_in"]
 
 #: A part of a list: a name, perhaps with numbers in brackets, ``rack[1-4]n[01-16,20]``.
 _PART = re.compile(r"[^,\[\]\s]*(?:\[[0-9,-]{1,100000}\][^,\[\]\s]*)*")
@@ -34,6 +35,11 @@ class NamedNodes:
         self._names: set[str] = set()
         self._known = True
         self._read = 0
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names; none if they cannot be told."""
+        return frozenset(self._names) if self._known else frozenset()
 
     @property
     def count(self) -> int:
@@ -84,6 +90,103 @@ class NamedNodes:
             self._known = False
         else:
             self._names.update(names)
+
+
+def nodes_in(text: str) -> frozenset[str]:
+    """The names in one list.
+
+    Examples
+    --------
+    >>> sorted(nodes_in("n[1-3],login"))
+    ['login', 'n1', 'n2', 'n3']
+    """
+    nodes = NamedNodes()
+    nodes.add(text)
+    return nodes.names
+
+
+def node_list(bits: int) -> str:
+    """A list of nodes that have numbers alone, from the bits of a whole number.
+
+    Examples
+    --------
+    >>> node_list(0b100111)
+    'n[0-2,5]'
+    """
+    parts, first = [], 0
+    while bits:
+        skipped = (bits & -bits).bit_length() - 1
+        first, bits = first + skipped, bits >> skipped
+        length = (~bits & (bits + 1)).bit_length() - 1
+        parts.append(str(first) if length == 1 else f"{first}-{first + length - 1}")
+        first, bits = first + length, bits >> length
+    return f"n[{','.join(parts)}]" if parts else ""
+
+
+class NodeNumbers:
+    """Places of named nodes on a machine, in the order in which Slurm sorts them.
+
+    Names that differ in one number are as far apart as their numbers, if the machine is large enough for that: a log
+    need not name all nodes. Others stand one after the other.
+
+    Parameters
+    ----------
+    names
+        All names that are known.
+    nodes
+        Size of the machine.
+
+    Examples
+    --------
+    >>> bin(NodeNumbers(["n1", "n2", "n10"], nodes=16).bits("n[2,10]"))
+    '0b1000000010'
+    >>> bin(NodeNumbers(["a1", "b1"], nodes=2).bits("b1"))
+    '0b10'
+    """
+
+    def __init__(self, names: Iterable[str], nodes: int) -> None:
+        ordered = sorted(set(names), key=_natural)
+        places = range(len(ordered))
+        pieces = [_DIGITS.split(name) for name in ordered]
+        if ordered and len({(first, last) for first, _, last in filter(_has_one_number, pieces)}) == 1:
+            numbers = [int(piece[1]) if _has_one_number(piece) else -1 for piece in pieces]
+            if min(numbers) >= 0 and numbers[-1] - numbers[0] < nodes and len(set(numbers)) == len(numbers):
+                places = [number - numbers[0] for number in numbers]  # type: ignore[assignment]
+        self._places = {name: place for name, place in zip(ordered, places, strict=True) if place < nodes}
+        self._known: dict[str, int] = {}
+
+    def bits(self, text: str, count: int | None = None) -> int:
+        """The nodes of a list as the bits of a whole number.
+
+        Parameters
+        ----------
+        text
+            As in the column NodeList.
+        count
+            How many nodes it must name, those of the job; None: any number.
+
+        Returns
+        -------
+        int
+            0 if the nodes are not known, or others than so many.
+        """
+        if text not in self._known:
+            places = [self._places.get(name) for name in nodes_in(text)]
+            self._known[text] = 0 if None in places else sum(1 << place for place in places if place is not None)
+        found = self._known[text]
+        return found if count is None or found.bit_count() == count else 0
+
+
+_DIGITS = re.compile(r"([0-9]+)")
+
+
+def _has_one_number(pieces: list[str]) -> bool:
+    return len(pieces) == 3
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    """``n2`` stands before ``n10``."""
+    return [(int(piece), "") if piece.isdecimal() else (0, piece) for piece in _DIGITS.split(name)]
 
 
 def _numbers(text: str, most: int) -> list[str] | None:

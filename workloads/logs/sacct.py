@@ -211,9 +211,10 @@ class _SacctRecord:
             eligible = start
         wait = None if submit is None else start - (submit if eligible is None else eligible)
         stopped, partition = state == "TIMEOUT", self._partition(row)
+        node_list = "" if self.node_list is None else text_of(row[self.node_list])
         kept = intake.add(
             job_id, submit, nodes, runtime, walltime, wait, user, project, stopped, partition=partition,
-            eligible=eligible,
+            eligible=eligible, node_list=node_list,
         )  # fmt: skip
         if kept:
             gpus = self.resources is not None and gpus_of(row[self.resources])

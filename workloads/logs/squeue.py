@@ -34,6 +34,8 @@ QUEUE_COLUMNS = "%i|%T|%V|%S|%l|%D|%u|%a|%r"
 #: What these columns are called in the output.
 _ELIGIBLE = "ELIGIBLE_TIME"
 _HEADS = ("JOBID", "STATE", "SUBMIT_TIME", "START_TIME", "TIME_LIMIT", "NODES", "USER", "ACCOUNT", "REASON")
+#: Columns that may be there, too: %N and %C.
+_MORE = ("NODELIST", "CPUS")
 _RUNNING = frozenset({"RUNNING", "COMPLETING", "CONFIGURING", "SUSPENDED", "STAGE_OUT", "SIGNALING", "RESIZING"})
 #: Reasons of pending jobs that do not stand in line yet.
 _NOT_YET = ("dependency", "jobheld", "begintime", "held", "reservation", "jobarraytasklimit")
@@ -63,6 +65,10 @@ class QueueRow:
         Names.
     eligible
         When it could start, or will be able to, if that is after its submit [s since 1970]; None: at its submit.
+    node_list
+        Names of the nodes that it runs on, as ``n[1-4,7]``; empty: it waits, or they are not told.
+    billing
+        What it is charged for each second: its billable TRES, or its processors; 0: not told.
     """
 
     job_id: int
@@ -73,6 +79,8 @@ class QueueRow:
     user: str
     account: str
     eligible: float | None = None
+    node_list: str = ""
+    billing: float = 0.0
 
     @property
     def queued(self) -> float:
@@ -129,7 +137,7 @@ def _records(text: str, path: str | Path) -> Iterator[tuple[int, Mapping[str, st
     missing = [name for name in _HEADS if name not in head]
     if missing:
         raise TraceError(path, 1, f'has no column {missing[0]}: make it with squeue -o "{QUEUE_COLUMNS}", or --json')
-    places = {name: head.index(name) for name in (*_HEADS, *(name for name in (_ELIGIBLE,) if name in head))}
+    places = {name: head.index(name) for name in (*_HEADS, _ELIGIBLE, *_MORE) if name in head}
     for line, row in enumerate(lines[1:], start=2):
         cells = row.split("|")
         if not row.strip():
@@ -168,6 +176,8 @@ def _of_json(item: Mapping[str, Any]) -> dict[str, str]:
         "ACCOUNT": cell("account"),
         "REASON": cell("state_reason"),
         _ELIGIBLE: cell("eligible_time"),
+        "NODELIST": cell("nodes"),
+        "BILLING": cell("billable_tres") or cell("cpus"),
     }
 
 
@@ -189,10 +199,22 @@ def _rows_of(cells: Mapping[str, str], runs: bool) -> list[QueueRow]:
     if not 1 <= nodes <= LARGEST_SIZE:
         raise ValueError(f"NODES must be from 1 to {LARGEST_SIZE:,}, not {shown(cells['NODES'])}")
     limit = _limit_of(cells["TIME_LIMIT"])
+    owners = text_of(cells["USER"]), text_of(cells["ACCOUNT"])
+    node_list = text_of(cells.get("NODELIST", "")) if runs else ""
+    billing = _billing(cells)
     return [
-        QueueRow(job_id, submit, start, nodes, limit, text_of(cells["USER"]), text_of(cells["ACCOUNT"]), eligible)
+        QueueRow(job_id, submit, start, nodes, limit, *owners, eligible, node_list, billing)
         for job_id in _ids_of(cells["JOBID"])
     ]
+
+
+def _billing(cells: Mapping[str, str]) -> float:
+    """What a job is charged for each second; 0: not told."""
+    try:
+        billing = float(cells.get("BILLING") or cells.get("CPUS") or 0)
+    except ValueError:
+        return 0.0
+    return billing if 0 < billing <= LARGEST_TIME else 0.0
 
 
 def _limit_of(text: str) -> float:

@@ -54,8 +54,8 @@ def starting_state(trace: Trace, after: float) -> Trace:
     Returns
     -------
     Trace
-        Without the jobs that had ended by then. Those that ran have their ``running_since``, those that waited keep
-        their submit.
+        Without the jobs that had ended by then, which are its ``ended``. Those that ran have their ``running_since``,
+        those that waited keep their submit.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def starting_state(trace: Trace, after: float) -> Trace:
         )
     begin = max(starts)
     excluded = dict(trace.excluded)
-    kept = []
+    kept, ended = [], []
     for job in trace.jobs:
         start = job.start
         reason = ""
@@ -85,6 +85,8 @@ def starting_state(trace: Trace, after: float) -> Trace:
             reason = _UNKNOWN
         if reason:
             excluded[reason] = excluded.get(reason, 0) + 1
+            if start is not None:
+                ended.append(job)
         else:
             kept.append(job)
     state = state_of(kept)
@@ -93,7 +95,7 @@ def starting_state(trace: Trace, after: float) -> Trace:
             f"{trace.source}: the {state.running:,} jobs that run at the starting state of {after:g} s need "
             f"{state.nodes:,} nodes, and must need at most the {trace.nodes:,} nodes of the machine"
         )
-    return replace(trace, jobs=tuple(kept), excluded=excluded, withdrawn=())
+    return replace(trace, jobs=tuple(kept), excluded=excluded, withdrawn=(), ended=tuple(ended))
 
 
 def cut_until(trace: Trace, first: float, after: float) -> Trace:

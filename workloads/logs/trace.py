@@ -54,6 +54,8 @@ class TraceJob:
     eligible
         When it could start for the first time, if that was after its submit [s]: until then a dependency, a begin time,
         a hold or the limit of an array kept it back. None: it was eligible at its submit, or the log does not say.
+    node_list
+        Names of the nodes that it ran on, as ``n[1-4,7]``; empty if unknown.
     """
 
     job_id: int
@@ -71,6 +73,7 @@ class TraceJob:
     running_since: float | None = None
     partition: str = field(default="", compare=False)
     eligible: float | None = None
+    node_list: str = field(default="", compare=False)
 
     @property
     def queued(self) -> float:
@@ -142,6 +145,8 @@ class Trace:
         (:func:`workloads.logs.withdrawals.keep_cancelled` takes them in).
     unit
         What sizes count, ``nodes`` or ``processors``: a log may count processors of nodes that have several.
+    ended
+        Of a log that was cut at a starting state: the jobs that had ended by then, for the usage of their accounts.
     """
 
     jobs: Sequence[TraceJob]
@@ -153,6 +158,7 @@ class Trace:
     remarks: Mapping[str, int] = field(default_factory=dict)
     withdrawn: tuple[Withdrawn, ...] = ()
     unit: str = "nodes"
+    ended: tuple[TraceJob, ...] = field(default=(), compare=False)
 
     def __repr__(self) -> str:
         machine = "a machine of unknown size" if self.nodes is None else f"{self.nodes:,} {self.unit}"

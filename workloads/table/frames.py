@@ -19,7 +19,7 @@ __all__ = ["jobs_of_frame"]
 
 #: Columns that a trace must have, and those that it may have beside the job table's.
 _TRACE = ("submit", "nodes", "runtime")
-_RECORDED = ("wait",)
+_RECORDED = ("wait", "node_list")
 _WHOLE = frozenset({"job_id", "nodes", "min_nodes", "preceding"})
 #: What stands for the file in a message.
 _NAME = "the DataFrame"

@@ -13,7 +13,9 @@ from experiments.commands.asking.outages import AskedOutages, outages_of
 from experiments.commands.asking.simulation import Simulation, options_of, simulation_of
 from experiments.commands.asking.variations import Variation, variations
 from experiments.recordings.replay import Measurement
+from experiments.recordings.runfile import FIRST_SUBMIT, PAST_USAGE
 from experiments.recordings.variants import RUNS, label_of
+from policies.order import ORDERS
 from workloads.ground.units import to_ticks
 from workloads.outages.outage import check_outages
 from workloads.table.joblife import beginning_of
@@ -69,6 +71,7 @@ class PlannedRun:
         return {
             **self.simulation.configuration,
             **self.asked.configuration,
+            **prior_entries(self.simulation),
             "measurement": asdict(self.measurement),
         }
 
@@ -84,6 +87,18 @@ class PlannedRun:
         begin = beginning_of(self.simulation.jobs)
         if self.submits and (begin is None or max(self.submits) >= to_ticks(begin)):
             self.measurement.window.bounds(self.submits, None if begin is None else to_ticks(begin))
+
+
+def prior_entries(simulation: Simulation) -> dict[str, Any]:
+    """Entries of ``run.json`` about the time before a starting state, as far as the simulation asks for them."""
+    prior, begin = simulation.prior, beginning_of(simulation.jobs)
+    if prior is None or begin is None:
+        return {}
+    entries: dict[str, Any] = {} if prior.origin is None else {FIRST_SUBMIT: prior.origin}
+    half_life = ORDERS[simulation.options.order].half_life
+    if half_life is not None and prior.usage is not None:
+        entries[PAST_USAGE] = dict(prior.usage.at(begin, half_life))
+    return entries
 
 
 def planned_runs(arguments: argparse.Namespace) -> list[PlannedRun]:

@@ -33,14 +33,23 @@ class Present:
         The time, on the clock of the log [s].
     state
         The machine.
+    clock
+        Source of the time, such as ``"last_update of queue.json"``.
+    zone
+        Zone of its dates.
     warnings
         What the log has and one pool of equal nodes does not model, a sentence each.
+    assumptions
+        What the answer rests on although the files do not say it, or contradict it, a sentence each.
     """
 
     trace: Trace
     at: float
     state: MachineState
+    clock: str
+    zone: str = "UTC"
     warnings: tuple[str, ...] = ()
+    assumptions: tuple[str, ...] = ()
 
     @property
     def unit(self) -> str:
@@ -51,16 +60,28 @@ class Present:
         """A time of the log for people."""
         from experiments.forecast.moments import moment_told
 
-        return moment_told(time, self.trace)
+        told = moment_told(time, self.trace)
+        # A log without dates has hours after its first submit.
+        return f"{told} {self.zone}" if told[-1].isdecimal() else told
+
+    @property
+    def now(self) -> str:
+        """The time of the state, and where it comes from."""
+        return f"{self.moment(self.at)} ({self.clock})"
 
     def told(self) -> str:
         """The state in a sentence."""
         state = self.state
         used = sum(job.nodes for job in state.running)
         return (
-            f"{self.moment(self.at)}: {len(state.running):,} jobs run on {used:,} of {state.nodes:,} {self.unit}, "
+            f"Now is {self.now}: {len(state.running):,} jobs run on {used:,} of {state.nodes:,} {self.unit}, "
             f"{len(state.waiting):,} wait."
         )
+
+    def facts(self) -> dict[str, Any]:
+        """The clock, the warnings and the assumptions for programs."""
+        clock = {"at": self.at, "time": self.moment(self.at), "source": self.clock}
+        return {"clock": clock, "warnings": list(self.warnings), "assumptions": list(self.assumptions)}
 
 
 def add_present(parser: argparse.ArgumentParser) -> None:
@@ -72,12 +93,17 @@ def add_present(parser: argparse.ArgumentParser) -> None:
         "--at",
         metavar="TIME",
         help="time of the state: [s] after the first submit, or a date, 2022-03-01T12:00; nothing later is read "
-        "(default: with --queue, its latest submit or start)",
+        "(default: the time of --queue)",
     )
     parser.add_argument(
         "--queue",
         metavar="FILE",
         help="output of squeue with the jobs of now; LOG is the past (default: LOG tells both)",
+    )
+    parser.add_argument(
+        "--usage",
+        metavar="FILE",
+        help="output of 'sshare -a -l -P' (default: LOG)",
     )
     add_choice(parser, "LOG")
 
@@ -132,6 +158,8 @@ def present_of(arguments: argparse.Namespace) -> Present:
     from experiments.forecast.moments import moment_of
     from experiments.forecast.sources import read_log
     from experiments.forecast.states import state_at
+    from experiments.recordings.runfile import LOCAL
+    from experiments.traces.calendar import zone_of
 
     trace = read_log(arguments.log, arguments.mechanism, **read_options(arguments))
     if arguments.queue is not None:
@@ -139,9 +167,14 @@ def present_of(arguments: argparse.Namespace) -> Present:
     if arguments.at is None:
         raise InputError("--at must be given, the time of the forecast, unless --queue tells the jobs of now")
     at = moment_of(arguments.at, trace, "--at")
+    if arguments.usage is not None:
+        raise InputError("--usage is of now: give the jobs of now with --queue")
     nodes = _machine(arguments, trace, at)
-    warnings = _warned(arguments, trace, nodes)
-    return Present(trace, at, state_at(trace, at, nodes, _outages(arguments, nodes)), warnings)
+    warnings = _warn_of_caveats(arguments, trace, nodes)
+    state = state_at(trace, at, nodes, _outages(arguments, nodes))
+    # Dates of a log without a zone stay as they are recorded.
+    zone = LOCAL if zone_of(trace.format, trace.header)[1] == LOCAL else "UTC"
+    return _with_gaps(arguments, Present(trace, at, state, f"--at {arguments.at}", zone, warnings))
 
 
 def write_document(path: str, facts: object) -> None:
@@ -157,8 +190,9 @@ def write_document(path: str, facts: object) -> None:
 
 def _queue(arguments: argparse.Namespace, trace: Trace) -> Present:
     """The state of a Slurm site."""
-    from experiments.forecast.moments import moment_of
+    from experiments.commands.asking.snapshots import queue_clock, sshare_usage
     from experiments.forecast.states import state_of_queue
+    from workloads.logs.nodelist import read_node_names
     from workloads.logs.squeue import read_queue
     from workloads.logs.trace import epoch_of
 
@@ -169,14 +203,19 @@ def _queue(arguments: argparse.Namespace, trace: Trace) -> Present:
         raise InputError(f"{arguments.log} must count seconds since 1970 with --queue, as sacct does")
     if left_out:
         print(f"{left_out:,} pending jobs are left out: they are held, or wait for a job or a time.")
-    latest = max(row.submit if row.start is None else max(row.submit, row.start) for row in rows)
-    at = latest if arguments.at is None else moment_of(arguments.at, trace, "--at")
+    assumptions: list[str] = []
+    clock = queue_clock(arguments, trace, rows, assumptions)
+    at = clock.at
     nodes = _machine(arguments, trace, at)
-    warnings = _warned(arguments, trace, nodes)
-    return Present(trace, at, state_of_queue(rows, at, nodes, _outages(arguments, nodes)), warnings)
+    warnings = _warn_of_caveats(arguments, trace, nodes)
+    totals = None if arguments.usage is None else sshare_usage(arguments, rows, assumptions)
+    names = read_node_names(arguments.machine) if _is_file(arguments.machine) else []
+    state = state_of_queue(rows, at, nodes, _outages(arguments, nodes), past=trace.jobs, totals=totals, names=names)
+    present = Present(trace, at, state, clock.source, warnings=warnings, assumptions=tuple(assumptions))
+    return _with_gaps(arguments, present)
 
 
-def _warned(arguments: argparse.Namespace, trace: Trace, nodes: int) -> tuple[str, ...]:
+def _warn_of_caveats(arguments: argparse.Namespace, trace: Trace, nodes: int) -> tuple[str, ...]:
     """Print what the log has and one pool of equal nodes does not model, before the state is found or refused."""
     from workloads.logs.onepool import caveats
 
@@ -186,12 +225,27 @@ def _warned(arguments: argparse.Namespace, trace: Trace, nodes: int) -> tuple[st
     return found
 
 
+def _with_gaps(arguments: argparse.Namespace, present: Present) -> Present:
+    """The state with what it does not know of the time before, although order or backfilling rule ask for it."""
+    from experiments.forecast.gaps import find_gaps
+    from simulator.options import Options
+
+    options = Options(order=arguments.order, backfilling=arguments.backfilling)
+    running = [job.job_id for job in present.state.running]
+    gaps = find_gaps(present.state.prior, options, present.at, running)
+    return replace(present, assumptions=(*present.assumptions, *gaps))
+
+
+def _is_file(machine: str | None) -> bool:
+    return machine is not None and Path(machine).is_file()
+
+
 def _machine(arguments: argparse.Namespace, trace: Trace, at: float) -> int:
     """The size of the machine; it is told by the past alone."""
     from workloads.logs.machinesize import with_assumed_size
 
     if arguments.machine is not None:
-        if Path(arguments.machine).is_file():
+        if _is_file(arguments.machine):
             from workloads.logs.nodelist import read_node_count
 
             return read_node_count(arguments.machine)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from policies.planning.plan import ReservationPlan
     from policies.planning.planbook import Planner
+    from simulator.machine.priorstate import PriorState
     from simulator.options import Options
     from workloads.table.job import Job
 
@@ -63,6 +64,8 @@ class Simulation:
         What the log has and one pool of equal nodes does not model.
     unit
         What sizes count: ``nodes`` or ``processors``.
+    prior
+        Past usage and nodes of running jobs at the starting state; None: it begins without, or they are not known.
     """
 
     jobs: Sequence[Job]
@@ -79,6 +82,18 @@ class Simulation:
     lopsided: str = ""
     caveats: tuple[str, ...] = ()
     unit: str = "nodes"
+    prior: PriorState | None = None
+
+    @property
+    def gaps(self) -> list[str]:
+        """What its starting state does not know, a sentence each."""
+        running = [job.job_id for job in self.jobs if job.running_since is not None]
+        if not running:
+            return []
+        from experiments.forecast.gaps import find_gaps
+        from workloads.table.joblife import beginning_of
+
+        return find_gaps(self.prior, self.options, beginning_of(self.jobs) or 0.0, running)
 
 
 def add_simulation(parser: argparse.ArgumentParser) -> None:
@@ -212,7 +227,7 @@ def simulation_of(arguments: argparse.Namespace, mechanisms: Sequence[str]) -> S
         "mechanisms": list(mechanisms),
         "options": asdict(options),
     }
-    prepared, about, types, lopsided = False, "", "", ""
+    prepared, about, types, lopsided, prior = False, "", "", "", None
     told_caveats, unit = tuple[str, ...](), "nodes"
     jobs: list[Job]
     if isinstance(workload, Trace):
@@ -220,6 +235,10 @@ def simulation_of(arguments: argparse.Namespace, mechanisms: Sequence[str]) -> S
         nodes = machine_of(arguments, trace, arguments.input)
         told_caveats, unit = caveats(trace, nodes), trace.unit
         trace = life.of_trace(trace, nodes)
+        if life.starting_state is not None:
+            from experiments.forecast.priors import prior_state
+
+            prior = prior_state(trace)
         need_jobs(trace, arguments.input)
         drawn = list(mechanisms) != [BASELINE] or assignment.stochastic_share > 0
         prepared = drawn or bool(life.told)
@@ -262,6 +281,7 @@ def simulation_of(arguments: argparse.Namespace, mechanisms: Sequence[str]) -> S
         lopsided=lopsided,
         caveats=told_caveats,
         unit=unit,
+        prior=prior,
     )
 
 

@@ -65,6 +65,8 @@ class Playback:
         self._baseline = recording.mechanism == BASELINE
         self._told = draws is not None
         self._standing = ReplayedQueue(recording.order, recording.nodes)
+        if recording.prior is not None and recording.prior.usage is not None and recording.opened is not None:
+            self._standing.inherit(recording.prior.usage, recording.opened - recording.origin, recording.origin)
         self._runs: dict[int, tuple[Stint, Run | None]] = {}
         self._waiting: dict[int, Spell] = {}
         # The last holder that gave up nodes in this instant, and how many go back to which lender.

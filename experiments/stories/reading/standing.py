@@ -12,6 +12,7 @@ from policies.order import Order
 from policies.port import SystemView
 from simulator.machine.fairshare import UsageLedger
 from simulator.machine.jobstate import JobState
+from simulator.machine.priorstate import PastUsage
 
 __all__ = ["ReplayedQueue"]
 
@@ -46,6 +47,11 @@ class ReplayedQueue:
         self._view = _View(nodes, order.half_life)
         self._spells: list[Spell] = []
         self._sorted_at: int | None = None
+
+    def inherit(self, usage: PastUsage, begin: int, origin: int) -> None:
+        """Begin with past usage [ticks of the simulated clock, and of the job table's where that stands at 0]."""
+        if self._view.ledger is not None:
+            self._view.ledger.inherit(usage, begin, origin)
 
     def occupy(self, job: JobState, nodes: int, now: int) -> None:
         """From now on the job holds that many nodes; some orders want to know."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -54,12 +55,8 @@ def scheduled(jobs: list[Job], **options: object) -> Trace:
     return trace_of(simulate(jobs, NODES, events=False, **options))
 
 
-#: What the order of a user depends on lies before the state: a forecast does not know it.
-_MEMORY = {"fairshare", "alcf"}
-
-
 @pytest.mark.parametrize("backfilling", list(BACKFILLING))
-@pytest.mark.parametrize("order", [name for name in ORDERS if name not in _MEMORY])
+@pytest.mark.parametrize("order", [*ORDERS, "multifactor age=1000 fairshare=2000 size=500"])
 def test_with_exact_walltimes_and_no_jobs_to_come_it_is_what_the_simulator_does(order: str, backfilling: str) -> None:
     jobs = random_jobs(3)
     # Everything has been submitted by then, and much of it waits.
@@ -376,6 +373,7 @@ def test_a_slurm_site(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     queue = f"20|RUNNING|{now - 700}|{now - 600}|1:40:00|4|ann|bio|None\n"
     queue += f"21|PENDING|{now}|N/A|50:00|4|ann|bio|Resources\n"
     (tmp_path / "queue.txt").write_text(head + queue)
+    os.utime(tmp_path / "queue.txt", (now, now))
     words = ["forecast", str(tmp_path / "sacct.txt"), "--queue", str(tmp_path / "queue.txt"), "--machine", "4"]
     words += ["--draws", "5", "--workers", "1", "--json", str(tmp_path / "f.json")]
     assert cli.main(words) == 0
@@ -393,8 +391,8 @@ def test_a_real_slurm_site(capsys: pytest.CaptureFixture[str]) -> None:
     words = [files[0], "--queue", files[1], "--machine", files[2], "--draws", "3", "--workers", "1"]
     assert cli.main(["forecast", *words]) == 0
     told = capsys.readouterr().out
-    assert "2 jobs run on 10 of 16 nodes, 3 wait." in told
-    assert [line.split()[0] for line in told.splitlines()[5:]] == ["37", "38", "40"]
+    assert "Now is 2026-11-22 03:23 UTC (last_sched_evaluation in squeue.json): 2 jobs run on 10 of 16 nodes" in told
+    assert [line.split()[0] for line in told.splitlines()[6:]] == ["37", "38", "40"]
     assert cli.main(["forecast", *words, "--job", "33"]) == 2
     assert "job 33 must be a waiting one, and runs already at" in capsys.readouterr().err
     assert cli.main(["advise", *words, "--nodes", "4", "--walltime", "15m"]) == 0

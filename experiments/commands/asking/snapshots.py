@@ -1,0 +1,79 @@
+"""Snapshots of a Slurm site: the time of its queue, and what its accounts have used by then.
+
+What the files contradict, or do not say, is added to the assumptions of the answer, a sentence each.
+Source: docs/forecast.md, "Your own site".
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from workloads.logs.snapshot import Clock
+    from workloads.logs.squeue import QueueRow
+    from workloads.logs.trace import Trace
+
+__all__ = ["queue_clock", "sshare_usage"]
+
+#: Slurm looks at walltimes twice a minute, and sites let jobs run on for some minutes [s].
+_OVERDUE = 600.0
+
+
+def queue_clock(arguments: argparse.Namespace, trace: Trace, rows: Sequence[QueueRow], assumptions: list[str]) -> Clock:
+    """The time of a queue; what contradicts it is added to the assumptions."""
+    from experiments.forecast.moments import duration_told, moment_of
+    from workloads.logs.snapshot import Clock, snapshot_time
+
+    latest = max(row.submit if row.start is None else max(row.submit, row.start) for row in rows)
+    name = Path(arguments.queue).name
+    if arguments.at is not None:
+        clock = Clock(moment_of(arguments.at, trace, "--at"), f"--at {arguments.at}")
+        later = sum(max(row.submit, row.start or 0.0) > clock.at for row in rows)
+        if later:
+            assumptions.append(
+                f"{later:,} of {len(rows):,} jobs of {name} were submitted or started after --at, and are left out"
+            )
+    else:
+        clock = snapshot_time(arguments.queue)
+        if latest > clock.at:
+            assumptions.append(
+                f"{name} has a submit or start {duration_told(latest - clock.at)} after its time ({clock.source}): the "
+                "later time counts; times must be UTC, as TZ=UTC squeue writes them"
+            )
+            clock = Clock(latest, f"last event in {name}, later than the {clock.source}")
+    running = [row for row in rows if row.start is not None and row.start <= clock.at]
+    over = sum(clock.at > (row.start or 0.0) + row.walltime + _OVERDUE for row in running)
+    if over:
+        assumptions.append(
+            f"{over:,} of {len(running):,} running jobs are past their walltimes at that time ({clock.source}): if "
+            f"{name} is older, give its time with --at"
+        )
+    return clock
+
+
+def sshare_usage(arguments: argparse.Namespace, rows: Sequence[QueueRow], assumptions: list[str]) -> dict[str, float]:
+    """Past usage of accounts [node-seconds], from what sshare charges for each second of a node."""
+    from workloads.logs.nodelist import read_node_processors
+    from workloads.logs.sshare import read_usage
+
+    billed = [row for row in rows if row.start is not None and row.billing]
+    rate = sum(row.billing for row in billed) / sum(row.nodes for row in billed) if billed else 0.0
+    if not rate and arguments.machine is not None and Path(arguments.machine).is_file():
+        rate = read_node_processors(arguments.machine)
+    if not rate:
+        rate = 1.0
+        assumptions.append(
+            f"nothing says how many TRES-seconds {Path(arguments.usage).name} counts for a node-second: one is taken"
+        )
+    found = {account: used / rate for account, used in read_usage(arguments.usage).items()}
+    unknown = {row.account or row.user for row in rows} - set(found)
+    if unknown:
+        assumptions.append(
+            f"{Path(arguments.usage).name} does not name {len(unknown):,} accounts of the queue, such as "
+            f"{min(unknown)}: they begin without usage"
+        )
+    return found
