@@ -143,9 +143,20 @@ class Intake:
             eligible = None
         self.jobs.append(
             TraceJob(
-                *(job_id, submit, nodes, runtime, walltime, killed, wait),
-                *(*owners, None, None, partition, eligible, node_list),
-            )
+                job_id,
+                submit,
+                nodes,
+                runtime,
+                walltime,
+                killed,
+                wait,
+                *owners,
+                None,
+                None,
+                partition,
+                eligible,
+                node_list,
+            )  # fmt: skip
             if partition or node_list or eligible is not None
             else TraceJob(job_id, submit, nodes, runtime, walltime, killed, wait, *owners)
         )
