@@ -21,6 +21,7 @@ from typing import Any, NoReturn
 from experiments.output.signals import Interrupted, listening
 from experiments.terminal import escape
 from workloads.ground.errors import InputError, sentence_of
+from workloads.ground.trust import trust
 
 __all__ = ["COMMANDS", "main"]
 
@@ -239,7 +240,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     module = _module(parsed.command)
     try:
-        with listening():
+        with listening(), trust(getattr(parsed, "trust", False)):
             status: int | None = module.main(parsed)
             sys.stdout.flush()
     except BrokenPipeError:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from experiments.commands.asking.arguments import (
     add_choice,
     add_reading,
-    add_trust,
     check_outputs,
     classes_of,
     read_options,
@@ -38,7 +37,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--plot", metavar="FILE", help="draw the fits as FILE.png and FILE.pdf (default: not drawn)")
     add_reading(parser)
-    add_trust(parser)
 
 
 def main(arguments: argparse.Namespace) -> None:

@@ -7,7 +7,7 @@ import sys
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from experiments.commands.asking.arguments import check_outputs, whole
+from experiments.commands.asking.arguments import add_trust, check_outputs, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -57,6 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="archive or directory of experiments to measure again, with their own settings and seeds, and to compare "
         "byte by byte (default: none)",
     )
+    add_trust(parser)
 
 
 def main(arguments: argparse.Namespace) -> int:
@@ -84,6 +85,7 @@ def _checked(arguments: argparse.Namespace) -> int:
     from pathlib import Path
 
     from experiments.study.artefact import differences, opened, recorded_experiments
+    from experiments.study.parameters import with_recorded_data
     from workloads.ground.errors import InputError, ParameterError
 
     for name in ("quick", "archive"):
@@ -95,7 +97,11 @@ def _checked(arguments: argparse.Namespace) -> int:
         found = recorded_experiments(source)
         chosen = _chosen(found, arguments.only)
         data = None if arguments.data is None else _data(arguments.data, [item.experiment for item in found.values()])
-        recorded = {name: (found[name].parameters, found[name].seed) for name in chosen}
+        recorded = {}
+        for name in chosen:
+            item = found[name]
+            place = item.sealed.directory / item.sealed.manifest
+            recorded[name] = with_recorded_data(item.parameters, data, place), item.seed
         how = _reproduction(arguments, data, recorded=recorded)
         done = _carried_out(chosen, how, f"holdfast reproduce --check {arguments.check}")
         other = 0
