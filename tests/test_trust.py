@@ -175,6 +175,8 @@ def _plan(place: Path) -> None:
 
 
 READ = "--mechanism baseline"
+GRID = "sweep grid.toml -o s --dry-run"
+AGAIN = "reproduce --check archive -o out"
 PLANTS: dict[str, Plant] = {
     "job table": Plant(
         ("planning strategy",),
@@ -195,13 +197,13 @@ PLANTS: dict[str, Plant] = {
     "sweep, mechanism": Plant(
         ("notice strategy", "arrival strategy"),
         _grid(f"mechanisms=['{NAME}:notice-PAA']"),
-        ("sweep grid.toml -o s --dry-run",),
+        (GRID,),
     ),
     **{
         f"sweep, {key}": Plant(
             (kind,),
             _grid(f"[{'assignment' if key == 'plan' else 'options'}]\n{key} = ['{NAME}:{name}']"),
-            ("sweep grid.toml -o s --dry-run", "sweep grid.toml -o s --workers 2"),
+            (GRID, "sweep grid.toml -o s --workers 2"),
         )
         for key, kind, name in (
             ("order", "order", "key"),
@@ -210,14 +212,12 @@ PLANTS: dict[str, Plant] = {
             ("expansion", "expansion", "rule"),
             ("plan", "planning strategy", "strategy"),
         )
-    },  # fmt: skip
-    "sweep, format": Plant(
-        ("format",), _grid("", f"traces = 'a.swf'\nformat = '{NAME}:reader'"), ("sweep grid.toml -o s --dry-run",)
-    ),
+    },
+    "sweep, format": Plant(("format",), _grid("", f"traces = 'a.swf'\nformat = '{NAME}:reader'"), (GRID,)),
     "sweep, format of a trace": Plant(
         ("format",),
         _grid("", f"traces = [{{path = 'a.swf', format = '{NAME}:reader'}}]"),
-        ("sweep grid.toml -o s --dry-run",),
+        (GRID,),
     ),
     "result, order": Plant(("order",), _order, ("explain run 1",)),
     "result, format": Plant(
@@ -242,12 +242,8 @@ PLANTS: dict[str, Plant] = {
     "network": Plant(
         ("arrival strategy",), _network, ("run table.csv -o out --nodes 4 --mechanism 'N-learned model=net.npz'",)
     ),
-    "archive, orders": Plant(
-        ("order",), lambda place: _archive(place, "orders"), ("reproduce --check archive -o out",)
-    ),
-    "archive, rules": Plant(
-        ("backfilling rule",), lambda place: _archive(place, "rules"), ("reproduce --check archive -o out",)
-    ),
+    "archive, orders": Plant(("order",), lambda place: _archive(place, "orders"), (AGAIN,)),
+    "archive, rules": Plant(("backfilling rule",), lambda place: _archive(place, "rules"), (AGAIN,)),
 }
 #: What takes seconds where it is trusted.
 LONG = ("archive, orders", "archive, rules")
