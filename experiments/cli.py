@@ -42,6 +42,7 @@ _GROUPS = {
         "export": "write results in the formats of other tools: SWF, Batsim/evalys, Perfetto, Parquet",
     },
     "study": {
+        "verify": "check by their digests that results, archives, plans and costs are as they were written",
         "compare": "compare two results of the same jobs, group by group: who gains, who loses",
         "sweep": "run a grid of simulations, on this machine or a cluster, or continue an interrupted one",
         "policies": "list the plug-ins (orders, rules, strategies, readers), or check that one keeps its contract",

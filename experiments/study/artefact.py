@@ -122,7 +122,11 @@ def opened(source: Path) -> Iterator[Path]:
         except InputError:
             raise
         except Exception as error:  # zlib.error, LookupError, struct.error, ...: zipfile names no end of them
-            reason = " ".join(str(error).split()) or type(error).__name__
+            reason = "a part of it is damaged, encrypted or packed in another way"
+            if isinstance(error, zipfile.BadZipFile):
+                reason = " ".join(str(error).split())
+            elif isinstance(error, OSError) and error.strerror:
+                reason = error.strerror
             raise TraceError(source, None, f"is no ZIP archive that can be read: {reason}") from None
         try:
             yield Path(name)

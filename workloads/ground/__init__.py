@@ -1,5 +1,5 @@
 """What everything stands on: errors, units, quantities, random streams, files and registries.
 
 Other folders use ``documents``, ``errors``, ``fields``, ``files``, ``jsonitems``, ``lines``, ``longfiles``,
-``numbers``, ``quantities``, ``registry``, ``rows``, ``streams``, ``ticks``, ``trust`` and ``units``.
+``numbers``, ``quantities``, ``registry``, ``rows``, ``sealing``, ``streams``, ``ticks``, ``trust`` and ``units``.
 """
