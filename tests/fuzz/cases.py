@@ -166,7 +166,7 @@ def _json(rng: Random, data: bytes) -> bytes:
 
 
 def _document(rng: Random, data: bytes) -> bytes:
-    """A changed plan or costs: mostly as earlier versions wrote them, or sealed again, so that the digest hides nothing."""
+    """A changed plan or costs: most have no digest, or a new one, so that it hides nothing."""
     kind = rng.random()
     if kind < 0.2:
         return _json(rng, data)
