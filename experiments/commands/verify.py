@@ -53,6 +53,8 @@ def main(arguments: argparse.Namespace) -> int:
     if differing:
         return 1
     if bare:
-        others = f" and {len(bare) - 1:,} others" if len(bare) > 1 else ""
-        raise InputError(f"{bare[0]}{others}: cannot be verified: earlier versions of Holdfast wrote no digests")
+        others = f" (as {len(bare) - 1:,} more)" if len(bare) > 1 else ""
+        raise InputError(
+            f"{bare[0]}{others} cannot be verified: files of earlier versions, job tables and logs have no digests"
+        )
     return 0

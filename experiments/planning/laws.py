@@ -294,7 +294,7 @@ def read_plans(paths: Mapping[str, str | Path], command: str) -> dict[str, Reser
     found = {name: _plan_and_seal(path) for name, path in paths.items()}
     bare = [str(paths[name]) for name, (_, sealed) in found.items() if not sealed]
     if bare:
-        others = f" (as {len(bare) - 1} other plans)" if len(bare) > 1 else ""
+        others = f" (as {len(bare) - 1:,} more)" if len(bare) > 1 else ""
         warn(command, f"{bare[0]} {UNSEALED}{others}")
     return {name: plan for name, (plan, _) in found.items()}
 

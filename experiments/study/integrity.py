@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +24,8 @@ __all__ = ["Check", "checks"]
 _STORES = ("store", "runs")
 #: Documents without digests that belong to results: no table depends on them.
 _APART = ("times.json", ENVIRONMENT)
+#: A stored run of versions up to 0.2.0, which this version computes anew.
+_OLD_RUN = re.compile(r"[0-9a-f]{64}\.json")
 #: How a ZIP archive begins, also one without members.
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 
@@ -105,6 +108,8 @@ def _checks_of_directory(directory: Path) -> Iterator[Check]:
     for place in (directory, *(directory / name for name in _STORES)):
         if files := sorted(place.glob(f"*{BATCH}")):
             yield _check_lines(files, str(place))
+        if old := [file for file in place.glob("*.json") if _OLD_RUN.fullmatch(file.name)]:
+            yield Check(f"{place}: {len(old):,} stored runs of an earlier version", sealed=False)
         if pieces := sorted((place / "pieces").glob("*.json")):
             faults = [str(fault) for fault in map(piece_fault, pieces) if fault is not None]
             yield Check(f"{place / 'pieces'}: {len(pieces):,} pieces of measurements", tuple(faults))
