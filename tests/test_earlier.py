@@ -1,7 +1,7 @@
 """Files of earlier versions: each is read as it was, or refused in the one sentence that docs/commands.md has.
 
-``tests/fixtures/earlier`` holds what the commits that name its folders have written: 40e629e and 7642479 (0.1.0, morning
-and afternoon of 2026-11-21) and 876dfa8 (0.2.0). The same ``jobs.csv`` was replayed by all of them.
+``tests/fixtures/earlier`` holds what the commits that name its folders have written: 40e629e and 7642479 (0.1.0,
+morning and afternoon of 2026-11-21) and 876dfa8 (0.2.0). The same ``jobs.csv`` was replayed by all of them.
 """
 
 from __future__ import annotations

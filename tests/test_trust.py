@@ -274,6 +274,7 @@ FILES = {
     "experiments/slurm/workplace.py": NOTHING,
     "experiments/study/artefact.py": "archive, orders",
     "experiments/study/experiment.py": NOTHING,
+    "experiments/study/integrity.py": "looks at digests",
     "experiments/study/redraw.py": NOTHING,
     "experiments/study/report/choices.py": "reads our documentation",
     "experiments/study/report/pages.py": NOTHING,

@@ -188,7 +188,7 @@ def _data(path: str, experiments: Iterable[Experiment]) -> Path:
     directory = Path(path)
     wanted = list(dict.fromkeys(file for item in experiments for file in data_files(item.parameters).values()))
     missing = [file for file in wanted if not (directory / file).is_file()]
-    if len(missing) == len(wanted):
+    if wanted and len(missing) == len(wanted):
         raise InputError(f"--data {path}: has none of {', '.join(wanted)}")
     for file in missing:
         print(f"{directory / file} not found; generated data are used instead", file=sys.stderr)

@@ -8,11 +8,13 @@ import random
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from experiments import cli
 from experiments.cli import main
 from experiments.commands import reproduce
 from experiments.output.seals import open_sealed
@@ -48,6 +50,8 @@ def check(
     data.write_bytes(TASKS["tasks.csv"])
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(reproduce, "_carried_out", lambda *_: [])
+    # To make the parsers of all commands takes longer than to read an archive.
+    monkeypatch.setattr(cli, "_parser", cache(cli._parser))
 
     def checked(content: bytes, *words: str) -> tuple[int, str]:
         Path("a.zip").write_bytes(content)
@@ -111,7 +115,7 @@ def test_an_archive_is_checked_as_it_is(archive: bytes, check: Callable[..., tup
     assert check(archive, "--data", "data") == (0, "")
 
 
-@pytest.mark.parametrize("times", [150, pytest.param(1500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("times", [40, pytest.param(1500, marks=pytest.mark.slow)])
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 def test_altered_bytes_are_told_in_a_sentence(
     archive: bytes, times: int, check: Callable[..., tuple[int, str]], capsys: pytest.CaptureFixture[str]
@@ -126,9 +130,8 @@ def test_altered_bytes_are_told_in_a_sentence(
         assert "Traceback" not in told
         refused += status == 2
         capsys.readouterr()
-        # What only looks at digests is of the same opinion, or sees a member that is not missed.
-        looked = main(["verify", "a.zip"])
-        assert looked in ((1, 2) if status == 2 else (0,)) or len(members(content)) < len(members(archive)), number
+        # What only looks at digests is of the same opinion.
+        assert (main(["verify", "a.zip"]) == 0) == (status == 0), number
         assert "Traceback" not in capsys.readouterr().err
     assert refused > times / 2
 
