@@ -99,9 +99,9 @@ def _checked(arguments: argparse.Namespace) -> int:
         data = None if arguments.data is None else _data(arguments.data, [item.experiment for item in found.values()])
         recorded = {}
         for name in chosen:
-            item = found[name]
-            place = item.sealed.directory / item.sealed.manifest
-            recorded[name] = with_recorded_data(item.parameters, data, place), item.seed
+            own = found[name]
+            place = own.sealed.directory / own.sealed.manifest
+            recorded[name] = with_recorded_data(own.parameters, data, place), own.seed
         how = _reproduction(arguments, data, recorded=recorded)
         done = _carried_out(chosen, how, f"holdfast reproduce --check {arguments.check}")
         other = 0

@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from workloads.ground.errors import TraceError, UnknownNameError
 from workloads.ground.files import atomic_open, csv_rows, decode_text, read_bytes
@@ -173,7 +174,7 @@ def _csv_blocks(text: str, path: str | Path) -> tuple[list[str], Iterator[tuple[
     return names, blocks()
 
 
-def _admit_plans(plans: Sequence[str], path: str | Path, lines: Sequence[int], before: int) -> None:
+def _admit_plans(plans: Sequence[Any], path: str | Path, lines: Sequence[int], before: int) -> None:
     """Refuse a plan that would import code."""
     for plan in dict.fromkeys(plans):
         if ":" in plan:
