@@ -59,11 +59,13 @@ def read_costs(path: str | Path, command: str = "") -> WaitModel:
     raw = read_bytes(path)
     told = parse_json(decode_text(raw, path), path)
     try:
-        if not is_sealed(raw, told) and command:
-            warn(command, f"{path} {UNSEALED}")
-        return from_document(told)
+        sealed = is_sealed(raw, told)
+        model = from_document(told)
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
+    if command and not sealed:
+        warn(command, f"{path} {UNSEALED}")
+    return model
 
 
 def _sizes(nodes_from: int, nodes_to: int | None) -> str:

@@ -19,7 +19,6 @@ from experiments.planning.waitpairs import pairs_of_results
 from policies.planning.waits.fitting import fit_waits
 from tests.places import GOLDEN
 from tests.support.jobs import resealed
-from tests.support.seals import unsealed
 from workloads.ground.errors import InputError
 
 #: Twelve jobs of 1 to 8 processors that asked for 1 to 12 h and waited half of it and 10 minutes; the last wait is
@@ -370,9 +369,8 @@ def test_wrong_costs_are_one_sentence(
     (tmp_path / "prose.json").write_text("To be, or not to be")
     (tmp_path / "deep.json").write_text("[" * 200_000)
     (tmp_path / "plan.json").write_text((GOLDEN / "plan.json").read_text())
-    changed = costs.read_text().replace("3780.125", "-1")
-    (tmp_path / "changed.json").write_text(changed)
-    (tmp_path / "negative.json").write_text(unsealed(changed))
+    (tmp_path / "changed.json").write_text((GOLDEN / "costs.json").read_text().replace("1", "2"))
+    (tmp_path / "negative.json").write_text(costs.read_text().replace("3780.125", "-1"))
     before = set(tmp_path.iterdir())
     filled = words.format(costs=costs, tmp=tmp_path).split()
     assert told in refused(capsys, "plan", *LAW, *filled, "--json", str(tmp_path / "x.json"))
