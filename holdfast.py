@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from simulator.conformance import check_policy as check_policy
     from workloads.ground.errors import HoldfastError as HoldfastError
     from workloads.ground.errors import InputError as InputError
+    from workloads.ground.trust import trust as trust
     from workloads.hybrid.assignment import as_rigid as as_rigid
     from workloads.hybrid.assignment import assign as prepare
     from workloads.hybrid.checkpointing import checkpoint_cost as checkpoint_cost
@@ -137,6 +138,8 @@ _LAZY = {
     "Advice": "experiments.forecast.advice:Advice",
     # learning
     "gym": "experiments.learning",
+    # files
+    "trust": "workloads.ground.trust:trust",
     # errors
     "HoldfastError": "workloads.ground.errors:HoldfastError",
     "InputError": "workloads.ground.errors:InputError",
@@ -197,6 +200,7 @@ __all__ = [
     "state_at",
     "stream",
     "sweep",
+    "trust",
     "use_of_time",
     "write_gantt",
     "write_job_table",

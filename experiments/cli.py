@@ -21,6 +21,7 @@ from typing import Any, NoReturn
 from experiments.output.signals import Interrupted, listening
 from experiments.terminal import escape, safe_terminal, sentences
 from workloads.ground.errors import InputError, sentence_of
+from workloads.ground.trust import trust
 
 __all__ = ["COMMANDS", "main"]
 
@@ -41,6 +42,7 @@ _GROUPS = {
         "export": "write results in the formats of other tools: SWF, Batsim/evalys, Perfetto, Parquet",
     },
     "study": {
+        "verify": "check by their digests that results, archives, plans and costs are as they were written",
         "compare": "compare two results of the same jobs, group by group: who gains, who loses",
         "sweep": "run a grid of simulations, on this machine or a cluster, or continue an interrupted one",
         "policies": "list the plug-ins (orders, rules, strategies, readers), or check that one keeps its contract",
@@ -239,7 +241,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     module = _module(parsed.command)
     try:
-        with listening(), safe_terminal(), sentences(_called(parsed)):
+        with (
+            listening(),
+            safe_terminal(),
+            sentences(_called(parsed)),
+            trust(getattr(parsed, "trust", False)),
+        ):
             status: int | None = module.main(parsed)
             sys.stdout.flush()
     except BrokenPipeError:

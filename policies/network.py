@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from workloads.ground.errors import InputError, ParameterError
 from workloads.ground.files import atomic_open
+from workloads.ground.trust import admit
 
 __all__ = ["ScoringNetwork"]
 
@@ -88,7 +89,7 @@ class ScoringNetwork:
         Raises
         ------
         InputError
-            If the file holds none.
+            If the file holds none, or names code as an answer and is not trusted.
         """
         place = Path(path)
         try:
@@ -97,8 +98,10 @@ class ScoringNetwork:
             # Opened here, because numpy leaves a file open that is none of its own.
             with place.open("rb") as file, np.load(file, allow_pickle=False) as found:
                 inner, bias, outer = (np.array(found[name], dtype=float) for name in _ARRAYS)
-                answers = found["answers"].tolist() if "answers" in found else ()
-                return cls(inner, bias, outer, tuple(map(str, answers)))
+                answers = tuple(map(str, found["answers"].tolist())) if "answers" in found else ()
+            for name in answers:
+                admit("arrival strategy", name, path, key="answers")
+            return cls(inner, bias, outer, answers)
         except FileNotFoundError:
             raise InputError(f"{path}: no such file") from None
         except (OSError, ValueError, TypeError, KeyError, EOFError, zipfile.BadZipFile) as error:

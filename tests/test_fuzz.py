@@ -25,6 +25,8 @@ _QUICK = {
     "options": 110,
     "results": 60,
     "sweep": 50,
+    "archive": 40,
+    "verify": 40,
 }
 
 

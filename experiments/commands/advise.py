@@ -213,4 +213,4 @@ def _runtimes(arguments: argparse.Namespace) -> Law | np.ndarray | None:
 def _prices(arguments: argparse.Namespace) -> WaitModel | None:
     from experiments.planning.costfile import read_costs
 
-    return None if arguments.costs is None else read_costs(arguments.costs)
+    return None if arguments.costs is None else read_costs(arguments.costs, arguments.command)

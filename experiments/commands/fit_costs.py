@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from experiments.commands.asking.arguments import (
     add_choice,
     add_reading,
-    add_trust,
     check_outputs,
     classes_of,
     read_options,
@@ -38,13 +37,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--plot", metavar="FILE", help="draw the fits as FILE.png and FILE.pdf (default: not drawn)")
     add_reading(parser)
-    add_trust(parser)
 
 
 def main(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from experiments.planning.costfile import fits_table
-    from experiments.planning.document import write_json
+    from experiments.planning.document import write_sealed
     from policies.planning.waits.document import to_document
     from policies.planning.waits.fitting import fit_waits
 
@@ -59,7 +57,7 @@ def main(arguments: argparse.Namespace) -> None:
 
         figure = plot_costs(pairs.walltimes, pairs.waits, pairs.nodes, model, pairs.title)
     if arguments.output:
-        write_json(arguments.output, to_document(model, holdfast=version("holdfast"), source=dict(pairs.source)))
+        write_sealed(arguments.output, to_document(model, holdfast=version("holdfast"), source=dict(pairs.source)))
     drawn = save(figure, arguments.plot) if arguments.plot else ()
     if arguments.output == "-":
         return

@@ -42,7 +42,7 @@ def main(arguments: argparse.Namespace) -> None:
     from experiments.output.locks import writing
     from experiments.output.occupancy import check_fresh
     from experiments.output.seals import seal
-    from experiments.planning.document import write_json
+    from experiments.planning.document import write_sealed
     from experiments.planning.loop import COLUMNS, ROUNDS, Loop, Round, check_planned, close_loop
     from experiments.recordings.replay import make_directory, parse_mechanisms
     from experiments.recordings.runfile import PICTURE_FILES, RUN, holds_run
@@ -110,7 +110,7 @@ def main(arguments: argparse.Namespace) -> None:
             if simulation.prepared:
                 write_job_table(simulation.jobs, new / "jobs.csv")
             write_csv(new / "rounds.csv", rows, COLUMNS)
-            write_json(str(new / "costs.json"), told)
+            write_sealed(str(new / "costs.json"), told)
             save(plot_loop(rows), new / "loop")
             seal(new, RUN, {**simulation.configuration, "rounds": rounds, "tolerance": tolerance}, PICTURE_FILES)
     if stop is not None:

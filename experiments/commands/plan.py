@@ -110,7 +110,7 @@ def main(arguments: argparse.Namespace) -> None:
         document,
         outcome,
         plan_table,
-        write_json,
+        write_sealed,
     )
     from policies.planning.making import Planning, check_unsaved, parse_strategy, unsaved
     from policies.planning.strategies import STRATEGIES
@@ -148,7 +148,7 @@ def main(arguments: argparse.Namespace) -> None:
 
         figure = plot_plan(told, law, f"{title} plan for {origin}", runs)
     if arguments.json:
-        write_json(arguments.json, told)
+        write_sealed(arguments.json, told)
     drawn = save(figure, arguments.plot) if arguments.plot else ()
     if arguments.json == "-":
         return
@@ -208,7 +208,7 @@ def _costs_of(arguments: argparse.Namespace) -> tuple[CostModel, Prices | None]:
         from experiments.planning.costfile import Prices, read_costs
 
         nodes = None if arguments.nodes is None else whole(arguments.nodes, "--nodes", 1)
-        prices = Prices(arguments.costs, read_costs(arguments.costs), nodes)
+        prices = Prices(arguments.costs, read_costs(arguments.costs, arguments.command), nodes)
         return prices.model.apply(costs, nodes), prices
     given = {
         name: price.text if getattr(arguments, name) is None else getattr(arguments, name)

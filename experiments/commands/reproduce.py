@@ -7,7 +7,7 @@ import sys
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from experiments.commands.asking.arguments import check_outputs, whole
+from experiments.commands.asking.arguments import add_trust, check_outputs, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -57,6 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="archive or directory of experiments to measure again, with their own settings and seeds, and to compare "
         "byte by byte (default: none)",
     )
+    add_trust(parser)
 
 
 def main(arguments: argparse.Namespace) -> int:
@@ -86,6 +87,7 @@ def _checked(arguments: argparse.Namespace) -> int:
     from pathlib import Path
 
     from experiments.study.artefact import differences, opened, recorded_experiments
+    from experiments.study.parameters import with_recorded_data
     from workloads.ground.errors import InputError, ParameterError
 
     for name in ("quick", "archive"):
@@ -97,7 +99,11 @@ def _checked(arguments: argparse.Namespace) -> int:
         found = recorded_experiments(source)
         chosen = _chosen(found, arguments.only)
         data = None if arguments.data is None else _data(arguments.data, [item.experiment for item in found.values()])
-        recorded = {name: (found[name].parameters, found[name].seed) for name in chosen}
+        recorded = {}
+        for name in chosen:
+            own = found[name]
+            place = own.sealed.directory / own.sealed.manifest
+            recorded[name] = with_recorded_data(own.parameters, data, place), own.seed
         how = _reproduction(arguments, data, recorded=recorded)
         done = _carried_out(chosen, how, f"holdfast reproduce --check {arguments.check}")
         other = 0
@@ -197,7 +203,7 @@ def _data(path: str, experiments: Iterable[Experiment]) -> Path:
     directory = Path(path)
     wanted = list(dict.fromkeys(file for item in experiments for file in data_files(item.parameters).values()))
     missing = [file for file in wanted if not (directory / file).is_file()]
-    if len(missing) == len(wanted):
+    if wanted and len(missing) == len(wanted):
         raise InputError(f"--data {path}: has none of {', '.join(wanted)}")
     for file in missing:
         print(f"{directory / file} not found; generated data are used instead", file=sys.stderr)

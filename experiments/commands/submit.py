@@ -65,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(arguments: argparse.Namespace) -> None:
     """Run the command."""
-    from experiments.planning.laws import read_plan
+    from experiments.planning.laws import read_plans
     from experiments.slurm.client import submit
     from experiments.slurm.links import links_of, links_table
     from experiments.slurm.sequences import Sequence, check_options
@@ -80,7 +80,7 @@ def main(arguments: argparse.Namespace) -> None:
     name = _name(arguments.name, directory)
     history = "" if arguments.history is None else _history(arguments.history)
     check_directory(directory)
-    plan = read_plan(arguments.plan)
+    plan = read_plans({"": arguments.plan}, arguments.command)[""]
     told = read_json(arguments.plan)
     expected = told.get("expected_cost")
     links = links_of(plan, most=most, spare=spare, margin=margin)

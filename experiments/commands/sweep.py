@@ -53,14 +53,11 @@ def main(arguments: argparse.Namespace) -> int:
     """Run the command; the exit status is 1 if a run failed."""
     from experiments.sweeps import read_sweep, run_sweep
     from experiments.sweeps.clusters import cluster_options
-    from workloads.ground.importing import importing
 
-    # A list runs no code that a file names; a sweep is that code, too.
-    with importing(arguments.trust or not arguments.dry_run):
-        sweep = read_sweep(arguments.file, arguments.set)
-        if arguments.dry_run:
-            _list(sweep, arguments.output)
-            return 0
+    sweep = read_sweep(arguments.file, arguments.set)
+    if arguments.dry_run:
+        _list(sweep, arguments.output)
+        return 0
     metrics = metrics_of(arguments)
     workers = None if arguments.workers is None else whole(arguments.workers, "--workers", 1)
     options = {} if arguments.cluster_options is None else cluster_options(arguments.cluster_options)

@@ -7,25 +7,21 @@ notices accidents; it is no signature: an attacker can write a new manifest, too
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from workloads.ground.errors import InputError, TraceError
 from workloads.ground.files import atomic_open, is_plain_file, is_plain_name, read_bytes, sha256_of
+from workloads.ground.sealing import digest_holds, has_digest, with_digest
 
-__all__ = ["SWEEP", "Sealed", "arriving", "check_files", "is_manifest", "open_sealed", "seal"]
+__all__ = ["SWEEP", "Sealed", "arriving", "check_files", "file_faults", "is_manifest", "open_sealed", "seal"]
 
 #: The manifest of a sweep.
 SWEEP = "sweep.json"
-#: The end of a manifest: its own digest, of all its bytes with the digits left out.
-_END = re.compile(rb'"digest": "([0-9a-f]{64})"\n}\n\Z')
-_OPEN = b'"digest": ""\n}\n'
 #: Keys of a manifest that are about its files.
 _KEYS = ("files", "derived", "digest")
 
@@ -88,7 +84,7 @@ def is_manifest(path: Path) -> bool:
     with path.open("rb") as file:
         file.seek(0, os.SEEK_END)
         file.seek(max(0, file.tell() - 100))
-        return _END.search(file.read()) is not None
+        return has_digest(file.read())
 
 
 def seal(directory: Path, manifest: str, told: Mapping[str, Any], derived: Iterable[str] = ()) -> None:
@@ -109,9 +105,8 @@ def seal(directory: Path, manifest: str, told: Mapping[str, Any], derived: Itera
     drawn = list(derived)
     files = {path.name: sha256_of(path) for path in sorted(directory.iterdir()) if path.name not in drawn}
     text = json.dumps({**told, "files": files, "derived": drawn, "digest": ""}, indent=2) + "\n"
-    digest = hashlib.sha256(text.encode()).hexdigest()
     with atomic_open(directory / manifest, "wb") as file:
-        file.write(text.encode().removesuffix(_OPEN) + _OPEN.replace(b'""', f'"{digest}"'.encode()))
+        file.write(with_digest(text))
 
 
 def open_sealed(directory: Path, manifest: str, *, check: bool = True, waiting: bool = True) -> Sealed:
@@ -146,8 +141,7 @@ def open_sealed(directory: Path, manifest: str, *, check: bool = True, waiting: 
         raise TraceError(path, None, "is not JSON as Holdfast writes it") from None
     if not any(key in told for key in ("files", "digest")):
         return Sealed(directory, manifest, told, None, (), raw)
-    found = _END.search(raw)
-    if found is None or hashlib.sha256(raw[: found.start()] + _OPEN).hexdigest() != found[1].decode():
+    if not digest_holds(raw):
         raise TraceError(path, None, "was changed after it was written")
     files, derived = told.get("files"), told.get("derived")
     if not isinstance(files, dict) or not isinstance(derived, list):
@@ -169,6 +163,18 @@ def check_files(sealed: Sealed) -> None:
     TraceError
         Says which.
     """
+    for error in file_faults(sealed):
+        raise error
+
+
+def file_faults(sealed: Sealed) -> Iterator[TraceError]:
+    """What is wrong with the files of a result, one error for each that is not as it was written.
+
+    Raises
+    ------
+    InputError
+        If the result was replaced meanwhile.
+    """
     for name, digest in (sealed.files or {}).items():
         path = _standing(sealed.directory, sealed.manifest, name)
         problem = ""
@@ -179,7 +185,7 @@ def check_files(sealed: Sealed) -> None:
         if problem and _rewritten(sealed):
             raise InputError(f"{sealed.directory}: was replaced while it was read; run the command again")
         if problem:
-            raise TraceError(path, None, f"{problem} ({sealed.manifest} names its SHA-256)", "make the result again")
+            yield TraceError(path, None, f"{problem} ({sealed.manifest} names its SHA-256)", "make the result again")
 
 
 def _rewritten(sealed: Sealed) -> bool:

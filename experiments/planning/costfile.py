@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from experiments.planning.document import clock
 from experiments.tables import render
-from workloads.ground.documents import read_json
+from experiments.terminal import warn
+from workloads.ground.documents import parse_json
 from workloads.ground.errors import InputError
+from workloads.ground.files import decode_text, read_bytes
 from workloads.ground.quantities import Quantity
+from workloads.ground.sealing import UNSEALED, is_sealed
 
 if TYPE_CHECKING:
     from policies.planning.waits.model import WaitFit, WaitModel
@@ -36,21 +39,33 @@ _COLUMNS = (
 _SELDOM = 0.01
 
 
-def read_costs(path: str | Path) -> WaitModel:
+def read_costs(path: str | Path, command: str = "") -> WaitModel:
     """The wait model in a file that ``holdfast fit-costs`` has written.
+
+    Parameters
+    ----------
+    path
+        The file.
+    command
+        Command that warns of a file without a digest; empty: no warning.
 
     Raises
     ------
     InputError
-        If it cannot be read, is no JSON, or breaks a law of such a file; says the file and the key.
+        If it cannot be read, is no JSON, was changed, or breaks a law of such a file; says the file and the key.
     """
     from policies.planning.waits.document import from_document
 
-    told = read_json(path)
+    raw = read_bytes(path)
+    told = parse_json(decode_text(raw, path), path)
     try:
-        return from_document(told)
+        sealed = is_sealed(raw, told)
+        model = from_document(told)
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
+    if command and not sealed:
+        warn(command, f"{path} {UNSEALED}")
+    return model
 
 
 def _sizes(nodes_from: int, nodes_to: int | None) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from experiments.tables import render
 from workloads.ground.files import atomic_open
 from workloads.ground.quantities import Quantity
+from workloads.ground.sealing import seal_json
 
 if TYPE_CHECKING:
     from policies.planning.plan import ReservationPlan
@@ -25,6 +26,7 @@ __all__ = [
     "outcome",
     "plan_table",
     "write_json",
+    "write_sealed",
 ]
 
 
@@ -184,10 +186,19 @@ def fit_table(rows: Sequence[Mapping[str, Any]], most: int = 8) -> str:
     return "\n".join(line[:120].rstrip() for line in render(shown, columns).splitlines())
 
 
+def write_sealed(path: str, told: Mapping[str, Any]) -> None:
+    """Write a plan or costs as JSON with a digest, which finds changes; ``-`` is standard output."""
+    _write(path, seal_json(told, allow_nan=False))
+
+
 def write_json(path: str, told: Mapping[str, Any]) -> None:
-    """Write a plan as JSON; ``-`` is standard output."""
+    """Write a document as JSON; ``-`` is standard output."""
+    _write(path, json.dumps(told, indent=2, allow_nan=False) + "\n")
+
+
+def _write(path: str, text: str) -> None:
     # The one control character that JSON may hold as it is, and a terminal should not get.
-    text = json.dumps(told, indent=2, allow_nan=False).replace("\x7f", "\\u007f") + "\n"
+    text = text.replace("\x7f", "\\u007f")
     if path == "-":
         sys.stdout.write(text)
         return

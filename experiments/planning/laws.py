@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from experiments.terminal import warn
 from workloads.ground.errors import InputError, ParameterError, TraceError, UnknownNameError, shown
+from workloads.ground.sealing import UNSEALED
 from workloads.ground.units import parse_duration
 
 if TYPE_CHECKING:
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from policies.planning.plan import ReservationPlan
     from workloads.laws.law import Law
 
-__all__ = ["LAWS", "OPTIONS", "law_of", "read_plan", "read_runs", "unit_of"]
+__all__ = ["LAWS", "OPTIONS", "law_of", "read_plan", "read_plans", "read_runs", "unit_of"]
 
 
 @dataclass(frozen=True)
@@ -282,13 +284,33 @@ def read_plan(path: str | Path) -> ReservationPlan:
     Raises
     ------
     TraceError
-        If the file cannot be read or holds no plan.
+        If the file cannot be read, was changed, or holds no plan.
     """
-    from policies.planning.plan import ReservationPlan
-    from workloads.ground.files import read_text
+    return _plan_and_seal(path)[0]
 
+
+def read_plans(paths: Mapping[str, str | Path], command: str) -> dict[str, ReservationPlan]:
+    """Plans from several files, by name; the command warns of files without a digest."""
+    found = {name: _plan_and_seal(path) for name, path in paths.items()}
+    bare = [str(paths[name]) for name, (_, sealed) in found.items() if not sealed]
+    if bare:
+        others = f" (as {len(bare) - 1:,} more)" if len(bare) > 1 else ""
+        warn(command, f"{bare[0]} {UNSEALED}{others}")
+    return {name: plan for name, (plan, _) in found.items()}
+
+
+def _plan_and_seal(path: str | Path) -> tuple[ReservationPlan, bool]:
+    """A plan, and whether its file has a digest."""
+    from policies.planning.plan import ReservationPlan
+    from workloads.ground.documents import parse_json
+    from workloads.ground.files import decode_text, read_bytes
+    from workloads.ground.sealing import is_sealed
+
+    raw = read_bytes(path)
+    text = decode_text(raw, path)
     try:
-        return ReservationPlan.from_json(read_text(path))
+        sealed = is_sealed(raw, parse_json(text, path))
+        return ReservationPlan.from_json(text), sealed
     except TraceError:
         raise
     except InputError as error:

@@ -20,6 +20,7 @@ from simulator.machine.truth import PREEMPTED
 from workloads.ground.errors import InputError, TraceError, shown
 from workloads.ground.fields import number, whole
 from workloads.ground.files import sha256_of
+from workloads.ground.trust import trust as trusting
 from workloads.ground.units import to_ticks
 from workloads.logs.intake import NO_WALLTIME
 from workloads.logs.trace import Trace
@@ -143,7 +144,8 @@ def pairs_of_results(directory: str | Path, mechanism: str | None = None, *, tru
     told, name = result.told, variant.mechanism
     table = result.need(table_name("jobs", variant.label), "the jobs of that mechanism: run it again")
     jobs = list(table_rows(table, _JOB, "type"))
-    simulated = simulated_jobs(result, trust=trust)
+    with trusting(trust):
+        simulated = simulated_jobs(result)
     measured = _window(place, told, jobs, beginning_of(simulated))
     walltimes = _walltimes(simulated, name == BASELINE)
     without: Counter[str] = Counter()

@@ -38,6 +38,8 @@ from simulator.results.schema import DECISIONS, ELIGIBLE, EVENTS, JOBS, RESERVAT
 from workloads.ground.errors import InputError, TraceError
 from workloads.ground.fields import Columns, whole
 from workloads.ground.files import read_text
+from workloads.ground.trust import is_trusted
+from workloads.ground.trust import trust as trusting
 from workloads.ground.units import to_ticks
 from workloads.logs.nodenames import nodes_in
 from workloads.table.job import Job, JobType
@@ -72,8 +74,9 @@ def read_recording(
     decisions
         Whether what was recorded beside the event log is wanted, if there is such a file.
     trust
-        Whether plug-ins that ``run.json`` names by their import path may be imported where their code is needed: by
-        the queue order of explanations, and the reader of a trace whose jobs were not kept.
+        Whether plug-ins that its files name by their import path may be imported where their code is needed: by the
+        queue order of explanations, the reader of a trace whose jobs were not kept, and the plans of stochastic jobs.
+        False: as :func:`workloads.ground.trust.trust` says.
 
     Returns
     -------
@@ -92,7 +95,9 @@ def read_recording(
     variant = chosen_variant(place, result.told, mechanism)
     result = replace(result, told=variant.told)
     told, name = result.told, variant.label
-    jobs = simulated_jobs(result, trust=trust)
+    trusted = trust or is_trusted()
+    with trusting(trusted):
+        jobs = simulated_jobs(result)
     table = result.need(table_name("jobs", name), "the jobs of that mechanism: run it again")
     records = list(_records(table, {job.job_id: job for job in jobs}, variant.mechanism))
     if [job.job_id for job in jobs] != [record.job_id for record in records]:
@@ -121,7 +126,7 @@ def read_recording(
         epoch=epoch_of(place, told),
         zone=LOCAL if told.get(ZONE) == LOCAL else "UTC",
         unit=unit_of(told),
-        trusted=trust,
+        trusted=trusted,
         prior=prior,
         placements=_placements(result.find(table_name("nodes", name)), nodes_of(place, told)),
     )

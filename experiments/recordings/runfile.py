@@ -16,8 +16,8 @@ from simulator.machine.priorstate import PastUsage, PriorState
 from simulator.options import Options
 from workloads.ground.errors import InputError, TraceError
 from workloads.ground.files import is_plain_file, is_plain_name, sha256_of
-from workloads.ground.importing import importing
 from workloads.ground.numbers import is_number, is_whole
+from workloads.ground.trust import admit
 from workloads.ground.units import LARGEST_TIME
 from workloads.table.job import Job
 
@@ -112,20 +112,18 @@ def chosen_mechanism(directory: Path, told: Mapping[str, Any], mechanism: str | 
     return mechanism
 
 
-def simulated_jobs(result: Sealed, *, trust: bool = False) -> Sequence[Job]:
+def simulated_jobs(result: Sealed) -> Sequence[Job]:
     """The job table that was simulated: beside the results, or made again from an input that is still the same.
 
     Parameters
     ----------
     result
         Result of :func:`open_run`.
-    trust
-        Whether a reader that ``run.json`` names by its import path may be imported.
 
     Raises
     ------
     InputError
-        If it is nowhere.
+        If it is nowhere, or a file names code and is not trusted.
     """
     from workloads.table.jobtable import read_job_table
 
@@ -134,7 +132,7 @@ def simulated_jobs(result: Sealed, *, trust: bool = False) -> Sequence[Job]:
     if kept is None and "format" in told["input"] and ("preparation" in told or "life" in told):
         kept = "jobs.csv"  # made from a trace
     if kept is None and "format" in told["input"]:
-        return _jobs_of_trace(directory, told, trust)
+        return _jobs_of_trace(directory, told)
     if kept is None:
         return read_job_table(_input_of(directory, told)).jobs
     if not isinstance(kept, str):
@@ -227,7 +225,7 @@ def _input_of(directory: Path, told: Mapping[str, Any]) -> Path:
     return path
 
 
-def _jobs_of_trace(directory: Path, told: Mapping[str, Any], trust: bool) -> list[Job]:
+def _jobs_of_trace(directory: Path, told: Mapping[str, Any]) -> list[Job]:
     """A trace as the baseline alone replays it: without a job table."""
     from workloads.hybrid.assignment import as_rigid
     from workloads.logs.readers import read_trace
@@ -237,7 +235,7 @@ def _jobs_of_trace(directory: Path, told: Mapping[str, Any], trust: bool) -> lis
     how = {name: source.get(name) for name in ("format", "procs_per_node")}
     if not isinstance(how["format"], str) or isinstance(how["procs_per_node"], bool | float | str | list | dict):
         raise TraceError(directory / RUN, None, "must say with format and procs_per_node how the trace was read")
+    admit("format", how["format"], directory / RUN, key="input.format")
     chosen = {name: source[name] for name in ("where", "unit") if name in source}
-    with importing(trust):
-        trace = read_trace(path, lenient=bool(source.get("lenient")), **how, **chosen)
+    trace = read_trace(path, lenient=bool(source.get("lenient")), **how, **chosen)
     return as_rigid(trace.on_machine(nodes))

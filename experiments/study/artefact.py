@@ -7,6 +7,7 @@ of the packages. Equal results make equal bytes.
 from __future__ import annotations
 
 import json
+import os
 import platform
 import tempfile
 import zipfile
@@ -20,8 +21,11 @@ from typing import Any
 
 from experiments.output.seals import Sealed, open_sealed
 from experiments.study.experiment import Experiment, find_experiment
+from experiments.study.limits import check_recorded
 from workloads.ground.errors import InputError, TraceError
+from workloads.ground.fields import LARGEST_WHOLE
 from workloads.ground.files import atomic_open, is_plain_file, is_plain_name
+from workloads.ground.numbers import is_whole
 
 __all__ = ["Recorded", "differences", "opened", "recorded_experiments", "write_artefact"]
 
@@ -115,9 +119,20 @@ def opened(source: Path) -> Iterator[Path]:
                 if sum(item.file_size for item in members) > _MOST:
                     raise TraceError(source, None, f"must hold at most {_MOST:,} bytes unpacked")
                 archive.extractall(name)
-        except (zipfile.BadZipFile, OSError, EOFError, NotImplementedError, RuntimeError) as error:
-            raise TraceError(source, None, f"is no ZIP archive that can be read: {error}") from None
-        yield Path(name)
+        except InputError:
+            raise
+        except Exception as error:  # zlib.error, LookupError, struct.error, ...: zipfile names no end of them
+            reason = "a part of it is damaged, encrypted or packed in another way"
+            if isinstance(error, zipfile.BadZipFile):
+                reason = " ".join(str(error).split())
+            elif isinstance(error, OSError) and error.strerror:
+                reason = error.strerror
+            raise TraceError(source, None, f"is no ZIP archive that can be read: {reason}") from None
+        try:
+            yield Path(name)
+        except InputError as error:
+            # The user knows the archive, not the directory that is gone when the message is read.
+            raise InputError(str(error).replace(f"{name}{os.sep}", f"{source}: ")) from None
 
 
 def recorded_experiments(directory: Path) -> dict[str, Recorded]:
@@ -126,7 +141,8 @@ def recorded_experiments(directory: Path) -> dict[str, Recorded]:
     Raises
     ------
     InputError
-        If a file was changed, or the parameters of an experiment are not those that this version has.
+        If a file was changed, or the parameters of an experiment are not those that this version has, beyond its
+        limits, or name code and are not trusted (:func:`workloads.ground.trust.trust`).
     """
     found = {}
     for path in sorted(directory.glob("*.json")):
@@ -144,11 +160,12 @@ def _recorded(path: Path, sealed: Sealed) -> Recorded:
     experiment = find_experiment(str(sealed.told["experiment"]))
     parameters, seed = sealed.told.get("parameters"), sealed.told.get("seed")
     made = None
-    if isinstance(parameters, Mapping) and isinstance(seed, int) and not isinstance(seed, bool):
+    if isinstance(parameters, Mapping) and is_whole(seed, 0) and seed <= LARGEST_WHOLE:
+        check_recorded(experiment.parameters, experiment.quick, parameters, path)
         made = _like(experiment.parameters, parameters)
     if made is None or json.loads(json.dumps(asdict(made), default=str)) != parameters:
         raise TraceError(path, None, f"has other parameters than {experiment.id} of this version")
-    assert isinstance(seed, int)
+    assert isinstance(seed, int)  # is_whole has said so
     return Recorded(experiment, made, seed, sealed)
 
 

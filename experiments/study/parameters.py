@@ -8,10 +8,10 @@ from dataclasses import field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from workloads.ground.errors import ParameterError, UnknownNameError
+from workloads.ground.errors import ParameterError, TraceError, UnknownNameError
 from workloads.ground.files import sha256_of
 
-__all__ = ["data_digests", "data_file", "data_files", "or_none", "with_data", "with_settings"]
+__all__ = ["data_digests", "data_file", "data_files", "or_none", "with_data", "with_recorded_data", "with_settings"]
 
 #: Where the metadata of a field say which public file it takes.
 _DATA = "data"
@@ -49,6 +49,40 @@ def with_data(parameters: Any, directory: Path) -> Any:
     """Parameters with the files of that directory, as far as they are there, in place of what stands in."""
     paths = {name: directory / file for name, file in data_files(parameters).items()}
     return replace(parameters, **{name: str(path) for name, path in paths.items() if path.is_file()})
+
+
+def with_recorded_data(parameters: Any, directory: Path | None, recorded: Path) -> Any:
+    """Recorded parameters with the files of that directory in place of those that the recorder had.
+
+    A record may name any file of this machine, and none of those is opened.
+
+    Parameters
+    ----------
+    parameters
+        As they were recorded.
+    directory
+        Of public data; None: there is none.
+    recorded
+        The file of the record, for the message.
+
+    Raises
+    ------
+    TraceError
+        If a parameter names a file, and the directory does not have the one that the experiment takes.
+    """
+    changes = {}
+    for name, file in data_files(parameters).items():
+        if getattr(parameters, name):
+            path = None if directory is None else directory / file
+            if path is None or not path.is_file():
+                raise TraceError(
+                    recorded,
+                    None,
+                    f"was measured with a file of data as parameters.{name}, which is not opened where the record "
+                    f"says: give a directory that holds {file} with --data",
+                )
+            changes[name] = str(path)
+    return replace(parameters, **changes)
 
 
 def data_digests(parameters: Any) -> dict[str, str]:

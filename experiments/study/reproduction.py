@@ -37,6 +37,7 @@ from experiments.study.parameters import with_data
 from experiments.study.report.pictures import Picture, picture_of
 from experiments.study.verdicts import Verdict
 from workloads.ground.errors import MissingPackageError, TraceError, sentence_of
+from workloads.ground.trust import Trusting
 
 __all__ = ["Done", "Reproduction", "reproduce"]
 
@@ -71,7 +72,7 @@ class Reproduction:
     catalogue
         The experiments.
     recorded
-        Parameters and seeds of experiments by id, where an artefact gives them.
+        Parameters and seeds of experiments by id, where an artefact gives them; with the files of data in place.
     """
 
     directory: Path
@@ -91,8 +92,7 @@ class Reproduction:
     def parameters(self, experiment: Experiment) -> Any:
         """Parameters of an experiment in this reproduction."""
         if experiment.id in self.recorded:
-            found = self.recorded[experiment.id][0]
-            return found if self.data is None else with_data(found, self.data)
+            return self.recorded[experiment.id][0]
         chosen = experiment.quick if self.quick else experiment.parameters
         return chosen if self.data is None else with_data(chosen, self.data)
 
@@ -156,7 +156,8 @@ def _carried_out(names: Sequence[str], how: Reproduction, processes: int) -> Ite
             while waiting and len(running) < how.workers:
                 name = waiting.pop()
                 ours, theirs = context.Pipe(duplex=False)
-                process = context.Process(target=_work, args=(theirs, name, how, processes), name=f"holdfast {name}")
+                told = (theirs, name, how, processes)
+                process = context.Process(target=Trusting(_work), args=told, name=f"holdfast {name}")
                 process.start()
                 theirs.close()
                 running[ours] = name, process

@@ -13,9 +13,10 @@ from experiments.study.experiment import Resources, Row
 from experiments.sweeps.execution import spread
 from experiments.sweeps.fingerprint import experiment_fingerprint
 from experiments.sweeps.progress import followed
+from workloads.ground.errors import TraceError
 from workloads.ground.files import atomic_open, sha256_of
 
-__all__ = ["rows_of"]
+__all__ = ["piece_fault", "rows_of"]
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,16 @@ def _done(piece: _Piece) -> list[Row]:
         json.dump({"rows": rows, "digest": _digest(rows)}, file)
         file.write("\n")
     return rows
+
+
+def piece_fault(path: Path) -> TraceError | None:
+    """What is wrong with a stored piece of a measurement; None: nothing."""
+    try:
+        kept = json.loads(path.read_bytes())
+        whole = set(kept) == {"rows", "digest"} and kept["digest"] == _digest(kept["rows"])
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        whole = False
+    return None if whole else TraceError(path, None, "was changed after it was written", "it is measured anew")
 
 
 def _digest(rows: Sequence[Row]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import threading
 import time
@@ -13,7 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from workloads.ground.documents import read_toml
-from workloads.ground.errors import InputError, MissingPackageError, ParameterError, UnknownNameError, installation
+from workloads.ground.errors import (
+    InputError,
+    MissingPackageError,
+    ParameterError,
+    TraceError,
+    UnknownNameError,
+    installation,
+)
+from workloads.ground.trust import is_trusted
 
 __all__ = ["CLUSTERS", "Lost", "cluster_options", "dask_backend", "dask_client"]
 
@@ -31,6 +40,22 @@ CLUSTERS = {
 
 #: How often the workers are counted, and how long none may be there until that is said [s].
 LOOK_EVERY, PATIENCE = 5.0, 60.0
+
+#: Arguments that become comments of a job's script, and what may stand there; the others become words of a command.
+_DIRECTIVES = ("job_directives_skip", "job_extra_directives")
+_WORD, _DIRECTIVE = re.compile(r"[\w./:,=@%+~-]*"), re.compile(r"[\w./:,=@%+~ -]*")
+#: Arguments of a cluster's class that name no code, each with the keys of the table that it may be.
+_PLAIN: dict[str, frozenset[str]] = {
+    **dict.fromkeys(
+        ("cores", "memory", "processes", "queue", "project", "account", "walltime", "ncpus", "mem", "resource_spec"),
+        frozenset(),
+    ),
+    **dict.fromkeys(("job_cpu", "job_mem", *_DIRECTIVES, "name"), frozenset()),
+    **dict.fromkeys(("n_workers", "threads_per_worker", "memory_limit", "nanny", "death_timeout"), frozenset()),
+    **dict.fromkeys(("interface", "host", "protocol", "security", "dashboard_address", "silence_logs"), frozenset()),
+    **dict.fromkeys(("local_directory", "log_directory", "shared_temp_directory", "scheduler_port"), frozenset()),
+    "scheduler_options": frozenset({"dashboard_address", "host", "interface", "port", "protocol", "contact_address"}),
+}
 
 _OPEN = (
     "the scheduler listens on all interfaces of this machine, and anybody who reaches its port can run code as you: "
@@ -61,9 +86,34 @@ def cluster_options(path: str | Path) -> dict[str, Any]:
     Raises
     ------
     InputError
-        If the file cannot be read.
+        If the file cannot be read; or it holds an argument that can name code or a command, and is not trusted
+        (:func:`workloads.ground.trust.trust`).
     """
-    return read_toml(path)
+    options = read_toml(path)
+    strange = next(_strange(options, _PLAIN), None)
+    if strange is not None and not is_trusted():
+        raise TraceError(
+            path,
+            None,
+            f"{strange} can make the cluster run code that a file names; legal without trust are plain words for "
+            f"{', '.join(sorted(_PLAIN))}",
+            "look at the file, then add --trust",
+        )
+    return options
+
+
+def _strange(options: Mapping[str, Any], plain: Mapping[str, frozenset[str]]) -> Iterator[str]:
+    """The arguments of a cluster that may hold more than sizes, names and addresses."""
+    for name, value in options.items():
+        inner = plain.get(name)
+        if inner is None:
+            yield name
+        elif isinstance(value, Mapping):
+            yield from (f"{name}.{part}" for part in _strange(value, dict.fromkeys(inner, frozenset())))
+        else:
+            legal = _DIRECTIVE if name in _DIRECTIVES else _WORD
+            if not all(legal.fullmatch(str(item)) for item in (value if isinstance(value, list) else [value])):
+                yield name  # a shell would make something else of it
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 from experiments.output.signals import start_trackers
 from experiments.sweeps.clusters import CLUSTERS, Lost, dask_backend, dask_client
 from workloads.ground.errors import HoldfastError, ParameterError, UnknownNameError
+from workloads.ground.trust import Trusting
 
 if TYPE_CHECKING:
     from experiments.sweeps.grid import RunConfiguration
@@ -127,12 +128,16 @@ class Pool:
     parameters: Mapping[str, Any]
 
     def map(self, task: Callable[[Any], Any], items: Iterable[Any], *, ordered: bool = False) -> Iterator[Any]:
-        """What the task makes of each item, in the order in which it comes, or in that of the items."""
+        """What the task makes of each item, in the order in which it comes, or in that of the items.
+
+        The workers trust files as far as this process does (:func:`workloads.ground.trust.trust`).
+        """
         if self.backend is None:
             yield from map(task, items)
             return
         from joblib import Parallel, delayed, parallel_config
 
+        trusting = Trusting(task)
         backend = _loky_backend(**self.parameters) if self.backend == "loky" else self.backend
         with parallel_config(backend=backend, n_jobs=self.workers):
             how = "generator" if ordered else "generator_unordered"
@@ -142,7 +147,7 @@ class Pool:
             warnings.filterwarnings("ignore", r".*(still being processed by|but not used)", UserWarning, "joblib")
             # An item is one argument, small and not a container: Dask would scatter a large one to a single worker,
             # and lose it with that worker.
-            yield from parallel(delayed(task)(item) for item in items)
+            yield from parallel(delayed(trusting)(item) for item in items)
 
 
 def _loky_backend(**parameters: Any) -> Any:

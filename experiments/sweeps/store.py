@@ -17,14 +17,15 @@ from experiments.output.locks import writing
 from experiments.recordings.replay import make_directory
 from experiments.sweeps.grid import RunConfiguration
 from experiments.sweeps.simulations import RunOutcome
+from workloads.ground.errors import TraceError
 from workloads.ground.files import atomic_open, is_plain_file
 
-__all__ = ["Store"]
+__all__ = ["BATCH", "Store", "line_faults"]
 
 #: Of the lines; another one is computed anew.
 _FORMAT = 3
 #: End of the names of files with several runs.
-_BATCH = ".jsonl"
+BATCH = ".jsonl"
 #: How a line of them begins, and what stands before its digest.
 _KEY = re.compile(rb'\{"key": "([0-9a-f]{64})"')
 _DIGEST = b', "digest": "'
@@ -89,7 +90,7 @@ class Store:
         """Write what has come since the last time, into one file."""
         if self._new:
             lines = b"".join(self._new)
-            name = f"{hashlib.sha256(lines).hexdigest()}{_BATCH}"
+            name = f"{hashlib.sha256(lines).hexdigest()}{BATCH}"
             with atomic_open(self.directory / name, "wb", follow=False) as file:
                 file.write(lines)
             self._new.clear()
@@ -118,7 +119,7 @@ class Store:
 def _places_in(directory: Path) -> dict[str, tuple[Path, int, int]]:
     """In which file, and from where to where, the line of each run stands."""
     found: dict[str, tuple[Path, int, int]] = {}
-    for path in sorted(directory.glob(f"*{_BATCH}")):
+    for path in sorted(directory.glob(f"*{BATCH}")):
         if not is_plain_file(path):
             continue
         begin = 0
@@ -130,6 +131,25 @@ def _places_in(directory: Path) -> dict[str, tuple[Path, int, int]]:
                     found[match[1].decode()] = path, begin, end
                 begin = end
     return found
+
+
+def line_faults(path: Path) -> tuple[int, list[TraceError]]:
+    """How many runs a file of a store holds, and what is wrong with it.
+
+    A sweep passes over a damaged line, and computes its run anew.
+    """
+    content = path.read_bytes()
+    lines = content.splitlines(keepends=True)
+    faults, keys = [], []
+    for number, line in enumerate(lines, 1):
+        match = _KEY.match(line)
+        keys.append("" if match is None else match[1].decode())
+        if not keys[-1] or line != _sealed(line.rpartition(_DIGEST)[0] + b"}"):
+            faults.append(TraceError(path, number, "was changed after it was written", "the sweep computes it anew"))
+    # The name is the digest of all lines; earlier versions wrote a file for each run, under its key.
+    if not faults and path.stem not in (hashlib.sha256(content).hexdigest(), *keys[:1]):
+        faults.append(TraceError(path, None, "has lost or won lines", "the sweep computes what is missing"))
+    return len(lines), faults
 
 
 def _read(text: str | bytes) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, make_dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -30,16 +30,27 @@ from experiments.sweeps.values import (
 from simulator.options import Options
 from workloads.ground.documents import DEEPEST, parse_toml, read_toml
 from workloads.ground.errors import InputError, ParameterError, UnknownNameError
+from workloads.ground.trust import admit
 from workloads.hybrid.assignment import Assignment
 from workloads.hybrid.parameters import duration, wrong
 
 if TYPE_CHECKING:
     from cattrs import Converter
 
-__all__ = ["make_sweep", "read_sweep"]
+__all__ = ["PLUGIN_KEYS", "make_sweep", "read_sweep"]
 
 #: Attributes that are no keys.
 _HIDDEN: dict[type, tuple[str, ...]] = {TraceFile: ("directory",)}
+#: Keys that name plug-ins, and of which kind, wherever they stand.
+PLUGIN_KEYS = {
+    "mechanisms": "mechanism",
+    "order": "order",
+    "backfilling": "backfilling rule",
+    "tenants": "tenants rule",
+    "expansion": "expansion",
+    "plan": "planning strategy",
+    "format": "format",
+}
 
 
 def read_sweep(path: str | Path, settings: Sequence[str] = ()) -> Sweep:
@@ -51,13 +62,17 @@ def read_sweep(path: str | Path, settings: Sequence[str] = ()) -> Sweep:
         The file; relative paths of traces are relative to its directory.
     settings
         Changes as ``key=value``, e.g. ``assignment.notice_mix=["W1", "W5"]``; a value that is not TOML is a text.
+        They come from the user, and may name code.
 
     Raises
     ------
     InputError
-        If the file cannot be read, or a key or value is not legal: says its path and what is legal.
+        If the file cannot be read, a key or value is not legal, or names code and is not trusted
+        (:func:`workloads.ground.trust.trust`): says its path and what is legal.
     """
     raw = read_toml(path)
+    for key, kind, name in _plugin_names(raw):
+        admit(kind, name, path, key=key)
     for setting in settings:
         _set(raw, setting)
     return _structured(raw, f"{path}: ", str(Path(path).resolve().parent))
@@ -82,6 +97,18 @@ def make_sweep(**tables: Any) -> Sweep:
 presets, traces, nodes, format, procs_per_node, where, unit, columns, lenient
     """
     return _structured(tables, "", ".")
+
+
+def _plugin_names(raw: Any, where: str = "", kind: str = "") -> Iterator[tuple[str, str, str]]:
+    """Path, kind and name of each plug-in that a document names."""
+    if isinstance(raw, Mapping):
+        for key, value in raw.items():
+            yield from _plugin_names(value, f"{where}.{key}".removeprefix("."), kind or PLUGIN_KEYS.get(key, ""))
+    elif isinstance(raw, list):
+        for place, value in enumerate(raw):
+            yield from _plugin_names(value, f"{where}[{place}]", kind)
+    elif kind and isinstance(raw, str):
+        yield where, kind, raw
 
 
 def _set(raw: dict[str, Any], setting: str) -> None:

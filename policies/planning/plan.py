@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
@@ -14,6 +13,7 @@ from policies.planning.sequence import HORIZON, ReservationSequence
 from policies.planning.serialisation import arguments
 from policies.planning.spending import Spending
 from workloads.ground.errors import InputError, ParameterError
+from workloads.ground.sealing import seal_json
 
 if TYPE_CHECKING:
     from workloads.laws import Law
@@ -204,8 +204,8 @@ class ReservationPlan(ReservationSequence):
         return shown
 
     def to_json(self, law: Law | None = None) -> str:
-        """The plan as JSON text; times in the plan's own unit. Costs that are functions become tables."""
-        return json.dumps(self.to_dict(law), indent=2) + "\n"
+        """The plan as JSON text with a digest; times in the plan's own unit. Costs that are functions become tables."""
+        return seal_json(self.to_dict(law))
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -214,6 +214,6 @@ class ReservationPlan(ReservationSequence):
         Raises
         ------
         InputError
-            If the text is no such plan.
+            If the text is no such plan, or was changed. Text without a digest is read as it is.
         """
         return cls(**arguments(text))

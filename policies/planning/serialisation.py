@@ -10,6 +10,7 @@ from policies.planning.growth import Growth
 from workloads.ground.documents import parse_json
 from workloads.ground.errors import InputError, ParameterError, UnknownNameError
 from workloads.ground.numbers import is_number
+from workloads.ground.sealing import is_sealed
 
 __all__ = ["arguments"]
 
@@ -23,9 +24,10 @@ def arguments(text: str) -> dict[str, Any]:
     Raises
     ------
     InputError
-        If the text is no plan; says the key, what is legal and what came.
+        If the text is no plan, or was changed after it was sealed; says the key, what is legal and what came.
     """
     shown = _object(parse_json(text), "this plan")
+    is_sealed(text.encode(), shown)
     rows = _of(shown, "reservations", "")
     if not isinstance(rows, list) or not rows:
         raise ParameterError("reservations", "a list of at least one", rows)

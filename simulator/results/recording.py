@@ -22,7 +22,7 @@ from simulator.options import Options
 from simulator.results.longrecords import LongRecords
 from simulator.results.records import Accounting, JobRecord, StochasticRecord
 from workloads.ground.errors import InputError
-from workloads.ground.importing import importing
+from workloads.ground.trust import admit, trust
 from workloads.ground.units import to_ticks
 from workloads.outages.outage import Outage
 from workloads.table.job import Job, JobType
@@ -150,8 +150,8 @@ class Recording:
         InputError
             If it cannot be had, or is not trusted.
         """
-        with importing(self.trusted):
-            return ORDERS[self.options.order]
+        with trust(self.trusted):
+            return ORDERS[admit("order", self.options.order, "run.json", key="options.order")]
 
     @cached_property
     def job(self) -> dict[int, Job]:

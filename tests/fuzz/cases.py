@@ -5,9 +5,12 @@ from __future__ import annotations
 import argparse
 import hashlib
 import io
+import json
 import re
 import tomllib
+import zipfile
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from random import Random
@@ -16,6 +19,7 @@ from experiments import cli
 from tests.fuzz import seeds
 from tests.fuzz.mutations import HOSTILE, NUMBERS, mutated, mutated_json, mutated_word
 from tests.fuzz.seeds import NODES
+from tests.support.seals import sealed_again, unsealed
 
 __all__ = ["READERS", "Case", "case"]
 
@@ -161,8 +165,20 @@ def _json(rng: Random, data: bytes) -> bytes:
     return mutated_json(rng, data) if rng.random() < 0.7 else mutated(rng, data)
 
 
+def _document(rng: Random, data: bytes) -> bytes:
+    """A changed plan or costs: most have no digest, or a new one, so that it hides nothing."""
+    kind = rng.random()
+    if kind < 0.2:
+        return _json(rng, data)
+    changed = _json(rng, unsealed(data.decode()).encode())
+    if kind < 0.5:
+        with suppress(ValueError, AttributeError, RecursionError):
+            return sealed_again(changed.decode()).encode()
+    return changed
+
+
 def _costs(rng: Random) -> Case:
-    files = {"costs.json": _json(rng, seeds.files_of("costs")["costs.json"])}
+    files = {"costs.json": _document(rng, seeds.files_of("costs")["costs.json"])}
     if rng.random() < 0.7:
         sized = ("--nodes", rng.choice(("1", "8", "9", "1000"))) if rng.random() < 0.6 else ()
         return Case(("plan", "exponential", "--mean", "1h", "--n", "12", "--costs", "costs.json", *sized), files)
@@ -172,7 +188,7 @@ def _costs(rng: Random) -> Case:
 
 
 def _plan(rng: Random) -> Case:
-    files = {"plan.json": _json(rng, seeds.files_of("plan")["plan.json"])}
+    files = {"plan.json": _document(rng, seeds.files_of("plan")["plan.json"])}
     if rng.random() < 0.5:
         files["table.csv"] = seeds.files_of("table")["table.csv"].replace(b",optimal,", b",plan.json,")
         return Case(("run", "table.csv", "-o", "out", "--nodes", str(NODES), "--mechanism", "baseline"), files)
@@ -316,6 +332,62 @@ def _site(rng: Random) -> Case:
     return Case(("slurm", "options", *names, *json), files)
 
 
+#: Words in place of a parameter of an archived experiment.
+_PARAMETERS = (
+    10**400,
+    -1,
+    0,
+    1e308,
+    "evil:x",
+    "/etc/shadow",
+    "../a",
+    "x" * 300,
+    [],
+    [[1]],
+    {},
+    None,
+    True,
+    ["a"] * 999,
+)
+
+
+def _archive(rng: Random) -> Case:
+    """An archive of an experiment with bytes changed, or with other parameters and sealed again; none is measured."""
+    whole = seeds.archive()
+    if rng.random() < 0.4:
+        data = mutated(rng, whole)
+    else:
+        with zipfile.ZipFile(io.BytesIO(whole)) as archive:
+            members = {item.filename: archive.read(item) for item in archive.infolist()}
+        name = rng.choice([name for name in members if name.startswith("profiles")])
+        if name.endswith(".json"):
+            told = json.loads(members[name])
+            place = rng.choice((told, told["parameters"]))
+            place[rng.choice(list(place))] = rng.choice(_PARAMETERS)
+            text = json.dumps(told, indent=2) + "\n"
+            members[name] = _resealed(text.encode())
+        else:
+            members[name] = mutated(rng, members[name])
+        file = io.BytesIO()
+        with zipfile.ZipFile(file, "w", rng.choice((zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED))) as archive:
+            for member, content in members.items():
+                archive.writestr(member, content)
+        data = file.getvalue()
+    files = {"a.zip": data}
+    if rng.random() < 0.5:
+        return Case(("verify", "a.zip"), files)
+    return Case(("reproduce", "--check", "a.zip", "-o", "out", "--only", "none-*"), files)
+
+
+def _verify(rng: Random) -> Case:
+    """Results, plans and costs with changes, looked at by their digests alone."""
+    files = dict(_results_files(rng))
+    files["plan.json"] = _document(rng, seeds.files_of("plan")["plan.json"])
+    files["costs.json"] = _document(rng, seeds.files_of("costs")["costs.json"])
+    name = rng.choice(("r", "plan.json", "costs.json", "r/run.json", "r/summary.csv", "table.csv", "."))
+    return Case(("verify", name), files)
+
+
 def _tasks(rng: Random) -> Case:
     name = rng.choice(("tasks", "makespans"))
     files = {f"{name}.csv": mutated(rng, seeds.TASKS[f"{name}.csv"])}
@@ -336,6 +408,7 @@ _BASE: Mapping[str, tuple[str, ...]] = {
     "forecast": ("r", "--mechanism", "baseline", "--at", "20m", "--draws", "1", "--workers", "1", "--least", "1"),
     "gantt": ("r", "-o", "x.html", "--mechanism", "baseline"),
     "compare": ("r:baseline", "r:CUA-SPAA"),
+    "verify": ("r",),
     "policies": ("--kind", "order"),
     # One worker: without --dry-run, which a mutation may take away, others would be left behind.
     "sweep": ("s.toml", "-o", "out", "--workers", "1", "--dry-run"),
@@ -368,9 +441,20 @@ _PLACES = (
     "x.gz",
     "a b",
 )
-#: Options that start processes or reach out of this machine, or that make a picture, which takes a second.
+#: Options that start processes, run code or reach out of this machine, or that make a picture, which takes a second.
 _NEVER = frozenset(
-    {"--workers", "--scheduler", "--cluster", "--backend", "--data", "--plot", "--fresh", "--help", "--draws"}
+    {
+        "--workers",
+        "--scheduler",
+        "--cluster",
+        "--backend",
+        "--data",
+        "--plot",
+        "--fresh",
+        "--help",
+        "--draws",
+        "--trust",
+    }
 )
 _PLAUSIBLE: Mapping[str, tuple[str, ...]] = {
     "--mechanism": (*_MECHANISMS, "all"),
@@ -494,6 +578,8 @@ READERS: Mapping[str, tuple[float, Callable[[Random], Case]]] = {
     "runs": (5, _runs),
     "site": (4, _site),
     "results": (7, _results),
+    "archive": (4, _archive),
+    "verify": (4, _verify),
     "options": (14, _option_case),
     "usual": (0.02, _usual),
     "pictures": (0.05, _pictures),

@@ -45,7 +45,7 @@ _LONG = 1000
 _BAR = re.compile(r"\r?[^\r\n]*\[\d\d:\d\d[<,][^\r\n]*(?:\n|(?=\r)|$)")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u2028\u2029]")
 #: Commands of which some of several things may fail, which exit status 1 says.
-_SEVERAL = frozenset({"sweep", "reproduce", "policies"})
+_SEVERAL = frozenset({"sweep", "reproduce", "policies", "verify"})
 
 
 class Judgement(NamedTuple):

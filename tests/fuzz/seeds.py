@@ -8,10 +8,13 @@ import json
 import os
 import tempfile
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 from experiments import cli
+from experiments.study.artefact import write_artefact
+from experiments.study.experiment import find_experiment, measure_experiment
 from tests.support.jobs import malleable, on_demand, rigid, stochastic
 from workloads.outages.file import write_outages
 from workloads.outages.outage import Outage, OutageKind
@@ -26,6 +29,7 @@ __all__ = [
     "TASKS",
     "alcf",
     "aligned_sacct",
+    "archive",
     "files_of",
     "json_sacct",
     "json_squeue",
@@ -275,3 +279,14 @@ def results() -> dict[str, bytes]:
     with _elsewhere(files_of("table")) as directory:
         _main(f"run table.csv -o r --mechanism CUA&SPAA,baseline --events --nodes {NODES}")
         return {name: data for name, data in _tree(directory).items() if name.startswith("r/") or name == "table.csv"}
+
+
+@cache
+def archive() -> bytes:
+    """An archive of an experiment, measured with a file of data."""
+    with _elsewhere(TASKS) as directory:
+        item = find_experiment("profiles-table1")
+        parameters = replace(item.quick, tasks=str(directory / "tasks.csv"))
+        measure_experiment(item, parameters, 0, directory, "0")
+        write_artefact(directory, [item.id], directory / "a.zip")
+        return (directory / "a.zip").read_bytes()

@@ -164,7 +164,9 @@ def test_the_command_line_takes_them_wherever_a_name_is_taken(
     path = "holdfast_example:"
     names = f"{path}AgedShortest", f"baseline,CUA-{path}YoungestFirst", f"{path}halving"
     holdfast(f"{run.format('b', *names)} --plot --events")
-    holdfast("run b/jobs.csv -o c --nodes 4392 --order aged --mechanism CUA-youngest --known-runs 2")
+    again = "run b/jobs.csv -o c --nodes 4392 --order aged --mechanism CUA-youngest --known-runs 2"
+    holdfast(again, 2)
+    holdfast(f"{again} --trust")
     files = {item.name for item in (tmp_path / "b").iterdir()}
     assert {"jobs-CUA-holdfast_example_YoungestFirst.csv", "mechanisms.png", "machine.png"} <= files
     assert not any(":" in name for name in files)
@@ -181,16 +183,16 @@ def test_the_command_line_takes_them_wherever_a_name_is_taken(
     assert [row["mechanism"] for row in summary] == ["baseline", "CUA-holdfast_example:YoungestFirst"]
     holdfast("plot b")
     submitted = read_csv(tmp_path / "b" / "jobs-CUA-holdfast_example_YoungestFirst.csv")[0]
-    # Their code is not run because a file of results names it.
+    # Their code is not run because a file names it.
     telling = f"explain b {submitted['job_id']} --mechanism CUA-holdfast_example:YoungestFirst"
     holdfast(telling, 2)
-    holdfast("export b --mechanism CUA-holdfast_example:YoungestFirst -o out.swf")
+    holdfast("export b --mechanism CUA-holdfast_example:YoungestFirst -o out.swf --trust")
     story = holdfast(f"{telling} --trust")
     assert "was not recorded" not in story
     assert "It was submitted" in story
-    holdfast("picture queue b --mechanism CUA-holdfast_example:YoungestFirst")
+    holdfast("picture queue b --mechanism CUA-holdfast_example:YoungestFirst --trust")
     assert (tmp_path / "b" / "queue-CUA-holdfast_example_YoungestFirst.png").exists()
-    holdfast("fit-costs b --mechanism CUA-holdfast_example:YoungestFirst -o costs.json")
+    holdfast("fit-costs b --mechanism CUA-holdfast_example:YoungestFirst -o costs.json --trust")
     holdfast(
         "loop year.swf.gz -o loop --mechanism CUA-youngest --order aged --stochastic-share 0.3 --plan halving "
         "--known-runs 2 --rounds 2"

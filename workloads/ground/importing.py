@@ -1,36 +1,17 @@
-"""Import paths: what stands at ``module:name``, also in a module of the current directory."""
+"""Import paths: what stands at ``module:name``, also in a module of the current directory.
+
+Whatever is imported here runs. Names from files come here through :func:`workloads.ground.trust.admit` alone.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from importlib import import_module
 from typing import Any
 
 from workloads.ground.errors import InputError, UnknownNameError, shown
 
-__all__ = ["imported", "importing"]
-
-#: Whether import paths are followed; those of entry points always are, since they were installed on purpose.
-_ALLOWED: ContextVar[bool] = ContextVar("allowed", default=True)
-
-
-@contextmanager
-def importing(allowed: bool) -> Iterator[None]:
-    """Follow import paths or refuse them, e.g. while a file from elsewhere is read, which may name any.
-
-    Parameters
-    ----------
-    allowed
-        Whether to follow them; it never allows what is refused already.
-    """
-    before = _ALLOWED.set(allowed and _ALLOWED.get())
-    try:
-        yield
-    finally:
-        _ALLOWED.reset(before)
+__all__ = ["imported"]
 
 
 def imported(kind: str, path: str, name: str | None = None) -> Any:
@@ -48,16 +29,11 @@ def imported(kind: str, path: str, name: str | None = None) -> Any:
     Raises
     ------
     InputError
-        If it cannot be imported, in one sentence, or import paths are refused now (:func:`importing`).
+        If it cannot be imported, in one sentence.
     """
     module_name, _, attribute = path.partition(":")
     if not module_name or not attribute:
         raise InputError(f"{kind} {shown(name or path)} must be given as module:name")
-    if name is None and not _ALLOWED.get():
-        raise InputError(
-            f"the {kind} {shown(path)} is code that a file names, and is not run without trust: look at it, then add "
-            "--trust"
-        )
     try:
         found: Any = _module(module_name)
     except Exception as error:  # a foreign module may raise anything while it is imported

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from workloads.ground.errors import ParameterError, TraceError
 from workloads.ground.units import LARGEST_SIZE, LARGEST_TIME, SHORTEST_TIME
@@ -141,25 +142,10 @@ class Intake:
         owners = user, project, preceding, think_time
         if eligible is not None and eligible <= submit:
             eligible = None
-        self.jobs.append(
-            TraceJob(
-                job_id,
-                submit,
-                nodes,
-                runtime,
-                walltime,
-                killed,
-                wait,
-                *owners,
-                None,
-                None,
-                partition,
-                eligible,
-                node_list,
-            )  # fmt: skip
-            if partition or node_list or eligible is not None
-            else TraceJob(job_id, submit, nodes, runtime, walltime, killed, wait, *owners)
-        )
+        rare: dict[str, Any] = {}
+        if partition or node_list or eligible is not None:
+            rare = {"partition": partition, "eligible": eligible, "node_list": node_list}
+        self.jobs.append(TraceJob(job_id, submit, nodes, runtime, walltime, killed, wait, *owners, **rare))
         return True
 
     def withdraw(

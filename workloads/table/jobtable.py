@@ -12,9 +12,11 @@ from dataclasses import dataclass, fields
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from workloads.ground.errors import TraceError, UnknownNameError
 from workloads.ground.files import atomic_open, csv_rows, decode_text, read_bytes
+from workloads.ground.trust import admit
 from workloads.table.columns import ALL_COLUMNS, DEFAULTS, NEEDED_COLUMNS, columns_of, line_writer, values_of
 from workloads.table.job import Job
 from workloads.table.jobs import composition
@@ -66,8 +68,9 @@ def read_job_table(path: str | Path, *, nodes: int | None = None) -> JobTable:
     Raises
     ------
     TraceError
-        With file and line (CSV) or row (Parquet), if the file cannot be read, has a column that a job table has not, or
-        a row breaks a law of the table.
+        With file and line (CSV) or row (Parquet), if the file cannot be read, has a column that a job table has not, a
+        row breaks a law of the table, or names code as its plan and is not trusted
+        (:func:`workloads.ground.trust.trust`).
     """
     return parse_job_table(read_bytes(path), path, nodes=nodes)
 
@@ -113,6 +116,8 @@ def table_of(
             name: values_of(name, block[places[name]], refuse) if name in places else [DEFAULTS.get(name)] * count
             for name in ALL_COLUMNS
         }
+        if "plan" in places:
+            _admit_plans(values["plan"], path, lines, len(jobs))
         jobs += map(Job, *(values[field.name] for field in fields(Job)))
     fault = first_fault(jobs, nodes)
     if fault is not None:
@@ -167,6 +172,15 @@ def _csv_blocks(text: str, path: str | Path) -> tuple[list[str], Iterator[tuple[
             yield list(zip(*(row for _, row in block), strict=True)), [line for line, _ in block]
 
     return names, blocks()
+
+
+def _admit_plans(plans: Sequence[Any], path: str | Path, lines: Sequence[int], before: int) -> None:
+    """Refuse a plan that would import code."""
+    for plan in dict.fromkeys(plans):
+        if ":" in plan:
+            place = before + plans.index(plan)
+            line, key = (lines[place], "plan") if lines else (None, f"row {place + 1}: plan")
+            admit("planning strategy", plan, path, line, key=key)
 
 
 def _refusal(path: str | Path, lines: Sequence[int], before: int, index: int, sentence: str) -> TraceError:

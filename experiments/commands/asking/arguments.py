@@ -85,12 +85,12 @@ def duration(text: str, option: str, most: float = LARGEST_TIME) -> float:
     return value
 
 
-def add_trust(parser: argparse.ArgumentParser) -> None:
-    """Add the option of commands that read results or configurations of other people."""
+def add_trust(parser: argparse._ActionsContainer) -> None:
+    """Add the option of commands that read names from files, which may be other people's."""
     parser.add_argument(
         "--trust",
         action="store_true",
-        help="import plug-ins that are named by import path (my.module:mine), which runs their code",
+        help="import plug-ins that a file names by import path (my.module:mine), which runs their code",
     )
 
 
@@ -138,6 +138,7 @@ def add_reading(
     details.add_argument(
         "--lenient", action="store_true", help="skip and count broken lines instead of stopping at the first"
     )
+    add_trust(details)
 
 
 class ReadOptions(TypedDict):

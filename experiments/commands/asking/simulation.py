@@ -301,10 +301,10 @@ def _planning(
         # Read also where no job is stochastic: a file that is not one is told, not passed over.
         from experiments.planning.costfile import read_costs
 
-        costs = read_costs(arguments.costs)
+        costs = read_costs(arguments.costs, arguments.command)
     if not names:
         return None, {}
-    from experiments.planning.laws import read_plan
+    from experiments.planning.laws import read_plans
     from policies.planning.making import parse_strategy
     from policies.planning.planbook import Planner, reserved_time
 
@@ -326,4 +326,4 @@ def _planning(
     if costs is not None:
         configuration["planner"]["costs"] = {"path": arguments.costs, "sha256": sha256_of(arguments.costs)}
     configuration["plans"] = {name: sha256_of(path) for name, path in paths.items()}
-    return planner, {name: read_plan(path) for name, path in paths.items()}
+    return planner, read_plans(paths, arguments.command)

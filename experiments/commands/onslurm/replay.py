@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from experiments.commands.asking.arguments import new_directory, whole
+from experiments.commands.asking.arguments import add_trust, new_directory, whole
 from workloads.ground.errors import InputError
 from workloads.ground.units import LARGEST_SIZE
 
@@ -32,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="further option of sbatch in one word, as --sbatch=--partition=test; may be repeated (default: none)",
     )
     parser.add_argument("--yes", action="store_true", help="do not ask before submitting to the Slurm of this machine")
+    add_trust(parser)
 
 
 def main(arguments: argparse.Namespace) -> None:

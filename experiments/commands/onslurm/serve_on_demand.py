@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from experiments.commands.asking.arguments import duration, new_directory
+from experiments.commands.asking.arguments import add_trust, duration, new_directory
 from workloads.ground.errors import InputError
 from workloads.table.job import JobType
 
@@ -61,6 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="60s",
         help="difference of the times of two events that counts as none [s] (default 60s)",
     )
+    add_trust(parser)
 
 
 def main(arguments: argparse.Namespace) -> None:

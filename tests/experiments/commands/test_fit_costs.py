@@ -359,6 +359,7 @@ def test_the_table_says_whose_prices_they_are(costs: Path, capsys: pytest.Captur
         ("--costs {tmp}/prose.json", "prose.json:1: is no JSON"),
         ("--costs {tmp}/deep.json", "deep.json: is nested more than 32 levels deep"),
         ("--costs {tmp}/plan.json", "plan.json: unknown key of the document 'strategy'"),
+        ("--costs {tmp}/changed.json", "changed.json: was changed after it was written: make it again"),
         ("--costs {tmp}/negative.json", "negative.json: all.gamma must be a number from 0 to 1e+100, not -1"),
     ],
 )
@@ -368,6 +369,7 @@ def test_wrong_costs_are_one_sentence(
     (tmp_path / "prose.json").write_text("To be, or not to be")
     (tmp_path / "deep.json").write_text("[" * 200_000)
     (tmp_path / "plan.json").write_text((GOLDEN / "plan.json").read_text())
+    (tmp_path / "changed.json").write_text((GOLDEN / "costs.json").read_text().replace("1", "2"))
     (tmp_path / "negative.json").write_text(costs.read_text().replace("3780.125", "-1"))
     before = set(tmp_path.iterdir())
     filled = words.format(costs=costs, tmp=tmp_path).split()

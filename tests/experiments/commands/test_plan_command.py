@@ -65,7 +65,7 @@ def test_every_law_makes_a_plan(name: str, capsys: pytest.CaptureFixture[str]) -
     told = plan(capsys, f"{name} {words} --checkpoint 6m --restart 3m --n 200")
     assert set(told) == {
         *("strategy", "expected_cost", "omniscient_cost", "reservations"),
-        *("costs", "extension", "extension_checkpointed"),
+        *("costs", "extension", "extension_checkpointed", "sealed", "digest"),
     }
     assert told["strategy"] == "optimal"
     if mean is not None:

@@ -1,0 +1,60 @@
+"""``holdfast verify``: whether files are as Holdfast wrote them, by their digests alone."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from workloads.ground.errors import InputError
+
+__all__ = ["add_arguments", "main"]
+
+#: Faults of one file or store that are printed.
+_MOST = 20
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "path",
+        metavar="PATH",
+        nargs="+",
+        help="directory of results, of a sweep or of experiments, store, archive (ZIP), plan, costs, or a table that a "
+        "manifest beside it names",
+    )
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Run the command; 0 if all is intact, 1 if something differs.
+
+    Raises
+    ------
+    InputError
+        If nothing differs, but something has no digest: exit status 2.
+    """
+    from pathlib import Path
+
+    from experiments.study.integrity import checks
+    from experiments.terminal import escape
+
+    differing, bare = 0, []
+    for path in arguments.path:
+        for check in checks(Path(path)):
+            differing += len(check.faults)
+            if not check.sealed:
+                bare.append(check.name)
+            state = "has no digests" if not check.sealed else "DIFFERS" if check.faults else "intact"
+            print(escape(f"{check.name}: {state}"))
+            for fault in check.faults[:_MOST]:
+                print(escape(f"  {fault}"))
+            if len(check.faults) > _MOST:
+                print(f"  and {len(check.faults) - _MOST:,} others")
+    sys.stdout.flush()
+    if differing:
+        return 1
+    if bare:
+        others = f" (as {len(bare) - 1:,} more)" if len(bare) > 1 else ""
+        raise InputError(
+            f"{bare[0]}{others} cannot be verified: files of earlier versions, job tables and logs have no digests"
+        )
+    return 0

@@ -1,0 +1,89 @@
+"""Seals of JSON files: a digest at the end, of all bytes with its own digits left out.
+
+A seal finds accidents: a changed byte, a lost line. It is no signature, for who changes a file on purpose can seal it
+again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from workloads.ground.errors import InputError
+
+__all__ = ["UNSEALED", "digest_holds", "has_digest", "is_sealed", "seal_json", "with_digest"]
+
+#: What to say of a file without a seal.
+UNSEALED = "has no digest (earlier versions wrote none), so a change to it would not be noticed"
+
+#: The end of a text that has a digest, and of one that is to get it.
+_END = re.compile(rb'"digest": "([0-9a-f]{64})"\n}\n\Z')
+_OPEN = b'"digest": ""\n}\n'
+#: The first key of a sealed document: where a change hides the digest, this still says that there was one.
+_MARK = "sealed"
+
+
+def with_digest(text: str) -> bytes:
+    """A text that ends with an empty digest, as the last key of a JSON object, with its digest."""
+    raw = text.encode()
+    digest = hashlib.sha256(raw).hexdigest()
+    return raw.removesuffix(_OPEN) + _OPEN.replace(b'""', f'"{digest}"'.encode())
+
+
+def has_digest(raw: bytes) -> bool:
+    """Whether bytes, or their last ones, end as :func:`with_digest` makes them."""
+    return _END.search(raw) is not None
+
+
+def digest_holds(raw: bytes) -> bool:
+    """Whether bytes end with a digest, and with theirs."""
+    found = _END.search(raw)
+    return found is not None and hashlib.sha256(raw[: found.start()] + _OPEN).hexdigest() == found[1].decode()
+
+
+def seal_json(told: Mapping[str, Any], *, allow_nan: bool = True) -> str:
+    """A document as JSON text with a seal: a first key that says so, and the digest as the last one.
+
+    >>> print(seal_json({"a": 1}), end="")
+    {
+      "sealed": "SHA-256",
+      "a": 1,
+      "digest": "eefdc7654b21c85467c5087ca88c36f58a33214045e36b0675fe17e493163863"
+    }
+    """
+    text = json.dumps({_MARK: "SHA-256", **told, "digest": ""}, indent=2, allow_nan=allow_nan) + "\n"
+    return with_digest(text).decode()
+
+
+def is_sealed(raw: bytes, told: Any) -> bool:
+    """Whether a document has a seal, which holds.
+
+    Parameters
+    ----------
+    raw
+        Its bytes.
+    told
+        What they hold. The keys of the seal are taken out of it.
+
+    Returns
+    -------
+    bool
+        False: it has none.
+
+    Raises
+    ------
+    InputError
+        If it was changed after it was sealed.
+    """
+    keys = [told.pop(name, None) for name in (_MARK, "digest")] if isinstance(told, dict) else []
+    if not has_digest(raw) and all(value is None for value in keys):
+        return False
+    if not digest_holds(raw):
+        raise InputError(
+            "was changed after it was written: make it again, or take out its lines 'sealed' and 'digest' if the "
+            "change is meant"
+        )
+    return True

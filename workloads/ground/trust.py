@@ -1,0 +1,105 @@
+"""Trust in files: the gate of every name that a file gives, whether built-in or code to import.
+
+A job table, a sweep, a result, an archive or a network names policies, strategies and readers. By such a name an import
+path, ``module:name``, would run code that came with the file. A reader therefore passes every name through
+:func:`admit` before anything resolves it. What a user types on the command line, or writes in a program of his own, is
+not a file's and needs no trust.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any
+
+from workloads.ground.errors import TraceError, shown
+
+__all__ = ["Trusting", "admit", "is_trusted", "trust"]
+
+#: Whether files may name code. Each thread has its own, which is False at first.
+_TRUSTED: ContextVar[bool] = ContextVar("trusted", default=False)
+
+
+@contextmanager
+def trust(given: bool = True) -> Iterator[None]:
+    """Let the files that are read in this block name plug-ins by import path, which runs their code.
+
+    Parameters
+    ----------
+    given
+        False leaves everything as it is: trust that was given further out holds.
+
+    Notes
+    -----
+    It holds in the calling thread, and in the worker processes that sweeps, forecasts and reproductions start within
+    the block. The command line has the option ``--trust`` for it.
+
+    Examples
+    --------
+    >>> with trust():
+    ...     admit("order", "my.module:mine", "fig6.toml", key="options.order")
+    'my.module:mine'
+    >>> admit("order", "my.module:mine", "fig6.toml", key="options.order")
+    Traceback (most recent call last):
+    workloads.ground.errors.TraceError: fig6.toml: options.order: the order 'my.module:mine' is code that a file \
+names; legal without trust are names that are built in or of an installed package: look at the code, then add --trust \
+(in Python: hf.trust())
+    """
+    before = _TRUSTED.set(given or _TRUSTED.get())
+    try:
+        yield
+    finally:
+        _TRUSTED.reset(before)
+
+
+def is_trusted() -> bool:
+    """Whether the files that are read now may name code."""
+    return _TRUSTED.get()
+
+
+def admit(kind: str, name: str, path: str | Path, line: int | None = None, *, key: str = "") -> str:
+    """A name that a file gives, if it may be resolved.
+
+    Parameters
+    ----------
+    kind
+        What it names, e.g. ``order``.
+    name
+        The name, with its parameters; several in one text count as one name. Whatever has a colon may be an import
+        path.
+    path, line, key
+        Where it stands, for the message.
+
+    Raises
+    ------
+    TraceError
+        If it may be an import path, and there is no trust (:func:`trust`).
+    """
+    if ":" in name and not is_trusted():
+        raise TraceError(
+            path,
+            line,
+            f"{key}{': ' if key else ''}the {kind} {shown(name)} is code that a file names; legal without trust are "
+            "names that are built in or of an installed package",
+            "look at the code, then add --trust (in Python: hf.trust())",
+        )
+    return name
+
+
+class Trusting:
+    """A task that runs in another process with the trust of this one.
+
+    Parameters
+    ----------
+    task
+        A function that can be sent to a process.
+    """
+
+    def __init__(self, task: Callable[..., Any]) -> None:
+        self._task, self._trusted = task, is_trusted()
+
+    def __call__(self, *arguments: Any) -> Any:
+        with trust(self._trusted):
+            return self._task(*arguments)
