@@ -21,7 +21,7 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
-from experiments.output.signals import start_trackers
+from experiments.output.signals import start_trackers, without_interruption
 from experiments.study.experiment import (
     Experiment,
     Resources,
@@ -154,7 +154,8 @@ def _carried_out(names: Sequence[str], how: Reproduction, processes: int) -> Ite
                 name = waiting.pop()
                 ours, theirs = context.Pipe(duplex=False)
                 process = context.Process(target=_work, args=(theirs, name, how, processes), name=f"holdfast {name}")
-                process.start()
+                with without_interruption():
+                    process.start()
                 theirs.close()
                 running[ours] = name, process
             for connection in wait(list(running)):
