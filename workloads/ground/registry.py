@@ -17,10 +17,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
-from workloads.ground.errors import InputError, ParameterError, UnknownNameError
+from workloads.ground.errors import InputError, ParameterError, UnknownNameError, shown
 from workloads.ground.importing import imported
+from workloads.ground.ranges import range_of
 
-__all__ = ["Known", "Registry", "function_of", "parameters_of"]
+__all__ = ["Known", "Registry", "check_function", "function_of", "parameters_of", "value_of"]
 
 T = TypeVar("T")
 
@@ -252,19 +253,51 @@ class Registry(Generic[T]):
                 raise UnknownNameError(f"parameter of the {self.kind} {name}", key, legal)
             if not mark or not value:
                 raise ParameterError(key, "given as name=value", word)
-            values[key] = _value(value, legal[key])
+            values[key] = value_of(plugin, key, value)
         return replace(plugin, **values)
 
 
-def function_of(arguments: str) -> Callable[[Any], Any]:
-    """What a registry of functions asks of a plug-in, to be given as its ``adapt``."""
+def function_of(*arguments: str) -> Callable[[Any], Any]:
+    """What a registry of functions asks of a plug-in, to be given as its ``adapt``; one phrase for each argument."""
 
     def adapt(plugin: Any) -> Any:
-        if not callable(plugin):
-            raise InputError(f"must be a function of {arguments}, not {type(plugin).__name__} {plugin!r}")
+        check_function(plugin, *arguments)
         return plugin
 
     return adapt
+
+
+def check_function(plugin: object, *arguments: str, method: str = "") -> None:
+    """Refuse what is no function of so many arguments, or a function of Python itself.
+
+    Parameters
+    ----------
+    plugin
+        What an import path or a package has named.
+    *arguments
+        A phrase for each argument with which it is called, e.g. ``"the view"``.
+    method
+        The method that is looked at; empty: the plug-in is called itself.
+
+    Raises
+    ------
+    InputError
+        If it is another kind of thing.
+    """
+    wanted = f"{f'have a method {method}' if method else 'be a function'} of {' and '.join(arguments)}"
+    function = getattr(plugin, method, None) if method else plugin
+    if not callable(function):
+        raise InputError(f"must {wanted}, not {type(plugin).__name__} {shown(plugin)}")
+    if inspect.isroutine(function) and function.__module__ in sys.stdlib_module_names:
+        raise InputError(f"must {wanted}, and {function.__module__}.{function.__qualname__} is one of Python's own")
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # compiled code does not say
+        return
+    try:
+        signature.bind(*arguments)
+    except TypeError:
+        raise InputError(f"must {wanted}, and it takes {signature}") from None
 
 
 def parameters_of(plugin: Any) -> dict[str, Any]:
@@ -285,16 +318,29 @@ def _instance(kind: str, name: str, plugin: Any) -> Any:
         raise InputError(f"{kind} {name!r} needs values for its parameters: {error}") from None
 
 
-def _value(text: str, before: Any) -> Any:
-    """A number where it is one, else the text; what is legal is for the plug-in to say."""
-    if isinstance(before, bool) and text in ("true", "false"):
+def value_of(plugin: object, parameter: str, text: str) -> Any:
+    """The value of a parameter of a plug-in: a number where it is one, else the text.
+
+    A number must be in the range that the plug-in declares, else in one that any can compute with
+    (:mod:`workloads.ground.ranges`).
+
+    Raises
+    ------
+    ParameterError
+        If it is not.
+    """
+    if isinstance(getattr(plugin, parameter, None), bool) and text in ("true", "false"):
         return text == "true"
+    value: Any = text
     for kind in (int, float):
         try:
-            return kind(text)
-        except ValueError:
+            value = kind(text)
+            break
+        except ValueError:  # of a whole number with thousands of digits, too, which then is an infinite one
             continue
-    return text
+    if value is not text:
+        range_of(plugin, parameter).check(parameter, value, text)
+    return value
 
 
 def _is_ours(module: str) -> bool:
