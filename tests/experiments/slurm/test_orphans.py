@@ -44,7 +44,7 @@ def session(leader: int) -> list[int]:
 
 def script(place: Path, program: list[str], save_after: int = 600) -> Path:
     """The script of the first of two reservations, the job of which is 7."""
-    link = Link(number=1, minutes=20, checkpointed=True, save_after=save_after, notice=60, restart=0, checkpoint=10)
+    link = Link(number=1, minutes=20, checkpointed=True, save_after=save_after, restart=0, checkpoint=10)
     sequence = Sequence(
         name="a",
         program=program,
