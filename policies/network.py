@@ -158,7 +158,10 @@ def _array(archive: zipfile.ZipFile, name: str) -> npt.NDArray[Any]:
     file = io.BytesIO(data)
     version = np.lib.format.read_magic(file)
     reading = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, by_column, dtype = reading(file)
+    try:
+        shape, by_column, dtype = reading(file)
+    except Exception as error:  # numpy reads the header as Python, and fails like that
+        raise ValueError("no header") from error
     if dtype.kind not in "fiuU":
         raise InputError(f"the array {name} must hold numbers, or names")
     promised, there = math.prod(shape) * dtype.itemsize, len(data) - file.tell()

@@ -64,7 +64,9 @@ class Patience:
         if self._rate is not None and failures >= _FIRST and not failures % _EVERY:
             self._look(system, self._rate)
         if failures > MOST_FAILURES or self._hopeless >= _LOOKS or self._blocked >= _LOOKS_AT_RUNS:
-            raise InputError(f"no job has ended during {failures:,} failures: nodes fail too often for the remaining jobs")
+            raise InputError(
+                f"no job has ended during {failures:,} failures: nodes fail too often for the remaining jobs"
+            )
 
     def _look(self, system: System, rate: FailureRate) -> None:
         most = _most_up(rate, system)

@@ -130,7 +130,10 @@ def test_a_defect_is_one_sentence_and_a_crash_file(
         (PermissionError(13, "Permission denied", "a"), "a: Permission denied"),
         (OSError("odd"), "the system refuses: odd"),
         (RuntimeError("can't start new thread"), "the system refuses: can't start new thread"),
-        (ModuleNotFoundError("No module named 'scipy'", name="scipy"), "No module named 'scipy': install Holdfast again"),
+        (
+            ModuleNotFoundError("No module named 'scipy'", name="scipy"),
+            "No module named 'scipy': install Holdfast again",
+        ),
     ],
 )
 def test_trouble_with_the_machine_is_no_defect(

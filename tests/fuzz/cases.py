@@ -360,20 +360,44 @@ _TUNED = {
     "--order": (
         *("wfp3 exponent", "fairshare half_life", "fairshare patience", "alcf fifo_factor", "alcf wfp_factor"),
         *("alcf shortest", "alcf longest", "alcf backfill_factor", "alcf backfill_max", "multifactor age"),
-        *("multifactor half_life", "multifactor max_age", "multifactor accounts", "multifactor qos", "multifactor small"),
+        *(
+            "multifactor half_life",
+            "multifactor max_age",
+            "multifactor accounts",
+            "multifactor qos",
+            "multifactor small",
+        ),
     ),
     "--backfilling": ("easy depth", "slurm depth", "slurm most", "slurm lag", "slurm precision", "slurm resolution"),
     "--expansion": ("greedy share", "even share"),
     "--tenants": ("any x",),
 }
-_WILD = ("1e308", "-1e308", "1e-308", "5e-324", "1e100", "1e15", "1e12", "1e9", "0", "-1", "0.5", "7", "nan", "inf", "x")
+_WILD = (
+    "1e308",
+    "-1e308",
+    "1e-308",
+    "5e-324",
+    "1e100",
+    "1e15",
+    "1e12",
+    "1e9",
+    "0",
+    "-1",
+    "0.5",
+    "7",
+    "nan",
+    "inf",
+    "x",
+)
 
 
 def _plugin(rng: Random) -> Case:
     """Plug-ins of the wrong kind, and parameters with which scores overflow."""
     words = ["run", "table.csv", "-o", "out", "--nodes", str(NODES)]
     if rng.random() < 0.15:
-        name = rng.choice(("maximum factor", "masi factor", "neuro factor", "masi k", "optimal n", "all-ckpt-periodic tau"))
+        name = rng.choice(
+            ("maximum factor", "masi factor", "neuro factor", "masi k", "optimal n", "all-ckpt-periodic tau")
+        )
         value = rng.choice((*_WILD, *NUMBERS))
         return Case(("plan", "exponential", "--mean", "1h", "--checkpoint", "60", "--strategy", f"{name}={value}"), {})
     if rng.random() < 0.1:

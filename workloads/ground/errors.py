@@ -102,7 +102,13 @@ def is_foreign(error: BaseException) -> bool:
     if isinstance(error, HoldfastError):
         return not isinstance(error, InvariantError)
     if isinstance(error, ImportError):
-        return (error.name or "").partition(".")[0] not in ("holdfast", "workloads", "policies", "simulator", "experiments")
+        return (error.name or "").partition(".")[0] not in (
+            "holdfast",
+            "workloads",
+            "policies",
+            "simulator",
+            "experiments",
+        )
     if isinstance(error, RuntimeError) and str(error) == "can't start new thread":
         return True
     return isinstance(error, MemoryError | OSError) or _is_dead_worker(error)

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
-from workloads.ground.errors import InputError, ParameterError, UnknownNameError, shown
+from workloads.ground.errors import InputError, ParameterError, UnknownNameError
 from workloads.ground.importing import imported
 from workloads.ground.ranges import range_of
 
@@ -27,6 +27,10 @@ T = TypeVar("T")
 
 #: The packages whose plug-ins are built in.
 _OURS = ("workloads", "policies", "simulator", "experiments")
+
+
+#: Kinds of the plug-ins that are built in, by the class of an object, or by the function.
+_KINDS: dict[int, set[str]] = {}
 
 
 class Known(NamedTuple):
@@ -108,6 +112,8 @@ class Registry(Generic[T]):
         if _is_ours(self._origins.get(name, "")) and not _is_ours(caller):
             raise ParameterError("name", f"one that no built-in {self.kind} has", name)
         self._made(name, _instance(self.kind, name, plugin))
+        if _is_ours(caller):
+            _KINDS.setdefault(_identity(plugin), set()).add(self.kind)
         self._known[name] = plugin
         self._about[name] = about or _first_line(plugin)
         self._origins[name] = caller
@@ -235,6 +241,9 @@ class Registry(Generic[T]):
         return {item.name: item for item in entry_points(group=self.group)}
 
     def _made(self, name: str, plugin: Any) -> T:
+        others = _KINDS.get(_identity(plugin), ())
+        if others and self.kind not in others:
+            raise InputError(f"{self.kind} {name!r}: is another kind of plug-in: {' or '.join(sorted(others))}")
         if self._adapt is None:
             return cast(T, plugin)
         try:
@@ -255,6 +264,11 @@ class Registry(Generic[T]):
                 raise ParameterError(key, "given as name=value", word)
             values[key] = value_of(plugin, key, value)
         return replace(plugin, **values)
+
+
+def _identity(plugin: object) -> int:
+    """What tells plug-ins apart: a function, or the class of an object with parameters."""
+    return id(type(plugin) if is_dataclass(plugin) and not isinstance(plugin, type) else plugin)
 
 
 def function_of(*arguments: str) -> Callable[[Any], Any]:
@@ -287,7 +301,7 @@ def check_function(plugin: object, *arguments: str, method: str = "") -> None:
     wanted = f"{f'have a method {method}' if method else 'be a function'} of {' and '.join(arguments)}"
     function = getattr(plugin, method, None) if method else plugin
     if not callable(function):
-        raise InputError(f"must {wanted}, not {type(plugin).__name__} {shown(plugin)}")
+        raise InputError(f"must {wanted}, not of the type {type(plugin).__name__}")
     if inspect.isroutine(function) and function.__module__ in sys.stdlib_module_names:
         raise InputError(f"must {wanted}, and {function.__module__}.{function.__qualname__} is one of Python's own")
     try:
@@ -297,7 +311,9 @@ def check_function(plugin: object, *arguments: str, method: str = "") -> None:
     try:
         signature.bind(*arguments)
     except TypeError:
-        raise InputError(f"must {wanted}, and it takes {signature}") from None
+        raise InputError(
+            f"must {wanted}, and it does not take {len(arguments)} argument{'s'[: len(arguments) - 1]}"
+        ) from None
 
 
 def parameters_of(plugin: Any) -> dict[str, Any]:
@@ -314,8 +330,20 @@ def _instance(kind: str, name: str, plugin: Any) -> Any:
         return plugin
     try:
         return plugin()
-    except TypeError as error:
-        raise InputError(f"{kind} {name!r} needs values for its parameters: {error}") from None
+    except (TypeError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{kind} {name!r} cannot be made without values for its parameters{_needs(plugin)}") from None
+
+
+def _needs(plugin: type) -> str:
+    """The parameters of a class without a default, for a message."""
+    try:
+        parameters = inspect.signature(plugin).parameters.values()
+    except (TypeError, ValueError):
+        return ""
+    names = [item.name for item in parameters if item.default is item.empty and item.kind is not item.VAR_KEYWORD]
+    return f": {', '.join(names)}" if names else ""
 
 
 def value_of(plugin: object, parameter: str, text: str) -> Any:
