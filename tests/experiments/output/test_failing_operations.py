@@ -26,7 +26,7 @@ COMMANDS = {
     "run-streamed": "run a.swf -o out --stream --nodes 4392 --force",
     "export-parquet": "export r -o out/x --format parquet --mechanism baseline",
     "plan": "plan exponential --mean 1h --n 8 --json out/p.json",
-    "fit-costs": "fit-costs long -o out/c.json",
+    "fit-costs": "fit-costs long -o out/c.json --classes 8",
     "export-swf": "export r -o out/x.swf --mechanism baseline",
     "export-perfetto": "export r -o out/x.json --format perfetto --mechanism baseline",
     "gantt": "gantt r -o out/x.html --mechanism baseline",
@@ -50,7 +50,7 @@ def originals(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     os.chdir(place)
     jobs = [rigid(1, 0, 8, 600, 900), malleable(2, 60, 10, 540, 720, min_nodes=2), on_demand(3, 90, 4, 300)]
     write_job_table(jobs, "t.csv")
-    write_job_table([rigid(n, 100 * n, 8 + n % 3, 900 * (1 + n % 4), 4000) for n in range(1, 40)], "l.csv")
+    write_job_table([rigid(n, 100 * n, 8 + n % 3, 900 * (1 + n % 4), 1000 * (1 + n % 4)) for n in range(1, 40)], "l.csv")
     Path("s.toml").write_text("mechanisms = 'baseline,N-PAA'\n[workload]\nseeds = 0\njobs = 6\n")
     for line in (
         "generate -o a.swf --jobs 8",
