@@ -212,8 +212,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        Exit status: 0; 1 if a part failed; 2 if the input or the machine does not allow it; 70 for a defect of ours or of
-        a plug-in, with a crash file; 128 plus the number of the signal that ended the command.
+        Exit status: 0; 1 if a part failed; 2 if the input or the machine does not allow it; 70 for a defect of ours
+        or of a plug-in, with a crash file; 128 plus the number of the signal that ended the command.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     call = _Call(words)

@@ -53,8 +53,8 @@ def report(command: str, error: Exception, words: Sequence[str]) -> int:
     Returns
     -------
     int
-        Exit status: :data:`REFUSED` for bad input and for trouble with the machine (no memory, no space, no permission),
-        :data:`DEFECT` for a defect of ours or of a plug-in, whose traceback is then in a crash file.
+        Exit status: :data:`REFUSED` for bad input and for trouble with the machine (no memory, no space, no
+        permission), :data:`DEFECT` for a defect of ours or of a plug-in, whose traceback is then in a crash file.
 
     Raises
     ------

@@ -1,7 +1,8 @@
 """Survival: whether any job can still end while nodes fail at a rate.
 
 Failures at a rate do not end. If every job fails again before it has gained anything, neither does the simulation, and
-each of its failures leads to a pass over the queue. That is refused as soon as it is sure, by bounds that favour the jobs.
+each of its failures leads to a pass over the queue. That is refused as soon as it is all but sure, by bounds that
+favour the jobs.
 """
 
 from __future__ import annotations

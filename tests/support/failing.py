@@ -111,9 +111,9 @@ class Operations:
             return
 
         def look(frame: FrameType, event: str, argument: Any) -> None:
-            if event == "call" and frame.f_code.co_filename.startswith(_ROOT):
-                if frame.f_code.co_filename[len(_ROOT) + 1 :].partition(os.sep)[0] in _OURS:
-                    self.happen("allocate")
+            path = frame.f_code.co_filename
+            if event == "call" and path.startswith(_ROOT) and path[len(_ROOT) + 1 :].partition(os.sep)[0] in _OURS:
+                self.happen("allocate")
 
         before = sys.getprofile()
         sys.setprofile(look)

@@ -38,6 +38,8 @@ __all__ = [
 
 #: Characters of a value that a message shows.
 _LONGEST = 60
+#: Our own packages: one of their modules that cannot be imported is a defect.
+_OURS = ("holdfast", "workloads", "policies", "simulator", "experiments")
 #: Known names that a message lists; the rest are counted.
 _MOST_NAMES = 40
 
@@ -102,13 +104,7 @@ def is_foreign(error: BaseException) -> bool:
     if isinstance(error, HoldfastError):
         return not isinstance(error, InvariantError)
     if isinstance(error, ImportError):
-        return (error.name or "").partition(".")[0] not in (
-            "holdfast",
-            "workloads",
-            "policies",
-            "simulator",
-            "experiments",
-        )
+        return (error.name or "").partition(".")[0] not in _OURS
     if isinstance(error, RuntimeError) and str(error) == "can't start new thread":
         return True
     return isinstance(error, MemoryError | OSError) or _is_dead_worker(error)

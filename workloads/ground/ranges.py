@@ -1,8 +1,8 @@
 """Legal ranges of numeric parameters, declared beside the parameters and checked wherever a value comes from.
 
 A plug-in computes with its parameters at every decision. One that is finite may still overflow there: the power of a
-ratio, a sum of squares. A range that is declared keeps such values out when the name is resolved, not in the middle of a
-simulation.
+ratio, a sum of squares. A range that is declared keeps such values out when the name is resolved, not in the middle of
+a simulation.
 """
 
 from __future__ import annotations
@@ -90,8 +90,8 @@ PLAIN = Range(-1e100, 1e100)
 def legal(**ranges: Range) -> Callable[[T], T]:
     """Declare the legal ranges of parameters of a dataclass or of a function.
 
-    A dataclass checks them when it is made, before its own ``__post_init__``: the decorator stands below ``@dataclass``.
-    A function checks them when it is called; None stands for a parameter that is not given.
+    A dataclass checks them when it is made, before its own ``__post_init__``: the decorator stands below
+    ``@dataclass``. A function checks them when it is called; None stands for a parameter that is not given.
 
     Parameters
     ----------

@@ -75,7 +75,10 @@ NINES = "9" * 400
         (f"{RUN} --backfilling policies.expansion:Grow", "is another kind of plug-in: expansion"),
         (f"{RUN} --order policies.planning.heuristics:masi", "is another kind of plug-in: planning strategy"),
         ("run t.csv -o out --nodes 4 --mechanism os:system-PAA", "a function of the view and the on-demand job, and"),
-        ("run t.csv -o out --nodes 4 --mechanism N-os:system", "an arrival strategy has the methods room and make_room"),
+        (
+            "run t.csv -o out --nodes 4 --mechanism N-os:system",
+            "an arrival strategy has the methods room and make_room",
+        ),
     ],
 )
 def test_parameters_and_plugins(line: str, sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -99,7 +102,7 @@ def test_ranges_hold_in_python_too() -> None:
             make()
     assert FairShare(patience=0).patience == 0
     assert Wfp(exponent=np.float64(2)).exponent == 2
-    with pytest.raises(ParameterError, match="a must be a whole number from 1 to 3, not 1.5"):
+    with pytest.raises(ParameterError, match="a must be a whole number from 1 to 3"):
         Range(1, 3, whole=True).check("a", 1.5)
 
 
@@ -118,7 +121,9 @@ def test_keys_that_overflow_name_the_parameter() -> None:
     try:
         jobs = [rigid(n, 0, 2, 60) for n in range(1, 4)]
         for power in (2, 3):
-            with pytest.raises(InputError, match=rf"mine power={power} makes keys that are no numbers .* of power nearer"):
+            with pytest.raises(
+                InputError, match=rf"mine power={power} makes keys that are no numbers .* of power nearer"
+            ):
                 simulate(jobs, 2, order=f"mine power={power}")
         with pytest.raises(ParameterError, match="power must be a number from -1e"):
             simulate(jobs, 2, order="mine power=1e200")
@@ -130,7 +135,7 @@ def test_keys_that_overflow_name_the_parameter() -> None:
 def test_a_byte_that_is_no_text_in_a_stream(byte: bytes, capsys: pytest.CaptureFixture[str]) -> None:
     head, _, jobs = LOG.partition("{}")
     Path("a.swf").write_bytes(head.encode() + byte + jobs.encode())
-    assert cli.main("run a.swf -o note --stream --nodes 4".split()) == 0
+    assert cli.main(["run", "a.swf", "-o", "note", "--stream", "--nodes", "4"]) == 0
     Path("a.swf").write_bytes(LOG.encode()[:-8] + byte + LOG.encode()[-8:])
     told = refused("run a.swf -o out --stream --nodes 4", capsys)
     assert "a.swf:10: " in told
@@ -181,8 +186,9 @@ def test_a_network_with_too_large_weights(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_numbers_of_thousands_of_digits_in_status(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main("plan uniform --min 1h --max 9h --n 6 --checkpoint 60 --json p.json".split()) == 0
-    assert cli.main("submit p.json -o s -- work".split()) == 0
+    plan = ["plan", "uniform", "--min", "1h", "--max", "9h", "--n", "6", "--checkpoint", "60", "--json", "p.json"]
+    assert cli.main(plan) == 0
+    assert cli.main(["submit", "p.json", "-o", "s", "--", "work"]) == 0
     for name, text in (("jobs", f"1 {'7' * 5000}\n"), ("done", f"{'7' * 5000}\n"), ("jobs", "1 ١٢\n")):
         Path("s", name).write_text(text)
         assert f"{name}:1: is no line that the scripts of a sequence write" in refused("status s", capsys)

@@ -50,7 +50,9 @@ def originals(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     os.chdir(place)
     jobs = [rigid(1, 0, 8, 600, 900), malleable(2, 60, 10, 540, 720, min_nodes=2), on_demand(3, 90, 4, 300)]
     write_job_table(jobs, "t.csv")
-    write_job_table([rigid(n, 100 * n, 8 + n % 3, 900 * (1 + n % 4), 1000 * (1 + n % 4)) for n in range(1, 40)], "l.csv")
+    write_job_table(
+        [rigid(n, 100 * n, 8 + n % 3, 900 * (1 + n % 4), 1000 * (1 + n % 4)) for n in range(1, 40)], "l.csv"
+    )
     Path("s.toml").write_text("mechanisms = 'baseline,N-PAA'\n[workload]\nseeds = 0\njobs = 6\n")
     for line in (
         "generate -o a.swf --jobs 8",

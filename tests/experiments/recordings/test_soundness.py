@@ -103,7 +103,7 @@ def test_a_damaged_result_names_file_and_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write_job_table([rigid(1, 0, 2, 60), rigid(2, 10, 2, 60)], "t.csv")
-    assert cli.main("run t.csv -o r --nodes 2 --mechanism baseline --events".split()) == 0
+    assert cli.main(["run", "t.csv", "-o", "r", "--nodes", "2", "--mechanism", "baseline", "--events"]) == 0
     path = Path("r/jobs-baseline.csv")
     path.write_text(path.read_text().replace("completed", "withdrawn", 1))
     resealed(tmp_path / "r")
