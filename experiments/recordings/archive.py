@@ -232,7 +232,10 @@ def _courses(path: Path | None, jobs: Sequence[Job]) -> list[StochasticRecord]:
     """The stochastic jobs with their reservations."""
     found: dict[int, list[ReservationRecord]] = {job.job_id: [] for job in jobs if job.type is JobType.STOCHASTIC}
     # Where there are no digests, a file of an earlier run may lie there.
-    for _, row in _read(path, RESERVATIONS) if path is not None and found else ():
+    for line, row in _read(path, RESERVATIONS) if path is not None and found else ():
+        empty = next((name for name in ("number", "submit", "nodes", "length") if row[name] is None), None)
+        if path is not None and empty is not None:
+            raise TraceError(path, line, f"the cell of {empty} is empty")
         found.setdefault(row["job_id"], []).append(ReservationRecord(**row))
     return [
         StochasticRecord(job.job_id, job.application, job.plan, to_ticks(job.true_runtime or 0), None, tuple(items))

@@ -27,6 +27,8 @@ KINDS = {
     "allocate": 0,
 }
 _OURS = ("workloads", "policies", "simulator", "experiments")
+#: What turns a failure into a sentence, and so must not fail itself.
+_FRAME = ("experiments/cli.py", "experiments/crashes.py", "output/signals.py", "experiments/terminal.py", "errors.py")
 _ROOT = str(Path(__file__).resolve().parents[2])
 
 
@@ -112,7 +114,9 @@ class Operations:
 
         def look(frame: FrameType, event: str, argument: Any) -> None:
             path = frame.f_code.co_filename
-            if event == "call" and path.startswith(_ROOT) and path[len(_ROOT) + 1 :].partition(os.sep)[0] in _OURS:
+            if event != "call" or not path.startswith(_ROOT) or path.endswith(_FRAME):
+                return
+            if path[len(_ROOT) + 1 :].partition(os.sep)[0] in _OURS:
                 self.happen("allocate")
 
         before = sys.getprofile()

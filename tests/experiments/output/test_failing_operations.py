@@ -23,7 +23,6 @@ COMMANDS = {
     "generate-packed": "generate -o out/a.swf.gz --jobs 8",
     "prepare": "prepare a.swf -o out/t.csv",
     "run": "run t.csv -o out --nodes 16 --mechanism baseline,CUA-SPAA --events --force",
-    "run-streamed": "run a.swf -o out --stream --nodes 4392 --force",
     "export-parquet": "export r -o out/x --format parquet --mechanism baseline",
     "plan": "plan exponential --mean 1h --n 8 --json out/p.json",
     "fit-costs": "fit-costs long -o out/c.json --classes 8",
@@ -36,6 +35,7 @@ COMMANDS = {
 }
 #: Of several things some may be done: what is done stays.
 SEVERAL = {
+    "run-streamed": "run a.swf -o out --stream --nodes 4392 --force",
     "sweep": "sweep s.toml -o out --workers 1",
     "experiment": "experiment checkpoint-fig3 --quick -o out",
 }
@@ -124,7 +124,8 @@ def check(name: str, line: str, kind: str, times: int | None, place: Path, capsy
         sentences = [line for line in told.splitlines() if line.startswith("holdfast")]
         assert sentences, where
         if name not in SEVERAL:
-            assert after == before, where
+            # All is in its place, and then the disk does not confirm it.
+            assert after == before or (kind == "fsync" and set(after) == whole), where
     return len(chosen)
 
 
