@@ -12,8 +12,50 @@ is imported when it is first used, so that ``import holdfast`` costs next to not
 
 from __future__ import annotations
 
+import os
 import sys
+
+#: Whether this process is the command line, and neither a program that imports Holdfast nor a worker.
+_IS_COMMAND = "multiprocessing" not in sys.modules and (
+    __name__ == "__main__" or sys.argv[0].replace("\\", "/").rpartition("/")[2].partition(".")[0] == "holdfast"
+)
+
+
+def _end_at_signals(status: int | None = None) -> None:
+    """End the process at the first signal, with neither a traceback nor a partial file, while no command is at work.
+
+    Parameters
+    ----------
+    status
+        Exit status of the command that has ended; None: none has begun.
+    """
+
+    def stopped(kind: type[BaseException], error: BaseException, trace: object) -> None:
+        if issubclass(kind, KeyboardInterrupt):  # while the module of signals is imported
+            os.write(2, b"holdfast: ended by SIGINT\n")
+            os._exit(130)
+        sys.__excepthook__(kind, error, trace)  # type: ignore[arg-type]
+
+    sys.excepthook = stopped
+    import signal
+
+    def end(number: int, frame: object) -> None:
+        if status is None:
+            os.write(2, f"holdfast: ended by {signal.Signals(number).name}\n".encode())
+        os._exit(128 + number if status is None else status)
+
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        # Those that are ignored stay so: of 'nohup', of a shell's background.
+        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, end)
+
+
+if _IS_COMMAND:  # before the imports, which take longest
+    _end_at_signals()
+
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -648,9 +690,36 @@ def main() -> int:
     if _FAULT:
         print(f"holdfast: {_FAULT}", file=sys.stderr)
         return 2
-    from experiments.cli import main as command_line
+    _open_streams()
+    try:
+        from experiments.cli import main as command_line
+    except Exception as error:  # an incomplete installation, no memory
+        print(f"holdfast: cannot start: {type(error).__name__}: {error}", file=sys.stderr)
+        return 2
+    try:
+        status = command_line()
+    except SystemExit as stop:  # argparse
+        status = stop.code if isinstance(stop.code, int) else 2
+    if _IS_COMMAND:
+        _end_at_signals(status)
+    return status
 
-    return command_line()
+
+def _open_streams() -> None:
+    """Replace closed standard streams by the null device, and print what the terminal has no character for as ``?``.
+
+    A file that is opened while a standard stream is closed would get its descriptor, and whatever is printed.
+    """
+    for descriptor, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        stream = getattr(sys, name)
+        if stream is None:
+            with suppress(OSError):
+                os.fstat(descriptor)
+                continue
+            opened = os.open(os.devnull, os.O_RDWR)  # the lowest that is free, which is this one
+            setattr(sys, name, os.fdopen(opened, mode))
+        elif name == "stdout" and getattr(stream, "errors", "") == "strict":
+            stream.reconfigure(errors="replace")
 
 
 if __name__ == "__main__":

@@ -18,9 +18,9 @@ from importlib.metadata import PackageNotFoundError, version
 from types import MappingProxyType
 from typing import Any, NoReturn
 
+from experiments.crashes import refuse, report
 from experiments.output.signals import Interrupted, listening
-from experiments.terminal import escape, safe_terminal, sentences
-from workloads.ground.errors import InputError, sentence_of
+from experiments.terminal import safe_terminal, sentences
 from workloads.ground.trust import trust
 
 __all__ = ["COMMANDS", "main"]
@@ -80,26 +80,12 @@ _BRIEF = {
 }
 
 
-#: Longest quotation of the user's input in a message [characters].
+#: Longest quotation of the command line in a message [characters].
 _LONGEST = 300
-
-
-def _refuse(sentence: str) -> None:
-    """Print one line on standard error, with control characters escaped."""
-    plain = escape(sentence)
-    if len(plain) > 3 * _LONGEST:
-        plain = f"{plain[: 2 * _LONGEST]}...{plain[-_LONGEST:]}"
-    print(plain, file=sys.stderr)
-
-
 #: The usage of a command with as many arguments names only those that it needs.
 _MANY = 10
 #: Epilog of commands that have an option with a TIME.
 _TIME = "A TIME is in seconds, or has units: 90s, 30m, 12h, 1h30m, 5y."
-
-#: Commands that read a directory of results. An unexpected error there means a damaged directory; ``python -X dev``
-#: shows the traceback.
-_READING = frozenset({"compare", "explain", "export", "gantt", "picture"})
 
 
 class _Help(argparse.HelpFormatter):
@@ -143,7 +129,7 @@ class _Parser(argparse.ArgumentParser):
         return super()._get_values(action, arg_strings)
 
     def error(self, message: str) -> NoReturn:
-        _refuse(f"{self.prog}: {message[:_LONGEST]}; see '{self.prog} --help'")
+        refuse(f"{self.prog}: {message[:_LONGEST]}; see '{self.prog} --help'")
         raise SystemExit(2)
 
     def format_help(self) -> str:
@@ -229,54 +215,103 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        Exit status: 0; 1 if a part failed; 2 if the input is not usable; 128 plus the number of the signal that ended
-        the command.
+        Exit status: 0; 1 if a part failed; 2 if the input or the machine does not allow it; 70 for a defect of ours
+        or of a plug-in, with a crash file; 128 plus the number of the signal that ended the command.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
-    chosen = next((word for word in words if not word.startswith("-")), None)
-    parser = _parser(chosen)
-    parsed = parser.parse_args(words)
-    if parsed.command is None:
-        parser.print_help()
-        return 0
-    module = _module(parsed.command)
+    call = _Call(words)
     try:
-        with (
-            listening(),
-            safe_terminal(),
-            sentences(_called(parsed)),
-            trust(getattr(parsed, "trust", False)),
-        ):
-            status: int | None = module.main(parsed)
-            sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader has seen enough (as in `holdfast info | head`); keep Python from complaining at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except (InputError, OSError) as error:
-        # OSError: a name that is too long, a directory that is gone, a full disk.
-        _refuse(f"holdfast {_called(parsed)}: {sentence_of(error)}")
-        return 2
-    except Exception:
-        if parsed.command not in _READING or sys.flags.dev_mode:
-            raise
-        # The directory may come from anybody: each table may be valid, and yet contradict another one.
-        where = f"holdfast {parsed.command}: {getattr(parsed, 'directory', None) or ' and '.join(parsed.result)}"
-        _refuse(f"{where}: cannot be read: its files contradict one another; run the simulation again")
-        return 2
+        with listening() as listener, safe_terminal():
+            try:
+                status = call.run()
+                sys.stdout.flush()
+            except Exception:
+                if listener.number:  # what was interrupted may have made another error of it
+                    raise Interrupted(listener.number) from None
+                raise
     except KeyboardInterrupt as stop:
-        return _ended(stop if isinstance(stop, Interrupted) else Interrupted(), module, parsed)
-    return status or 0
+        return call.end(stop if isinstance(stop, Interrupted) else Interrupted())
+    except Exception as error:
+        if isinstance(error, BrokenPipeError) and _reader_is_gone():
+            _silence()  # the reader has seen enough (as in `holdfast info | head`)
+            return 0
+        if isinstance(error, OSError):
+            _flush_or_silence()
+        return report(call.name, error, words)
+    return status
 
 
-def _called(parsed: argparse.Namespace) -> str:
-    """The command as it was called, with its second word if it has one."""
-    return " ".join(word for word in (parsed.command, getattr(parsed, "subcommand", None)) if word)
+class _Call:
+    """One call of a command.
+
+    Parameters
+    ----------
+    words
+        Words of the command line.
+    """
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self._words = words
+        self._parsed = argparse.Namespace(command=next((word for word in words if not word.startswith("-")), None))
+        self._module: Any = None
+
+    @property
+    def name(self) -> str:
+        """The command as it was called, with its second word if it has one."""
+        words = (getattr(self._parsed, name, None) for name in ("command", "subcommand"))
+        return " ".join(str(word) for word in words if word)
+
+    def run(self) -> int:
+        """Parse the words and run the command; returns its exit status."""
+        chosen = self._parsed.command
+        parser = _parser(chosen)
+        try:
+            self._parsed = parser.parse_args(self._words)
+        except SystemExit:
+            sys.stdout.flush()  # the help
+            raise
+        if self._parsed.command is None:
+            parser.print_help()
+            return 0
+        self._module = _module(self._parsed.command)
+        with sentences(self.name), trust(getattr(self._parsed, "trust", False)):
+            status: int | None = self._module.main(self._parsed)
+        return status or 0
+
+    def end(self, stop: Interrupted) -> int:
+        """Report what the command has written before it was interrupted; returns its exit status."""
+        kept = getattr(self._module, "KEPT", "nothing was written; run it again")
+        if not stop.kept and self._module is not None:
+            kept = kept.format(**vars(self._parsed))
+        with suppress(OSError, ValueError):  # the terminal may be gone
+            words = " ".join(word for word in ("holdfast", self.name) if word)
+            print(f"{words}: ended by {stop.name}: {stop.kept or kept}", file=sys.stderr, flush=True)
+        return 128 + stop.number
 
 
-def _ended(stop: Interrupted, module: Any, parsed: argparse.Namespace) -> int:
-    """Report what an interrupted command has written; return its exit status."""
-    kept = stop.kept or getattr(module, "KEPT", "nothing was written; run it again").format(**vars(parsed))
-    with suppress(OSError, ValueError):  # the terminal may be gone
-        print(f"holdfast {_called(parsed)}: ended by {stop.name}: {kept}", file=sys.stderr, flush=True)
-    return 128 + stop.number
+def _reader_is_gone() -> bool:
+    """Whether standard output is a pipe that nobody reads."""
+    try:
+        import select
+
+        poll = select.poll()
+        poll.register(sys.stdout.fileno(), 0)
+        return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
+    except (AttributeError, OSError, ValueError):  # a system without poll, an output that is no file
+        return True
+
+
+def _flush_or_silence() -> None:
+    """Print what is buffered, or give it up: Python would try it again at exit, and complain."""
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        _silence()
+
+
+def _silence() -> None:
+    """Let standard output lead nowhere."""
+    with suppress(OSError, ValueError):
+        descriptor = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(descriptor, sys.stdout.fileno())
+        os.close(descriptor)

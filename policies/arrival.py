@@ -12,7 +12,7 @@ from typing import Any, Protocol, cast
 from policies.knapsack import Item, cheapest_cover
 from policies.port import Preempt, Request, RunningJob, Shrink, SystemView
 from workloads.ground.errors import InputError, ParameterError
-from workloads.ground.registry import Registry
+from workloads.ground.registry import Registry, check_function
 from workloads.table.job import MALLEABLE, ON_DEMAND
 
 __all__ = [
@@ -203,6 +203,8 @@ def _strategy(plugin: Any) -> ArrivalStrategy:
         plugin = plugin.ready()
     if not all(callable(getattr(plugin, method, None)) for method in ("room", "make_room")):
         raise InputError("an arrival strategy has the methods room and make_room")
+    check_function(plugin, "the view", "the on-demand job", method="room")
+    check_function(plugin, "the view", "the on-demand job", "the missing nodes", method="make_room")
     return cast(ArrivalStrategy, plugin)
 
 

@@ -20,8 +20,9 @@ from policies.reserving import Outlook, in_order, plan_queue
 from policies.shadow import NEVER, shadow_of
 from policies.shortqueue import ShortQueue
 from workloads.ground.errors import ParameterError
-from workloads.ground.numbers import check_whole
+from workloads.ground.ranges import Range, legal
 from workloads.ground.registry import Registry, function_of, parameters_of
+from workloads.ground.units import LARGEST_SIZE
 
 __all__ = ["BACKFILLING", "Backfilling", "Conservative", "Easy", "Strict", "backfilling"]
 
@@ -49,6 +50,7 @@ class Strict:
 
 
 @dataclass(frozen=True)
+@legal(depth=Range(1, LARGEST_SIZE, whole=True, unit="jobs"))
 class Easy:
     """EASY: the first jobs that must wait hold reservations, recomputed at every pass.
 
@@ -67,7 +69,6 @@ class Easy:
     def __post_init__(self) -> None:
         if self.length not in ("walltime", "runtime"):
             raise ParameterError("length", "walltime or runtime", self.length)
-        check_whole("depth", self.depth, 1, "a whole number of jobs, at least 1")
 
     def __call__(self, view: SystemView, only: Sequence[WaitingJob] | None = None) -> list[Start]:
         """The jobs to start now, in this order; ``only``: the only ones that may pass the first that must wait."""

@@ -103,7 +103,7 @@ def _harmless(profile: Profile, now: int, run: RunningJob, nodes: int) -> int:
     return 0
 
 
-EXPANSIONS: Registry[Expansion] = Registry("expansion", "holdfast.expansions", function_of("the view and the promises"))
+EXPANSIONS: Registry[Expansion] = Registry("expansion", "holdfast.expansions", function_of("the view", "the promises"))
 EXPANSIONS.add("none", _no_expansion, "running jobs grow by returned loans alone")
 EXPANSIONS.add("greedy", Grow("greedy"), "the job that started first grows first, as far as no promise is delayed")
 EXPANSIONS.add("even", Grow("even"), "all grow by the same number of nodes, as far as no promise is delayed")

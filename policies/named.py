@@ -15,14 +15,15 @@ from typing import NamedTuple
 
 from policies.port import Start, SystemView, WaitingJob
 from policies.reserving import Outlook, plan_queue
-from workloads.ground.errors import ParameterError
-from workloads.ground.numbers import check_whole
-from workloads.ground.units import SECOND
+from workloads.ground.ranges import Range, legal
+from workloads.ground.units import LARGEST_SIZE, SECOND
 
 __all__ = ["NamedStart", "SlurmBackfill", "Taken", "Wish", "best_fit", "named_plan", "named_starts"]
 
 #: Where a job is planned at most so often anew, as its nodes overlap with those of others.
 _TRIES = 1000
+#: A number of jobs; 0: all.
+_JOBS = Range(0, LARGEST_SIZE, whole=True, unit="jobs")
 
 
 class Wish(NamedTuple):
@@ -49,6 +50,13 @@ class Taken(NamedTuple):
 
 
 @dataclass(frozen=True)
+@legal(
+    depth=_JOBS,
+    most=Range(1, LARGEST_SIZE, whole=True, unit="jobs"),
+    user=_JOBS,
+    busy=Range(0, 1, whole=True),
+    **dict.fromkeys(("lag", "precision", "window", "resolution"), Range(0, 1e9, unit="seconds")),
+)
 class SlurmBackfill:
     """Slurm's plan on named nodes: the main scheduler, then the backfill thread.
 
@@ -92,17 +100,6 @@ class SlurmBackfill:
     window: float = 0.0
     resolution: float = 0.0
     user: int = 0
-
-    def __post_init__(self) -> None:
-        check_whole("depth", self.depth, 0, "a whole number of jobs, at least 0")
-        check_whole("user", self.user, 0, "a whole number of jobs, at least 0")
-        check_whole("most", self.most, 1, "a whole number of jobs, at least 1")
-        if self.busy not in (0, 1):
-            raise ParameterError("busy", "0 or 1", self.busy)
-        for name in ("lag", "precision", "window", "resolution"):
-            value = getattr(self, name)
-            if not (isinstance(value, int | float) and 0 <= value <= 1e9):
-                raise ParameterError(name, "a number of seconds from 0 to 1,000,000,000", value)
 
     def __call__(self, view: SystemView) -> list[Start]:
         """The jobs to start now, in this order; running jobs have the first nodes."""

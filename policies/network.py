@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import io
+import math
 import zipfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +20,8 @@ from workloads.ground.trust import admit
 __all__ = ["ScoringNetwork"]
 
 _LARGEST = 1 << 20
+#: Sums of products with larger weights may be no numbers.
+_LARGEST_WEIGHT = 1e100
 _ARRAYS = ("inner", "inner_bias", "outer")
 
 
@@ -45,8 +51,10 @@ class ScoringNetwork:
         shapes = {"inner": (features, hidden), "inner_bias": (hidden,), "outer": (hidden,)}
         for name, shape in shapes.items():
             value = getattr(self, name)
-            if value.shape != shape or not np.isfinite(value).all():
-                raise ParameterError(name, f"finite numbers of shape {shape}", value.shape)
+            if value.shape != shape:
+                raise ParameterError(name, f"numbers of shape {shape}", value.shape)
+            if not (np.abs(value) <= _LARGEST_WEIGHT).all():  # nor NaN
+                raise ParameterError(name, f"finite numbers of at most {_LARGEST_WEIGHT:g}", "others")
 
     @classmethod
     def of(cls, weights: npt.ArrayLike, features: int, answers: tuple[str, ...] = ()) -> ScoringNetwork:
@@ -95,18 +103,22 @@ class ScoringNetwork:
         try:
             if place.stat().st_size > _LARGEST:
                 raise InputError(f"{path}: a network has at most {_LARGEST:,} bytes, not {place.stat().st_size:,}")
-            # Opened here, because numpy leaves a file open that is none of its own.
-            with place.open("rb") as file, np.load(file, allow_pickle=False) as found:
-                inner, bias, outer = (np.array(found[name], dtype=float) for name in _ARRAYS)
-                answers = tuple(map(str, found["answers"].tolist())) if "answers" in found else ()
-            for name in answers:
+            with zipfile.ZipFile(place) as archive:
+                inner, bias, outer = (_array(archive, name).astype(float) for name in _ARRAYS)
+                answers = _array(archive, "answers").tolist() if "answers.npy" in archive.namelist() else ()
+            names = tuple(map(str, answers))
+            for name in names:
                 admit("arrival strategy", name, path, key="answers")
-            return cls(inner, bias, outer, answers)
+            return cls(inner, bias, outer, names)
         except FileNotFoundError:
             raise InputError(f"{path}: no such file") from None
-        except (OSError, ValueError, TypeError, KeyError, EOFError, zipfile.BadZipFile) as error:
-            told = str(error) if isinstance(error, InputError) else "is no network that was saved as npz"
-            raise InputError(f"{path}: {told}" if not told.startswith(str(path)) else told) from None
+        except InputError as error:
+            raise InputError(f"{path}: {error}" if not str(error).startswith(str(path)) else str(error)) from None
+        except IsADirectoryError:
+            raise InputError(f"{path}: is a directory, not a file") from None
+        # RuntimeError: an encrypted file; NotImplementedError, which is one, another compression than npz has.
+        except (OSError, ValueError, TypeError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error):
+            raise InputError(f"{path}: is no network that was saved as npz") from None
 
     @classmethod
     def named(cls, model: str, *, features: int, scores: str) -> ScoringNetwork:
@@ -133,3 +145,31 @@ class ScoringNetwork:
         if told != scores or own != features:
             raise InputError(f"{model}: the network scores {told} by {own} numbers, not {scores} by {features}")
         return network
+
+
+def _array(archive: zipfile.ZipFile, name: str) -> npt.NDArray[Any]:
+    """An array of an npz file, read only as far as its own bytes go, whatever its header promises.
+
+    Raises
+    ------
+    InputError
+        If it has more or fewer bytes than its header says.
+    """
+    with archive.open(f"{name}.npy") as packed:
+        data = packed.read(_LARGEST + 1)
+    if len(data) > _LARGEST:
+        raise InputError(f"the array {name} has more than {_LARGEST:,} bytes")
+    file = io.BytesIO(data)
+    version = np.lib.format.read_magic(file)
+    reading = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    try:
+        shape, by_column, dtype = reading(file)
+    except Exception as error:  # numpy reads the header as Python, and fails like that
+        raise ValueError("no header") from error
+    if dtype.kind not in "fiuU":
+        raise InputError(f"the array {name} must hold numbers, or names")
+    promised, there = math.prod(shape) * dtype.itemsize, len(data) - file.tell()
+    if promised != there:
+        raise InputError(f"the array {name} has {there:,} bytes, and its header promises {promised:,}")
+    values = np.frombuffer(data, dtype, offset=file.tell()) if there else np.empty(0, dtype)
+    return values.reshape(shape, order="F" if by_column else "C")

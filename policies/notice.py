@@ -7,14 +7,13 @@ ignored. ``WEIGH`` goes beyond the paper.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from policies.knapsack import Item, cheapest_cover
 from policies.longqueue import LongQueue
 from policies.port import TOLERANCE, Action, Expect, Hold, Preempt, Request, RunningJob, SystemView
-from workloads.ground.errors import ParameterError
+from workloads.ground.ranges import Range, legal
 from workloads.ground.registry import Registry, function_of
 from workloads.ground.units import SECOND
 from workloads.table.job import MALLEABLE, ON_DEMAND
@@ -77,6 +76,7 @@ def _preemption(view: SystemView, arrival: int, run: RunningJob) -> tuple[int, i
 
 
 @dataclass(frozen=True)
+@legal(price=Range(0, 1e6))
 class Weigh:
     """WEIGH: reserve at the notice only if that costs less than preempting at the arrival.
 
@@ -104,10 +104,6 @@ class Weigh:
     """
 
     price: float = 1.0
-
-    def __post_init__(self) -> None:
-        if not (isinstance(self.price, int | float) and math.isfinite(self.price) and self.price >= 0):
-            raise ParameterError("price", "a finite number, at least 0", self.price)
 
     def __call__(self, view: SystemView, request: Request) -> list[Action]:
         now, arrival = view.now, request.estimated_arrival
@@ -206,7 +202,7 @@ def _holdable(view: SystemView, request: Request) -> int:
 
 
 NOTICES: Registry[NoticeStrategy] = Registry(
-    "notice strategy", "holdfast.notices", function_of("the view and the on-demand job")
+    "notice strategy", "holdfast.notices", function_of("the view", "the on-demand job")
 )
 NOTICES.add("N", ignore, "the notice is ignored")
 NOTICES.add("CUA", collect, "collect until actual arrival: reserve free nodes, then what others release")

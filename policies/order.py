@@ -16,7 +16,7 @@ from policies.orders.requests import fcfs, largest, largest_area, longest, short
 from policies.orders.utilities import Alcf, Wfp, unicep, unicep_ranking
 from policies.port import Ranking, SystemView, WaitingJob
 from workloads.ground.errors import InputError
-from workloads.ground.registry import Registry
+from workloads.ground.registry import Registry, check_function
 
 __all__ = ["ORDERS", "Order", "fcfs"]
 
@@ -63,10 +63,12 @@ def _order(plugin: Any) -> Order:
         plugin = plugin.ready()
     ranking = getattr(plugin, "ranking", None)
     if callable(getattr(plugin, "at", None)):
+        check_function(plugin, "the view", method="at")
         half_life = getattr(plugin, "half_life", None) if getattr(plugin, "needs_usage", True) else None
         return Order(_needs_view, at=plugin.at, half_life=half_life, ranking=ranking)
     if not callable(plugin):
         raise InputError("an order is a function of a waiting job and the time, or has a method at(view)")
+    check_function(plugin, "a waiting job", "the time")
     return Order(plugin, static=bool(getattr(plugin, "static", False)), ranking=ranking)
 
 

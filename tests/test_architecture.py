@@ -39,6 +39,7 @@ ROOMS = {
         *(
             "statistics",
             "terminal",
+            "crashes",
             "tables",
             "output",
             "recordings",

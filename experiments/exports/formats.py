@@ -18,7 +18,7 @@ __all__ = ["EXPORTS", "Export", "export_result", "format_of"]
 #: Writes a recording to a file, or a directory, and says in words what is in it.
 Export = Callable[[Recording, Path], str]
 
-EXPORTS: Registry[Export] = Registry("export format", "holdfast.exports", function_of("a recording and a path"))
+EXPORTS: Registry[Export] = Registry("export format", "holdfast.exports", function_of("a recording", "a path"))
 EXPORTS.add("swf", SwfExport(), "Standard Workload Format, a line a job; if partial, also one for each run")
 EXPORTS.add("batsim", BatsimExport(), "Batsim's jobs.csv, with nodes, for evalys; times to 1/grid s, 0: exact")
 EXPORTS.add("perfetto", export_perfetto, "Trace Event Format (JSON), for ui.perfetto.dev and chrome://tracing")

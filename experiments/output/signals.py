@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -11,7 +12,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-__all__ = ["Interrupted", "held", "listening", "start_trackers"]
+__all__ = ["Interrupted", "held", "listening", "start_trackers", "without_interruption"]
 
 #: What ends a command.
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
@@ -53,6 +54,8 @@ class _Listener:
         self.since: float | None = None
         self.held = 0
         self.pending = 0
+        #: Number of the signal that was received; 0: none.
+        self.number = 0
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         now = time.monotonic()
@@ -61,35 +64,74 @@ class _Listener:
                 os._exit(128 + number)  # asked again: files are whole at any moment
             return
         self.since = now
+        self.number = number
         if self.held:
             self.pending = number
             return
         raise Interrupted(number)
+
+    def again(self) -> None:
+        """Repeat a signal that came where Python ignores exceptions, as soon as the main thread is elsewhere."""
+        self.since = None
+        threading.Timer(0.05, os.kill, (os.getpid(), self.number)).start()
 
 
 _listener: _Listener | None = None
 
 
 @contextmanager
-def listening() -> Iterator[None]:
-    """Raise :class:`Interrupted` at the first signal; a second one, more than a second later, ends the process."""
+def listening() -> Iterator[_Listener]:
+    """Raise :class:`Interrupted` at the first signal; a second one, more than a second later, ends the process.
+
+    Yields
+    ------
+    _Listener
+        Its ``number`` is that of the signal that was received, or 0.
+    """
     global _listener
     if threading.current_thread() is not threading.main_thread():
-        yield
+        yield _Listener()
         return
-    outer, _listener = _listener, _Listener()
+    listener = _Listener()
+    outer, _listener = _listener, listener
     before: dict[int, Any] = {}
+    unraisable = sys.unraisablehook
+
+    def hook(ignored: sys.UnraisableHookArgs) -> None:
+        if isinstance(ignored.exc_value, Interrupted):
+            listener.again()
+        else:
+            unraisable(ignored)
+
     try:
         for name in _SIGNALS:
             number = getattr(signal, name, None)
             # Those that are ignored stay so: of 'nohup', of a shell's background.
             if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
-                before[number] = signal.signal(number, _listener)
-        yield
+                before[number] = signal.signal(number, listener)
+        sys.unraisablehook = hook
+        yield listener
     finally:
+        sys.unraisablehook = unraisable
         for number, handler in before.items():
             signal.signal(number, signal.SIG_DFL if handler is None else handler)
         _listener = outer
+
+
+@contextmanager
+def without_interruption() -> Iterator[None]:
+    """Start processes of our own in the block: they ignore a terminal's SIGINT, which this process answers for them.
+
+    The signal is blocked, and that is inherited even by processes that a thread starts which begins here.
+    """
+    if not hasattr(signal, "pthread_sigmask") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def start_trackers(*trackers: Callable[[], None]) -> None:

@@ -26,6 +26,7 @@ from experiments.recordings.runfile import (
     simulated_jobs,
     unit_of,
 )
+from experiments.recordings.soundness import check_record, sound_entries, sound_samples
 from experiments.recordings.variants import chosen_variant
 from policies.mechanism import BASELINE
 from simulator.machine.decisions import Decision
@@ -108,7 +109,7 @@ def read_recording(
     entries: list[Entry] = []
     samples: list[Sample] = []
     if events:
-        entries, samples = _history(result, name, origin, records)
+        entries, samples = _history(result, name, origin, records, nodes_of(place, told))
     return Result(
         mechanism=variant.mechanism,
         label=name if variant.varied else "",
@@ -202,7 +203,9 @@ def _records(path: Path, jobs: Mapping[int, Job], mechanism: str) -> Iterator[Jo
         job = jobs.get(row["job_id"])
         if job is None or (job.type, job.nodes) != (row["type"], row["nodes"]):
             raise TraceError(path, line, f"job {row['job_id']} is not among the jobs that were simulated")
-        yield JobRecord(**{**row, "type": job.type}, runtime=to_ticks(_runtime(job, mechanism)))
+        record = JobRecord(**{**row, "type": job.type}, runtime=to_ticks(_runtime(job, mechanism)))
+        check_record(record, path, line)
+        yield record
 
 
 def _runtime(job: Job, mechanism: str) -> float:
@@ -214,20 +217,20 @@ def _runtime(job: Job, mechanism: str) -> float:
 
 
 def _history(
-    result: Sealed, mechanism: str, origin: int, records: Sequence[JobRecord]
+    result: Sealed, mechanism: str, origin: int, records: Sequence[JobRecord], nodes: int
 ) -> tuple[list[Entry], list[Sample]]:
     """The event log and the course of the machine."""
     events, course = (
         result.need(table_name(table, mechanism), "which 'holdfast run --events' writes: run it again")
         for table in ("events", "timeline")
     )
-    entries = [Entry(**row) for _, row in _read(events, EVENTS, origin)]
+    known = {record.job_id: record for record in records}
+    entries = list(sound_entries(_read(events, EVENTS, origin), events, known))
     ends = {entry.job_id: entry.time + origin for entry in entries if entry.event in _LAST}
     if ends != {record.job_id: record.end for record in records if record.end is not None}:
         jobs = table_name("jobs", mechanism)
         raise TraceError(events, None, f"is not the event log of {jobs}: run it again with --events")
-    samples = [(row[0], row[1], row[2], row[3], row[4]) for _, row in _read(course, TIMELINE, origin)]
-    return entries, samples
+    return entries, list(sound_samples(_read(course, TIMELINE, origin), course, nodes, entries))
 
 
 def _down(entries: Iterable[Entry]) -> Iterator[tuple[int, int]]:
@@ -262,7 +265,10 @@ def _courses(path: Path | None, jobs: Sequence[Job]) -> list[StochasticRecord]:
     """The stochastic jobs with their reservations."""
     found: dict[int, list[ReservationRecord]] = {job.job_id: [] for job in jobs if job.type is JobType.STOCHASTIC}
     # Where there are no digests, a file of an earlier run may lie there.
-    for _, row in _read(path, RESERVATIONS) if path is not None and found else ():
+    for line, row in _read(path, RESERVATIONS) if path is not None and found else ():
+        empty = next((name for name in ("number", "submit", "nodes", "length") if row[name] is None), None)
+        if path is not None and empty is not None:
+            raise TraceError(path, line, f"the cell of {empty} is empty")
         found.setdefault(row["job_id"], []).append(ReservationRecord(**row))
     return [
         StochasticRecord(job.job_id, job.application, job.plan, to_ticks(job.true_runtime or 0), None, tuple(items))

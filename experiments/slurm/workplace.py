@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
+from collections.abc import Callable
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,12 +16,17 @@ from experiments.slurm.scripts import scripts_of
 from experiments.slurm.sequences import Sequence
 from workloads.ground.documents import read_json
 from workloads.ground.errors import InputError, OutputError, ParameterError, TraceError
-from workloads.ground.files import atomic_open, read_text
+from workloads.ground.files import partial_name, read_text, sync
+from workloads.ground.numbers import is_number, is_whole
 
 __all__ = ["Record", "Remains", "check_directory", "read_remains", "read_sequence", "write_sequence"]
 
 _DOCUMENT = "sequence.json"
 _FORMAT = "holdfast sequence 1"
+#: No time of a sequence [s] and no number in it is larger.
+_MOST = 1e15
+#: A whole number of the scripts: more digits has none of their times and ids.
+_WHOLE = re.compile("[0-9]{1,18}")
 
 
 class Record(NamedTuple):
@@ -104,18 +112,29 @@ def write_sequence(sequence: Sequence, directory: Path) -> None:
     directory
         Absolute; made if it is not there.
     """
-    scripts = scripts_of(sequence, str(directory))
-    directory.mkdir(exist_ok=True)
-    for old in directory.glob("reservation-*.sh"):
-        if old.name not in scripts:
-            old.unlink()
-    for name, text in scripts.items():
-        # Arguments are bytes: those that are no UTF-8 come as they are.
-        with atomic_open(directory / name, "wb") as file:
-            file.write(os.fsencode(text))
-    with atomic_open(directory / _DOCUMENT) as told:
-        json.dump({"format": _FORMAT, **asdict(sequence)}, told, indent=1)
-        told.write("\n")
+    # Arguments are bytes: those that are no UTF-8 come as they are.
+    files = {name: os.fsencode(text) for name, text in scripts_of(sequence, str(directory)).items()}
+    document = json.dumps({"format": _FORMAT, **asdict(sequence)}, indent=1)
+    files[_DOCUMENT] = f"{document}\n".encode()
+    # All are written before any has its name, so that a full disk leaves what was there before.
+    new = directory.with_name(partial_name(directory.name))
+    try:
+        new.mkdir()
+        for name, content in files.items():
+            (new / name).write_bytes(content)
+            sync(new / name)
+        if not directory.exists():
+            new.rename(directory)
+            return
+        for old in directory.glob("reservation-*.sh"):
+            if old.name not in files:
+                old.unlink()
+        for name in files:
+            (new / name).replace(directory / name)
+    except OSError as error:
+        raise OutputError(f"{directory}: cannot be written: {error.strerror}") from None
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
 
 
 def read_sequence(directory: Path) -> Sequence:
@@ -134,13 +153,39 @@ def read_sequence(directory: Path) -> Sequence:
         if set(told) != {field.name for field in fields(Sequence)}:
             raise KeyError("fields")
         links = [_link(link) for link in told["links"]]
-        return Sequence(**{**told, "links": links})
-    except (AttributeError, KeyError, TypeError, ValueError):
+        for name, is_legal in _LEGAL.items():
+            if not is_legal(told[name]):
+                raise KeyError(name)
+        sequence = Sequence(**{**told, "links": links})
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
         raise TraceError(path, None, "is no sequence that 'holdfast submit' wrote") from None
+    try:
+        sequence.reservations  # noqa: B018  # the plan is checked where it is read
+    except InputError as error:
+        raise TraceError(path, None, f"its plan cannot be read: {error}") from None
+    return sequence
+
+
+def _is_words(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(word, str) for word in value)
+
+
+#: What a sequence must consist of, besides its links and its plan.
+_LEGAL: dict[str, Callable[[Any], bool]] = {
+    "name": lambda value: isinstance(value, str),
+    "program": lambda value: _is_words(value) and bool(value),
+    "folder": lambda value: isinstance(value, str),
+    "nodes": lambda value: is_whole(value, 1),
+    "options": _is_words,
+    "history": lambda value: isinstance(value, str),
+    "retries": lambda value: is_whole(value, 0),
+    "plan": lambda value: isinstance(value, dict),
+    "expected_cost": lambda value: value is None or (is_number(value) and abs(value) <= _MOST),
+}
 
 
 def _link(told: dict[str, Any]) -> Link:
-    values: dict[str, Any] = {name: int(value) for name, value in told.items()}
+    values: dict[str, Any] = {name: int(value) for name, value in told.items() if 0 <= value <= _MOST}
     return Link(**{**values, "checkpointed": bool(values["checkpointed"])})
 
 
@@ -178,7 +223,7 @@ def _rows(path: Path, cells: int) -> list[list[str]]:
     for line, text in enumerate(read_text(path).splitlines(), 1):
         row = text.split()
         # All but outcomes are whole numbers.
-        if len(row) != cells or not all(cell.isdecimal() for cell in (*row[:4], *row[5:])):
+        if len(row) != cells or not all(_WHOLE.fullmatch(cell) for cell in (*row[:4], *row[5:])):
             raise TraceError(path, line, "is no line that the scripts of a sequence write")
         rows.append(row)
     return rows

@@ -21,7 +21,7 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
-from experiments.output.signals import start_trackers
+from experiments.output.signals import start_trackers, without_interruption
 from experiments.study.experiment import (
     Experiment,
     Resources,
@@ -156,9 +156,10 @@ def _carried_out(names: Sequence[str], how: Reproduction, processes: int) -> Ite
             while waiting and len(running) < how.workers:
                 name = waiting.pop()
                 ours, theirs = context.Pipe(duplex=False)
-                told = (theirs, name, how, processes)
-                process = context.Process(target=Trusting(_work), args=told, name=f"holdfast {name}")
-                process.start()
+                arguments = (theirs, name, how, processes)
+                process = context.Process(target=Trusting(_work), args=arguments, name=f"holdfast {name}")
+                with without_interruption():
+                    process.start()
                 theirs.close()
                 running[ours] = name, process
             for connection in wait(list(running)):

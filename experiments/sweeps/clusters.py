@@ -13,6 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from experiments.output.signals import without_interruption
 from workloads.ground.documents import read_toml
 from workloads.ground.errors import (
     InputError,
@@ -146,7 +147,8 @@ def dask_client(
         if scheduler is not None:
             target: Any = scheduler
         else:
-            target = stack.enter_context(_started(cluster, workers or 1, options))
+            with without_interruption():
+                target = stack.enter_context(_started(cluster, workers or 1, options))
         try:
             client: Any = Client(target, set_as_default=False)  # type: ignore[no-untyped-call]  # half typed
             stack.enter_context(client)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
-from experiments.output.signals import start_trackers
+from experiments.output.signals import start_trackers, without_interruption
 from experiments.sweeps.clusters import CLUSTERS, Lost, dask_backend, dask_client
 from workloads.ground.errors import HoldfastError, ParameterError, UnknownNameError
 from workloads.ground.trust import Trusting
@@ -94,9 +94,12 @@ class Workforce:
             yield Pool(None, 1, "", {})
             return
         if self.backend == "loky":
-            from joblib.externals.loky.backend import resource_tracker
+            from multiprocessing import resource_tracker
 
-            start_trackers(resource_tracker.ensure_running)
+            from joblib.externals.loky.backend import resource_tracker as loky_tracker
+
+            # Both, before there are workers: a tracker that starts later would unblock signals meanwhile.
+            start_trackers(resource_tracker.ensure_running, loky_tracker.ensure_running)
             yield Pool("loky", here, "n_jobs", {"initializer": _follow, "initargs": (os.getpid(),)})
             return
         with dask_client(self.scheduler, self.cluster or "local", self.workers or here, self.cluster_options) as (
@@ -147,7 +150,9 @@ class Pool:
             warnings.filterwarnings("ignore", r".*(still being processed by|but not used)", UserWarning, "joblib")
             # An item is one argument, small and not a container: Dask would scatter a large one to a single worker,
             # and lose it with that worker.
-            yield from parallel(delayed(trusting)(item) for item in items)
+            with without_interruption():  # the first tasks start the workers
+                answers = parallel(delayed(trusting)(item) for item in items)
+            yield from answers
 
 
 def _loky_backend(**parameters: Any) -> Any:

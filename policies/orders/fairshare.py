@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import isfinite
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from policies.port import Ranking, SystemView, WaitingJob
-from workloads.ground.errors import ParameterError
+from workloads.ground.ranges import DURATION, PATIENCE, legal
 from workloads.ground.units import SECOND
 
 __all__ = ["FairShare", "group_of"]
@@ -41,6 +40,7 @@ def _shares(view: SystemView) -> Callable[[str], float]:
 
 
 @dataclass(frozen=True)
+@legal(half_life=DURATION, patience=PATIENCE)
 class FairShare:
     """Fair share: jobs of the project that has used least first, usage being halved with time; then by submit.
 
@@ -62,12 +62,6 @@ class FairShare:
 
     half_life: float = 7 * 24 * 3600.0
     patience: float = 0.0
-
-    def __post_init__(self) -> None:
-        if not (isinstance(self.half_life, int | float) and isfinite(self.half_life) and self.half_life > 0):
-            raise ParameterError("half_life", "a positive number of seconds", self.half_life)
-        if not (isinstance(self.patience, int | float) and isfinite(self.patience) and self.patience >= 0):
-            raise ParameterError("patience", "a number of seconds, at least 0", self.patience)
 
     def at(self, view: SystemView) -> Callable[[WaitingJob], tuple[float, int]]:
         """The share of its group in all usage, less what its wait makes up for, and its submit."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from math import floor, isfinite
+from math import floor
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from policies.orders.fairshare import group_of
 from policies.port import Ranking, SystemView, WaitingJob
 from workloads.ground.errors import ParameterError
+from workloads.ground.ranges import DURATION, Range, legal
 from workloads.ground.units import SECOND
 
 __all__ = ["Multifactor"]
@@ -20,6 +21,13 @@ Numbers = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
+@legal(
+    **dict.fromkeys(("age", "fairshare", "size", "qos"), Range(0, 1e15)),
+    max_age=DURATION,
+    half_life=DURATION,
+    accounts=Range(1, 1_000_000_000, whole=True),
+    small=Range(0, 1, whole=True),
+)
 class Multifactor:
     """Slurm's priority/multifactor: the largest weighted sum of its factors goes first, by submit among equals.
 
@@ -59,18 +67,6 @@ class Multifactor:
     _qos: dict[str, float] = field(init=False, repr=False, compare=False, metadata={"parameter": False})
 
     def __post_init__(self) -> None:
-        for name in ("age", "fairshare", "size", "qos"):
-            value = getattr(self, name)
-            if not (isinstance(value, int | float) and isfinite(value) and value >= 0):
-                raise ParameterError(name, "a weight of at least 0", value)
-        for name in ("max_age", "half_life"):
-            value = getattr(self, name)
-            if not (isinstance(value, int | float) and isfinite(value) and value > 0):
-                raise ParameterError(name, "a positive number of seconds", value)
-        if not (isinstance(self.accounts, int) and self.accounts >= 1):
-            raise ParameterError("accounts", "a whole number of at least 1", self.accounts)
-        if self.small not in (0, 1):
-            raise ParameterError("small", "0 or 1", self.small)
         object.__setattr__(self, "_qos", _factors(str(self.factors)))
 
     @property

@@ -8,21 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import isfinite, log2
+from math import log2
 
 import numpy as np
 from numpy.typing import NDArray
 
 from policies.port import Ranking, SystemView, WaitingJob
 from workloads.ground.errors import ParameterError
+from workloads.ground.ranges import DURATION, PATIENCE, Range, legal
 from workloads.ground.units import SECOND
 
 __all__ = ["Alcf", "Wfp", "unicep", "unicep_ranking"]
 
 Numbers = NDArray[np.float64]
 
+#: A wait of up to 1e12 s over a walltime of a second has a power that is a number.
+_EXPONENT = Range(0, 20, above=True)
+
 
 @dataclass(frozen=True)
+@legal(exponent=_EXPONENT)
 class Wfp:
     """WFP: highest (wait / walltime)^exponent x nodes first.
 
@@ -40,9 +45,6 @@ class Wfp:
     """
 
     exponent: float = 3.0
-
-    def __post_init__(self) -> None:
-        _positive("exponent", self.exponent)
 
     def __call__(self, job: WaitingJob, now: int) -> float:
         """Minus the utility."""
@@ -77,6 +79,14 @@ def unicep_ranking() -> Ranking:
 
 
 @dataclass(frozen=True)
+@legal(
+    wfp_factor=Range(0, 1e15, above=True),
+    shortest=DURATION,
+    longest=DURATION,
+    fifo_factor=PATIENCE,
+    backfill_factor=PATIENCE,
+    backfill_max=Range(0, 1e15),
+)
 class Alcf:
     """ALCF: the score of its production queues, by wait^2 / walltime^3 x nodes / machine.
 
@@ -114,12 +124,6 @@ class Alcf:
     backfill_max: float = 50.0
 
     def __post_init__(self) -> None:
-        for name in ("wfp_factor", "shortest", "longest"):
-            _positive(name, getattr(self, name))
-        for name in ("fifo_factor", "backfill_factor", "backfill_max"):
-            value = getattr(self, name)
-            if value != 0:
-                _positive(name, value)
         if self.longest < self.shortest:
             raise ParameterError("longest", f"at least shortest ({self.shortest:g} s)", self.longest)
 
@@ -221,8 +225,3 @@ class _AlcfRanking:
 
 def _at_least_a_second(walltime: int) -> int:
     return walltime if walltime > SECOND else SECOND
-
-
-def _positive(name: str, value: float) -> None:
-    if not (isinstance(value, int | float) and isfinite(value) and value > 0):
-        raise ParameterError(name, "a positive number", value)

@@ -7,12 +7,14 @@ from numpy.typing import ArrayLike
 from policies.planning.costs import CostModel
 from policies.planning.discretisation import as_law, last_runs
 from policies.planning.plan import ReservationPlan
-from workloads.ground.errors import ParameterError
+from policies.planning.sequence import FACTOR
+from workloads.ground.ranges import legal
 from workloads.laws import Law
 
 __all__ = ["masi", "maximum", "neuro", "neuro_average"]
 
 
+@legal(factor=FACTOR)
 def maximum(
     law_or_runs: Law | ArrayLike, costs: CostModel, *, k: int | None = None, factor: float = 1.5
 ) -> ReservationPlan:
@@ -37,6 +39,7 @@ def maximum(
     return _geometric("maximum", longest, longest, costs, factor, checkpointed=False)
 
 
+@legal(factor=FACTOR)
 def masi(law_or_runs: Law | ArrayLike, costs: CostModel, *, k: int | None = 5, factor: float = 1.5) -> ReservationPlan:
     """The mean of the last k runs, then longer by a factor each time, without checkpoints.
 
@@ -51,6 +54,7 @@ def masi(law_or_runs: Law | ArrayLike, costs: CostModel, *, k: int | None = 5, f
     return _geometric("masi", mean, longest, costs, factor, checkpointed=False)
 
 
+@legal(factor=FACTOR)
 def neuro(
     law_or_runs: Law | ArrayLike, costs: CostModel, *, k: int | None = None, factor: float = 1.5
 ) -> ReservationPlan:
@@ -67,6 +71,7 @@ def neuro(
     return _geometric("neuro", longest, longest, costs, factor, checkpointed=True)
 
 
+@legal(factor=FACTOR)
 def neuro_average(
     law_or_runs: Law | ArrayLike, costs: CostModel, *, k: int | None = None, factor: float = 1.5
 ) -> ReservationPlan:
@@ -87,7 +92,5 @@ def _mean_and_longest(law_or_runs: Law | ArrayLike, k: int | None) -> tuple[floa
 def _geometric(
     strategy: str, first: float, longest: float, costs: CostModel, factor: float, *, checkpointed: bool
 ) -> ReservationPlan:
-    if not factor > 1:
-        raise ParameterError("factor", "a number > 1", factor)
     plan = ReservationPlan([first], checkpointed, costs, strategy, None, factor, checkpointed)
     return plan.extended(longest)

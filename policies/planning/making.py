@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from workloads.ground.errors import InputError, ParameterError, UnknownNameError
-from workloads.ground.registry import parameters_of
+from workloads.ground.registry import parameters_of, value_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -151,7 +151,7 @@ def parse_strategy(text: str) -> tuple[str, dict[str, Any]]:
         key, _, value = word.partition("=")
         if key not in legal:
             raise UnknownNameError(f"parameter of the strategy {name}", key, legal)
-        parameters[key] = _value_of(key, value)
+        parameters[key] = _value_of(strategy, key, value)
     _try(strategy, parameters)
     return name, parameters
 
@@ -178,15 +178,13 @@ def _try(strategy: Any, parameters: Mapping[str, Any]) -> None:
     strategy(source, CostModel(gamma=1.0), **few)
 
 
-def _value_of(key: str, text: str) -> Any:
+def _value_of(strategy: Any, key: str, text: str) -> Any:
     if key == "grid":
         return text
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    raise ParameterError(key, "a number", text)
+    value = value_of(strategy, key, text)
+    if isinstance(value, str):
+        raise ParameterError(key, "a number", text)
+    return value
 
 
 def _is_served(strategy: Any) -> bool:

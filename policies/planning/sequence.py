@@ -13,12 +13,15 @@ from numpy.typing import ArrayLike, NDArray
 from policies.planning.costs import CostModel
 from policies.planning.growth import Growth
 from workloads.ground.errors import ParameterError
+from workloads.ground.ranges import Range
 
-__all__ = ["HORIZON", "ReservationSequence"]
+__all__ = ["FACTOR", "HORIZON", "ReservationSequence"]
 
 Floats = NDArray[np.float64]
 #: No reservation of an extended sequence is longer.
 HORIZON = 1e250
+#: Factor from one reservation to the next; what a few of them make of the horizon is still a number.
+FACTOR = Range(1, 1e6, above=True)
 #: No sequence is extended by more reservations.
 MOST_FURTHER = 100_000
 
@@ -97,8 +100,7 @@ class ReservationSequence:
         flags = np.broadcast_to(flags, ends.shape).copy()
         if memory is not None and np.shape(memory) != ends.shape:
             raise ParameterError("memory", f"one value for each of the {ends.size} milestones", memory)
-        if not (math.isfinite(extension) and extension > 1):
-            raise ParameterError("extension", "a finite number > 1", extension)
+        FACTOR.check("extension", extension)
         asked = None if memory is None else np.array(memory, float)
         # Where memory is exceeded a multiple of it is asked for, and that of 0 would never be enough.
         if asked is not None and not np.all(np.isfinite(asked) & (asked > 0)):

@@ -120,7 +120,7 @@ def _cheapest(
 
 
 STRATEGIES: Registry[Strategy] = Registry(
-    "planning strategy", "holdfast.strategies", function_of("a law or past runs, and costs")
+    "planning strategy", "holdfast.strategies", function_of("a law or past runs", "costs")
 )
 STRATEGIES.add("optimal", optimal, "the cheapest plan of all, with a checkpoint where it pays")
 STRATEGIES.add("all-ckpt", all_checkpoint, "the cheapest plan with all checkpoints but the last")

@@ -31,8 +31,9 @@ from simulator.machine.stochastic import StochasticJob
 from simulator.machine.system import System
 from simulator.services.ondemand import OnDemandService
 from simulator.services.outages import OutageService
+from simulator.services.survival import Patience
 from simulator.services.withdrawals import Withdrawals
-from workloads.ground.errors import InputError, InvariantError
+from workloads.ground.errors import InvariantError
 from workloads.ground.units import to_ticks
 from workloads.table.job import ON_DEMAND
 
@@ -41,9 +42,6 @@ __all__ = ["Engine"]
 
 #: Jobs between two reports of progress.
 _REPORT_EVERY = 200
-
-#: Failures at a rate during which some job must end.
-_MOST_FAILURES = 100_000
 
 
 class Engine:
@@ -203,14 +201,13 @@ class Engine:
             # One that is announced when it begins was not announced.
             if outages.closures.begin < closure.announced < closure.start:
                 instants.at(closure.announced, OUTAGE, 1, partial(outages.announce, closure))
-        struck, left = 0, self._left
+        patience, left = Patience(outages.closures.rate), self._left
         for closure in outages.closures:
-            # Failures at a rate do not end: one that never lets anybody come to an end would go on for ever.
-            struck, left = (0, self._left) if self._left != left else (struck + closure.drawn, left)
-            if struck > _MOST_FAILURES:
-                raise InputError(
-                    f"no job has ended during {_MOST_FAILURES:,} failures: nodes fail too often for the remaining jobs"
-                )
+            if self._left != left:
+                left = self._left
+                patience.renew()
+            elif closure.drawn:
+                patience.strain(self.system)
             yield instants.moment(closure.start, OUTAGE, 1)
             follows = outages.begin(closure)
             if follows:

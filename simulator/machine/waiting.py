@@ -12,7 +12,7 @@ from policies.order import Order
 from policies.port import SystemView
 from policies.shortqueue import ShortQueue, Sizes
 from simulator.machine.jobstate import JobState
-from workloads.ground.errors import InvariantError
+from workloads.ground.errors import HoldfastError, InputError, InvariantError
 
 if TYPE_CHECKING:
     from policies.columns import Columns
@@ -28,6 +28,10 @@ _EXACT = 1 << 53
 
 _KEY = attrgetter("order_key")
 _ARRIVAL = attrgetter("eligible", "row")
+
+
+def _size(key: Any) -> float:
+    return abs(key) if isinstance(key, float) else 0.0
 
 
 class Queue:
@@ -53,6 +57,8 @@ class Queue:
     def __init__(self, order: Order, name: str = "given") -> None:
         self._order = order
         self._name = name
+        #: Whether its parameters were chosen, so that a key that overflows is their fault.
+        self._tuned = "=" in name
         # A dynamic order is sorted once per instant, unless a job joins.
         self._sorted_at: int | None = None
         self._urgent: list[JobState] = []
@@ -123,14 +129,22 @@ class Queue:
             key = self._key_at(view)
             keyed = [(key(job), job.row, job) for job in self._jobs]
             if any(key != key for key, _, _ in keyed):
-                raise ValueError("a key is NaN")
+                raise FloatingPointError("a key is NaN")
             # No two rows are equal, so that jobs are never compared.
             keyed.sort()
+            if self._tuned and keyed and inf in (_size(keyed[0][0]), _size(keyed[-1][0])):
+                raise OverflowError("a key is infinite")
         except Exception as error:
             raise self._failed(error) from error
         return [job for _, _, job in keyed]
 
-    def _failed(self, error: Exception) -> InvariantError:
+    def _failed(self, error: Exception) -> HoldfastError:
+        if self._tuned and isinstance(error, ArithmeticError):
+            names = " and ".join(word.partition("=")[0] for word in self._name.split()[1:])
+            return InputError(
+                f"the order {self._name} makes keys that are no numbers ({error}): choose a value of {names} nearer to "
+                "its default"
+            )
         return InvariantError(f"the order {self._name} cannot sort the queue: {type(error).__name__}: {error}")
 
     def add(self, job: JobState, now: int, *, urgent: bool = False) -> None:
@@ -165,7 +179,7 @@ class Queue:
             try:
                 key = self._key(job, now)
                 if key != key:
-                    raise ValueError(f"the key of job {job.job_id} is {key}")
+                    raise FloatingPointError(f"the key of job {job.job_id} is {key}")
                 job.order_key = (key, job.row)
                 # Most arrivals go to the end.
                 if jobs and jobs[-1].order_key > job.order_key:

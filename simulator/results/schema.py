@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 from simulator.results.loggedruns import runs
 from simulator.results.recording import Recording
 from simulator.results.records import JobRecord
-from workloads.ground.errors import ParameterError
+from workloads.ground.errors import ParameterError, shown
 from workloads.ground.fields import number, whole
 from workloads.ground.units import COSTS, LARGEST_TIME, SECOND, format_seconds, to_ticks
 from workloads.table.job import JobType
@@ -45,6 +45,8 @@ __all__ = [
 Kind = Literal["whole", "text", "number", "ticks", "clock"]
 #: From here on [ticks] a 64-bit float of seconds no longer tells one tick from the next.
 _INEXACT = 2**33 * SECOND
+#: Node-seconds of the largest machine over the largest time, some times over.
+_MOST = 1e24
 
 
 class Field(NamedTuple):
@@ -106,6 +108,8 @@ class Field(NamedTuple):
         value = number(text, name)
         if self.kind == "number":
             return value
+        if abs(value) > _MOST:
+            raise ValueError(f"{name} must be a number of at most {_MOST:g}, not {shown(text)}")
         ticks = to_ticks(value)
         return ticks if -_INEXACT < ticks < _INEXACT else round(Decimal(text.strip()) * SECOND)
 

@@ -130,6 +130,11 @@ class Closures:
         )
 
     @property
+    def rate(self) -> FailureRate | None:
+        """Failures that come at a rate; None: none do."""
+        return self._failures
+
+    @property
     def windows(self) -> list[Closure]:
         """Those that are known before they begin."""
         return [closure for closure in self._given if closure.is_window]

@@ -95,17 +95,55 @@ def test_values_and_failures_are_told_without_python() -> None:
     assert sentence_of(KeyError("x\ny")) == "a defect of Holdfast or of a plug-in: 'x\\ny'"
 
 
-def test_a_directory_that_tells_no_story_is_one_sentence(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("command", ["explain r 1", "plan exponential"])
+def test_a_defect_is_one_sentence_and_a_crash_file(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail(_: object) -> None:
         raise KeyError("a\nb")
 
-    monkeypatch.setattr("experiments.commands.explain.main", fail)
-    assert cli.main(["explain", "r", "1"]) == 2
+    name = command.split()[0]
+    monkeypatch.setattr(f"experiments.commands.{name}.main", fail)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    assert cli.main(command.split()) == 70
+    (path,) = tmp_path.iterdir()
     told = capsys.readouterr().err
-    assert told.startswith("holdfast explain: r: cannot be read: its files contradict one another")
+    assert told.startswith(f"holdfast {name}: a defect of Holdfast or of a plug-in: 'a\\nb' (KeyError); ")
     assert told.count("\n") == 1
+    assert str(path) in told
+    text = path.read_text()
+    assert f"command: holdfast {command}\n" in text
+    assert 'raise KeyError("a\\nb")' in text
+    assert all(f"\n{package}: " in text for package in ("python", "holdfast", "numpy"))
+    assert path.stat().st_mode & 0o777 == 0o600
+    # Where it cannot be written the sentence says so.
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "none"))
+    assert cli.main(command.split()) == 70
+    assert "its crash file cannot be written" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (MemoryError(), "the memory of this machine is not enough"),
+        (OSError(28, "No space left on device"), "No space left on device"),
+        (PermissionError(13, "Permission denied", "a"), "a: Permission denied"),
+        (OSError("odd"), "the system refuses: odd"),
+        (RuntimeError("can't start new thread"), "the system refuses: can't start new thread"),
+        (
+            ModuleNotFoundError("No module named 'scipy'", name="scipy"),
+            "No module named 'scipy': install Holdfast again",
+        ),
+    ],
+)
+def test_trouble_with_the_machine_is_no_defect(
+    error: Exception, sentence: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(_: object) -> None:
+        raise error
+
     monkeypatch.setattr("experiments.commands.plan.main", fail)
-    with pytest.raises(KeyError):  # elsewhere it is a defect, and its traceback is wanted
-        cli.main(["plan", "exponential"])
+    assert cli.main(["plan", "exponential"]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith("holdfast plan: ")
+    assert told.endswith(f"{sentence}\n")

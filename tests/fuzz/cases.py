@@ -395,6 +395,113 @@ def _tasks(rng: Random) -> Case:
     return Case(("experiment", experiment, "--quick", "-o", "out", "--set", f"{name}={name}.csv"), files)
 
 
+def _streamed(rng: Random) -> Case:
+    """A log that is read while it is replayed; a byte of it is often no text."""
+    data = mutated(rng, seeds.files_of("trace")["a.swf"])
+    if rng.random() < 0.4:
+        place = rng.randrange(len(data) + 1)
+        data = data[:place] + rng.choice((b"\xff", b"\xc3", b"\xed\xa0\x80", b"\x00")) + data[place:]
+    return Case(("run", "a.swf", "-o", "out", "--stream", "--nodes", "4392"), {"a.swf": data})
+
+
+def _network(rng: Random) -> Case:
+    """A network of which the archive, or the header of an array, says what is not so."""
+    data = seeds.network()
+    kind = rng.random()
+    if kind < 0.3:
+        data = mutated(rng, data)
+    else:
+        held = dict(seeds.arrays())
+        name = rng.choice(list(held))
+        before = held[name]
+        shape, size = rng.choice(("(1000000000000,)", "(4, -1)", "()", "(3,)", "(4, 6)", "(99999999,99999999)")), b""
+        if kind < 0.7:
+            held[name] = re.sub(rb"'shape': \([^)]*\)", f"'shape': {shape}".encode(), before)
+        elif kind < 0.85:
+            kinds = (b"'<f8'", b"'|O'", b"'<c16'", b"'<U999999999'", b"'<i8'", b"'<M8[s]'", b"[('a', '<f8')]")
+            held[name] = re.sub(rb"'descr': '[^']*'", b"'descr': " + rng.choice(kinds), before)
+        else:
+            held[name] = mutated(rng, before) + size
+        data = seeds.zipped(held)
+    return Case(
+        ("run", "table.csv", "-o", "out", "--nodes", str(NODES), "--order", "learned model=m.npz"),
+        {"m.npz": data, "table.csv": seeds.files_of("table")["table.csv"]},
+    )
+
+
+#: Plug-ins of Python itself and of Holdfast, each of some kind.
+_PATHS = (
+    *("os:system", "os:getcwd", "os:listdir", "os:path", "os:environ", "builtins:print", "builtins:int", "json:dumps"),
+    *("math:pi", "math:log", "sys:stdout", "policies.port:Start", "policies.order:ORDERS", "policies.order:Order"),
+    *("policies.backfilling:Easy", "policies.expansion:Grow", "policies.arrival:PreemptAtArrival"),
+    *("policies.orders.fairshare:FairShare", "policies.notice:Weigh", "no.module:x", "os:"),
+)
+_TUNED = {
+    "--order": (
+        *("wfp3 exponent", "fairshare half_life", "fairshare patience", "alcf fifo_factor", "alcf wfp_factor"),
+        *("alcf shortest", "alcf longest", "alcf backfill_factor", "alcf backfill_max", "multifactor age"),
+        *(
+            "multifactor half_life",
+            "multifactor max_age",
+            "multifactor accounts",
+            "multifactor qos",
+            "multifactor small",
+        ),
+    ),
+    "--backfilling": ("easy depth", "slurm depth", "slurm most", "slurm lag", "slurm precision", "slurm resolution"),
+    "--expansion": ("greedy share", "even share"),
+    "--tenants": ("any x",),
+}
+_WILD = (
+    "1e308",
+    "-1e308",
+    "1e-308",
+    "5e-324",
+    "1e100",
+    "1e15",
+    "1e12",
+    "1e9",
+    "0",
+    "-1",
+    "0.5",
+    "7",
+    "nan",
+    "inf",
+    "x",
+)
+
+
+def _plugin(rng: Random) -> Case:
+    """Plug-ins of the wrong kind, and parameters with which scores overflow."""
+    words = ["run", "table.csv", "-o", "out", "--nodes", str(NODES)]
+    if rng.random() < 0.15:
+        name = rng.choice(("maximum factor", "masi factor", "masi k", "optimal n", "all-ckpt-periodic tau"))
+        value = rng.choice((*_WILD, *NUMBERS))
+        return Case(("plan", "exponential", "--mean", "1h", "--checkpoint", "60", "--strategy", f"{name}={value}"), {})
+    if rng.random() < 0.1:
+        rate = ("--failure-mtbf", rng.choice(("1h", "1s", "1000h")), "--repair", rng.choice(("1s", "1h")))
+        words += [*rate, "--repair-variation", rng.choice((*_WILD, *NUMBERS)), "--mechanism", "baseline"]
+    elif rng.random() < 0.5:
+        option = rng.choice((*_TUNED, "--mechanism"))
+        value = rng.choice(_PATHS)
+        words += [option, rng.choice((f"{value}-PAA", f"N-{value}")) if option == "--mechanism" else value]
+    elif rng.random() < 0.2:
+        words += ["--mechanism", f"WEIGH price={rng.choice((*_WILD, *NUMBERS))}-PAA"]
+    else:
+        option = rng.choice(tuple(_TUNED))
+        words += [option, f"{rng.choice(_TUNED[option])}={rng.choice((*_WILD, *NUMBERS))}"]
+    return Case(tuple(words), {"table.csv": seeds.files_of("table")["table.csv"]})
+
+
+def _status(rng: Random) -> Case:
+    """A directory of 'holdfast submit', with what its scripts have recorded."""
+    files = dict(seeds.sequence())
+    name = rng.choice((*[name for name in files if not name.endswith(".sh")], "s/sequence.json"))
+    files[name] = _json(rng, files[name]) if name.endswith(".json") else mutated(rng, files[name])
+    words = ("status", "s", "--sacct", "sacct.txt")
+    return Case((*words, "--json", "-") if rng.random() < 0.3 else words, files)
+
+
 # Options.
 
 #: Words with which each command succeeds quickly. What starts many processes or measures for minutes is not here.
@@ -580,6 +687,10 @@ READERS: Mapping[str, tuple[float, Callable[[Random], Case]]] = {
     "results": (7, _results),
     "archive": (4, _archive),
     "verify": (4, _verify),
+    "streamed": (5, _streamed),
+    "network": (3, _network),
+    "plug-ins": (5, _plugin),
+    "status": (4, _status),
     "options": (14, _option_case),
     "usual": (0.02, _usual),
     "pictures": (0.05, _pictures),

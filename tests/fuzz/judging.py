@@ -11,7 +11,7 @@ import shutil
 import signal
 import traceback
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from functools import cache
 from pathlib import Path
@@ -19,7 +19,9 @@ from typing import NamedTuple
 from unittest import mock
 
 from experiments import cli
+from experiments.crashes import report
 from tests.fuzz.cases import Case
+from workloads.ground.errors import is_foreign
 
 __all__ = ["MEMORY", "SECONDS", "Judgement", "judged", "limited_memory"]
 
@@ -68,6 +70,13 @@ class Judgement(NamedTuple):
 
 #: To make the parsers of all commands takes longer than most cases, and they are the same each time.
 _parser = cache(cli._parser)
+
+
+def _report(command: str, error: Exception, words: Sequence[str]) -> int:
+    """A defect, and memory for what is small, are findings, and want their traceback."""
+    if isinstance(error, MemoryError) or not is_foreign(error):
+        raise error
+    return report(command, error, words)
 
 
 class _Hang(BaseException):
@@ -136,6 +145,7 @@ def _called(words: tuple[str, ...], case: Case) -> Judgement:
     try:
         with (
             mock.patch.object(cli, "_parser", _parser),
+            mock.patch.object(cli, "report", _report),
             _alarm(),
             warnings.catch_warnings(record=True) as warned,
             redirect_stdout(out),

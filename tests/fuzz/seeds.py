@@ -7,10 +7,13 @@ import io
 import json
 import os
 import tempfile
+import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+
+import numpy as np
 
 from experiments import cli
 from experiments.study.artefact import write_artefact
@@ -30,13 +33,17 @@ __all__ = [
     "alcf",
     "aligned_sacct",
     "archive",
+    "arrays",
     "files_of",
     "json_sacct",
     "json_squeue",
+    "network",
     "results",
     "sacct",
+    "sequence",
     "squeue",
     "table",
+    "zipped",
 ]
 
 #: Size of the machine of the job table.
@@ -290,3 +297,49 @@ def archive() -> bytes:
         measure_experiment(item, parameters, 0, directory, "0")
         write_artefact(directory, [item.id], directory / "a.zip")
         return (directory / "a.zip").read_bytes()
+
+
+@cache
+def network() -> bytes:
+    """A network as ``learned model=m.npz`` reads it."""
+    return zipped(arrays())
+
+
+@cache
+def arrays() -> dict[str, bytes]:
+    """Its arrays, as files of the archive."""
+    made = {"inner": np.ones((4, 2)), "inner_bias": np.zeros(2), "outer": np.ones(2)}
+    found = {}
+    for name, values in made.items():
+        file = io.BytesIO()
+        np.save(file, values)
+        found[f"{name}.npy"] = file.getvalue()
+    return found
+
+
+def zipped(files: Mapping[str, bytes]) -> bytes:
+    """An archive of these files; equal content makes equal bytes."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as packed:
+        for name, data in files.items():
+            packed.writestr(zipfile.ZipInfo(name), data)
+    return file.getvalue()
+
+
+@cache
+def sequence() -> dict[str, bytes]:
+    """A directory of ``holdfast submit`` of which two reservations have ended, and what the accounting says."""
+    with _elsewhere({}) as directory:
+        _main("plan uniform --min 1h --max 20h --n 8 --checkpoint 60 --restart 60 --json plan.json")
+        _main("submit plan.json -o s -- work it")
+        Path("s/jobs").write_text("1 101\n2 102\n3 103\n")
+        Path("s/submitted").touch()
+        Path("s/records.tsv").write_text("1\t101\t1000\t9000\tsaved\t85\n2\t102\t9100\t12000\tdone\t0\n")
+        Path("s/done").write_text("10000\n")
+        Path("s/broken").write_text("")
+        Path("sacct.txt").write_text(
+            "JobIDRaw|State|ExitCode|Eligible|Start|ElapsedRaw|TimelimitRaw\n"
+            "101|FAILED|85:0|2024-01-01T00:00:00|2024-01-01T00:10:00|8000|200\n"
+            "102|COMPLETED|0:0|2024-01-01T03:00:00|2024-01-01T03:10:00|2900|200\n"
+        )
+        return {name: data for name, data in _tree(directory).items() if name != "plan.json"}

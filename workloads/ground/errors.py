@@ -13,14 +13,15 @@
 
     MachineCodeWarning (UserWarning)  compiled code is not kept, or plain code runs instead: slower, the same results
 
-The command line turns an :class:`InputError` into one sentence on standard error and exit status 2. An
-:class:`InvariantError` is a defect, and its traceback is wanted: it is caught only where a directory of results is
-read, whose tables may come from anywhere.
+The command line turns an :class:`InputError`, and trouble with the machine such as a full disk, into one sentence on
+standard error and exit status 2. An :class:`InvariantError`, like any other exception, is a defect: one sentence, exit
+status 70 and a crash file with the traceback (:mod:`experiments.crashes`).
 """
 
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -36,12 +37,15 @@ __all__ = [
     "TraceError",
     "UnknownNameError",
     "installation",
+    "is_foreign",
     "sentence_of",
     "shown",
 ]
 
 #: Characters of a value that a message shows.
 _LONGEST = 60
+#: Our own packages: one of their modules that cannot be imported is a defect.
+_OURS = ("holdfast", "workloads", "policies", "simulator", "experiments")
 #: Known names that a message lists; the rest are counted.
 _MOST_NAMES = 40
 
@@ -94,10 +98,36 @@ def sentence_of(error: BaseException) -> str:
     if isinstance(error, MemoryError):
         return "the memory of this machine is not enough"
     if isinstance(error, OSError) and error.strerror:
-        where = "" if error.filename is None else f"{error.filename}: "
+        where = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
         return f"{where}{error.strerror}"
-    reason = " ".join(str(error).split())
-    return f"a defect of Holdfast or of a plug-in: {reason[:300] or 'no reason is known'}"
+    reason = " ".join(str(error).split())[:300] or "no reason is known"
+    if isinstance(error, ImportError) and is_foreign(error):
+        return f"a package that Holdfast needs cannot be imported: {reason}: install Holdfast again"
+    if _is_dead_worker(error):
+        return "a worker died, perhaps for want of memory: use fewer workers"
+    if is_foreign(error):
+        return f"the system refuses: {reason}"
+    return f"a defect of Holdfast or of a plug-in: {reason}"
+
+
+def is_foreign(error: BaseException) -> bool:
+    """Whether a failure is due to the input or to the machine, not to a defect of Holdfast or of a plug-in.
+
+    >>> is_foreign(InputError("a.swf: is empty")), is_foreign(MemoryError()), is_foreign(KeyError("a"))
+    (True, True, False)
+    """
+    if isinstance(error, HoldfastError):
+        return not isinstance(error, InvariantError)
+    if isinstance(error, ImportError):
+        return (error.name or "").partition(".")[0] not in _OURS
+    if isinstance(error, RuntimeError) and str(error) == "can't start new thread":
+        return True
+    return isinstance(error, MemoryError | OSError) or _is_dead_worker(error)
+
+
+def _is_dead_worker(error: BaseException) -> bool:
+    # By its name: the class is in a package that only sweeps import.
+    return any(kind.__name__ == "BrokenProcessPool" for kind in type(error).__mro__)
 
 
 class HoldfastError(Exception):

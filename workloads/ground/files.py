@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import gzip
 import hashlib
 import io
@@ -37,6 +38,8 @@ __all__ = [
 
 #: Names of files and directories that are being written, as :func:`partial_name` makes them.
 _PARTIAL = re.compile(r"\..+\.[0-9a-f]{8}\.part")
+#: Errors that say that written bytes are lost, not that the file system cannot tell.
+_LOST = frozenset((errno.EIO, errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)))
 #: First bytes of what people hand over instead of a text, and what it is.
 _FOREIGN = {
     b"PK\x03\x04": "a zip archive; unpack it first",
@@ -228,13 +231,24 @@ def is_plain_file(path: Path) -> bool:
 
 
 def sync(path: Path) -> None:
-    """Wait until a file, or the names in a directory, have reached the disk, where the file system can tell."""
-    with suppress(OSError):
+    """Wait until a file, or the names in a directory, have reached the disk, where the file system can tell.
+
+    Raises
+    ------
+    OSError
+        If the disk is full or broken: some file systems say so only now.
+    """
+    try:
         descriptor = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+    except OSError:  # a system that does not open directories
+        return
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno in _LOST:
+            raise
+    finally:
+        os.close(descriptor)
 
 
 def _target(path: str | Path) -> tuple[Path, bool]:

@@ -19,13 +19,18 @@ from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from workloads.ground.errors import InputError, ParameterError, UnknownNameError
 from workloads.ground.importing import imported
+from workloads.ground.ranges import range_of
 
-__all__ = ["Known", "Registry", "function_of", "parameters_of"]
+__all__ = ["Known", "Registry", "check_function", "function_of", "parameters_of", "value_of"]
 
 T = TypeVar("T")
 
 #: The packages whose plug-ins are built in.
 _OURS = ("workloads", "policies", "simulator", "experiments")
+
+
+#: Kinds of the plug-ins that are built in, by the class of an object, or by the function.
+_KINDS: dict[int, set[str]] = {}
 
 
 class Known(NamedTuple):
@@ -107,6 +112,8 @@ class Registry(Generic[T]):
         if _is_ours(self._origins.get(name, "")) and not _is_ours(caller):
             raise ParameterError("name", f"one that no built-in {self.kind} has", name)
         self._made(name, _instance(self.kind, name, plugin))
+        if _is_ours(caller):
+            _KINDS.setdefault(_identity(plugin), set()).add(self.kind)
         self._known[name] = plugin
         self._about[name] = about or _first_line(plugin)
         self._origins[name] = caller
@@ -234,6 +241,9 @@ class Registry(Generic[T]):
         return {item.name: item for item in entry_points(group=self.group)}
 
     def _made(self, name: str, plugin: Any) -> T:
+        others = _KINDS.get(_identity(plugin), ())
+        if others and self.kind not in others:
+            raise InputError(f"{self.kind} {name!r}: is another kind of plug-in: {' or '.join(sorted(others))}")
         if self._adapt is None:
             return cast(T, plugin)
         try:
@@ -252,19 +262,56 @@ class Registry(Generic[T]):
                 raise UnknownNameError(f"parameter of the {self.kind} {name}", key, legal)
             if not mark or not value:
                 raise ParameterError(key, "given as name=value", word)
-            values[key] = _value(value, legal[key])
+            values[key] = value_of(plugin, key, value)
         return replace(plugin, **values)
 
 
-def function_of(arguments: str) -> Callable[[Any], Any]:
-    """What a registry of functions asks of a plug-in, to be given as its ``adapt``."""
+def _identity(plugin: object) -> int:
+    """What tells plug-ins apart: a function, or the class of an object with parameters."""
+    return id(type(plugin) if is_dataclass(plugin) and not isinstance(plugin, type) else plugin)
+
+
+def function_of(*arguments: str) -> Callable[[Any], Any]:
+    """What a registry of functions asks of a plug-in, to be given as its ``adapt``; one phrase for each argument."""
 
     def adapt(plugin: Any) -> Any:
-        if not callable(plugin):
-            raise InputError(f"must be a function of {arguments}, not {type(plugin).__name__} {plugin!r}")
+        check_function(plugin, *arguments)
         return plugin
 
     return adapt
+
+
+def check_function(plugin: object, *arguments: str, method: str = "") -> None:
+    """Refuse what is no function of so many arguments, or a function of Python itself.
+
+    Parameters
+    ----------
+    plugin
+        What an import path or a package has named.
+    *arguments
+        A phrase for each argument with which it is called, e.g. ``"the view"``.
+    method
+        The method that is looked at; empty: the plug-in is called itself.
+
+    Raises
+    ------
+    InputError
+        If it is another kind of thing.
+    """
+    wanted = f"{f'have a method {method}' if method else 'be a function'} of {' and '.join(arguments)}"
+    function = getattr(plugin, method, None) if method else plugin
+    if not callable(function):
+        raise InputError(f"must {wanted}, not of the type {type(plugin).__name__}")
+    if inspect.isroutine(function) and function.__module__ in sys.stdlib_module_names:
+        raise InputError(f"must {wanted}, and {function.__module__}.{function.__qualname__} is one of Python's own")
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # compiled code does not say
+        return
+    try:
+        signature.bind(*arguments)
+    except TypeError:
+        raise InputError(f"must {wanted}, and it takes other arguments") from None
 
 
 def parameters_of(plugin: Any) -> dict[str, Any]:
@@ -281,20 +328,45 @@ def _instance(kind: str, name: str, plugin: Any) -> Any:
         return plugin
     try:
         return plugin()
-    except TypeError as error:
-        raise InputError(f"{kind} {name!r} needs values for its parameters: {error}") from None
+    except (TypeError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{kind} {name!r} cannot be made without values for its parameters{_needs(plugin)}") from None
 
 
-def _value(text: str, before: Any) -> Any:
-    """A number where it is one, else the text; what is legal is for the plug-in to say."""
-    if isinstance(before, bool) and text in ("true", "false"):
+def _needs(plugin: type) -> str:
+    """The parameters of a class without a default, for a message."""
+    try:
+        parameters = inspect.signature(plugin).parameters.values()
+    except (TypeError, ValueError):
+        return ""
+    names = [item.name for item in parameters if item.default is item.empty and item.kind is not item.VAR_KEYWORD]
+    return f": {', '.join(names)}" if names else ""
+
+
+def value_of(plugin: object, parameter: str, text: str) -> Any:
+    """The value of a parameter of a plug-in: a number where it is one, else the text.
+
+    A number must be in the range that the plug-in declares, else in one that any can compute with
+    (:mod:`workloads.ground.ranges`).
+
+    Raises
+    ------
+    ParameterError
+        If it is not.
+    """
+    if isinstance(getattr(plugin, parameter, None), bool) and text in ("true", "false"):
         return text == "true"
+    value: Any = text
     for kind in (int, float):
         try:
-            return kind(text)
-        except ValueError:
+            value = kind(text)
+            break
+        except ValueError:  # of a whole number with thousands of digits, too, which then is an infinite one
             continue
-    return text
+    if value is not text:
+        range_of(plugin, parameter).check(parameter, value, text)
+    return value
 
 
 def _is_ours(module: str) -> bool:

@@ -312,7 +312,8 @@ def _only_plain_numbers(lines: Sequence[str]) -> bool:
     if len(max(lines, key=len)) > _LONG:
         return False
     jobs = "\n".join([line for line in lines if not line.startswith(";")])
-    return not jobs.encode().translate(None, b"0123456789.- \t\r\n")
+    # A long log comes as it is read, with bytes that are no text as surrogates.
+    return not jobs.encode("utf-8", "surrogateescape").translate(None, b"0123456789.- \t\r\n")
 
 
 def _check(fields: Sequence[str], line: str) -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from workloads.ground.errors import ParameterError
 from workloads.ground.numbers import check_whole
+from workloads.ground.ranges import Range, legal
 from workloads.ground.streams import stream
 from workloads.ground.units import DURATIONS, LARGEST_TIME, SECOND, SHORTEST_TIME, to_ticks
 from workloads.outages.outage import Outage, OutageKind
@@ -24,6 +25,7 @@ _BLOCK = 256
 
 
 @dataclass(frozen=True)
+@legal(variation=Range(0, 1000))
 class FailureRate:
     """Failures of single nodes.
 
@@ -54,8 +56,6 @@ class FailureRate:
             value = getattr(self, name)
             if not (isinstance(value, int | float) and SHORTEST_TIME < value <= LARGEST_TIME):
                 raise ParameterError(name, DURATIONS, value)
-        if not (isinstance(self.variation, int | float) and 0 <= self.variation < math.inf):
-            raise ParameterError("variation", "a finite number >= 0", self.variation)
         check_whole("seed", self.seed, 0, "a whole number >= 0")
 
     def draw(self, nodes: int, start: float) -> Iterator[Outage]:
@@ -79,7 +79,7 @@ class FailureRate:
             lasting = repairs.lognormal(center, spread, _BLOCK).tolist() if spread else [self.repair] * _BLOCK
             for wait, length, place in zip(waits, lasting, places.random(_BLOCK).tolist(), strict=True):
                 at += to_ticks(wait)
-                end = at + max(1, to_ticks(length))
+                end = at + max(1, to_ticks(min(length, LARGEST_TIME)))
                 yield Outage(OutageKind.FAILURE, at / SECOND, end / SECOND, 1, place=place)
 
 

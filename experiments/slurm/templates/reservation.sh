@@ -52,27 +52,38 @@ ask() {
 early() {
     if [ -z "$timer" ] || [ $((save_after - ($(date +%s) - began))) -gt 60 ]; then ask; fi
 }
+# The timer is one process without children, so that nothing is left when it is killed: it reads from a pipe that says
+# nothing, and that it holds open itself.
 nap() {
-    local sleeping=''
-    trap '[ -z "$sleeping" ] || kill "$sleeping" 2>/dev/null; exit 0' TERM
-    sleep "$save_after" &
-    sleeping=$!
-    wait "$sleeping" && kill -USR2 $$
+    local silence
+    exec {silence}<> <(:)
+    while :; do
+        read -r -t "$save_after" -u "$silence"
+        [ $? -le 128 ] || break
+    done
+    kill -USR2 $$
+}
+# KILL, because a process that has just begun may lose any other signal.
+stop_timer() {
+    [ -z "$timer" ] || kill -KILL "$timer" 2>/dev/null
+    timer=''
 }
 ended_by_slurm() {
-    [ -z "$timer" ] || kill "$timer" 2>/dev/null
+    stop_timer
     record stopped 143
     exit 143
 }
 trap early USR1
 trap ask USR2
 trap ended_by_slurm TERM
+trap stop_timer EXIT
 
 "${program[@]}" &
 app=$!
 if [ "$checkpointed" = 1 ]; then
     nap &
     timer=$!
+    disown "$timer"
 fi
 # wait ends at each signal, too; the status of a process that has ended is remembered.
 code=0
@@ -83,7 +94,7 @@ done
 wait "$app" 2>/dev/null
 final=$?
 [ "$final" = 127 ] || code=$final
-[ -z "$timer" ] || kill "$timer" 2>/dev/null
+stop_timer
 
 now=$(date +%s)
 if [ "$code" = 85 ] || [ -e "$HOLDFAST_SAVED" ]; then

@@ -16,8 +16,16 @@ if ! mkdir "$directory/submitting" 2>/dev/null; then
     echo "another submission is under way; if there is none, remove $directory/submitting" >&2
     exit 1
 fi
-trap 'rmdir "$directory/submitting"' EXIT
+trap 'rm -f "$directory/jobs.new"; rmdir "$directory/submitting"' EXIT
 touch "$directory/jobs"
+# A job that cannot be recorded, as on a full disk, would never do anything: it is cancelled.
+record() {
+    if ! { cat "$directory/jobs" && printf '%s %s\n' "$1" "$2"; } >"$directory/jobs.new" ||
+        ! mv "$directory/jobs.new" "$directory/jobs"; then
+        scancel "$2"
+        exit 1
+    fi
+}
 before='' first=''
 for ((number = 1; number <= last; number++)); do
     id=$(awk -v number="$number" '$1 == number {print $2}' "$directory/jobs")
@@ -26,7 +34,7 @@ for ((number = 1; number <= last; number++)); do
         if [ -z "$before" ]; then link=(--hold); else link=("--dependency=afternotok$before" --kill-on-invalid-dep=yes); fi
         id=$(sbatch --parsable "${options[@]}" "${link[@]}" "$directory/reservation-$number.sh")
         id=${id%%;*}
-        printf '%s %s\n' "$number" "$id" >>"$directory/jobs"
+        record "$number" "$id"
     fi
     before=$before:$id
     first=${first:-$id}

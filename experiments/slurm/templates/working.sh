@@ -14,7 +14,7 @@ if [ -e "$HOLDFAST_STATE" ]; then
 fi
 while [ "$left" -gt 0 ] && [ -z "$told" ]; do
     began=$(clock)
-    pause "$left" &
+    sleep "$((left / 1000000)).$(printf '%06d' $((left % 1000000)))" &
     wait $!
     kill $! 2>/dev/null
     left=$((left - ($(clock) - began)))

@@ -178,7 +178,7 @@ class TestRate:
             ({"mtbf": 0}, "mtbf must be from 0.000001 to 1,000,000,000,000 s, not 0"),
             ({"mtbf": float("inf")}, "mtbf must be"),
             ({"mtbf": 1, "repair": -1}, "repair must be from 0.000001 to 1,000,000,000,000 s, not -1"),
-            ({"mtbf": 1, "variation": -0.1}, "variation must be a finite number >= 0, not -0.1"),
+            ({"mtbf": 1, "variation": -0.1}, "variation must be a number from 0 to 1,000, not -0.1"),
             ({"mtbf": 1, "seed": -1}, "seed must be a whole number >= 0, not -1"),
         ],
     )

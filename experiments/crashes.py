@@ -1,0 +1,106 @@
+"""Failures of a command: one sentence on standard error, an exit status, and a crash file where the defect is ours."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shlex
+import sys
+import tempfile
+import traceback
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+
+from experiments.terminal import escape
+from workloads.ground.errors import is_foreign, sentence_of
+
+__all__ = ["DEFECT", "REFUSED", "refuse", "report"]
+
+#: Exit status where the input or the machine does not allow the command.
+REFUSED = 2
+#: Exit status of a defect of Holdfast or of a plug-in (EX_SOFTWARE of sysexits.h).
+DEFECT = 70
+
+#: Longest quotation of the user's input in a message [characters].
+_LONGEST = 300
+#: Packages whose versions a crash file tells.
+_PACKAGES = ("holdfast", "simpy", "numpy", "scipy", "pandas", "numba", "joblib", "matplotlib", "pyarrow", "distributed")
+
+
+def refuse(sentence: str) -> None:
+    """Print one line on standard error, with control characters escaped; quotations that are too long are cut."""
+    plain = escape(sentence)
+    if len(plain) > 3 * _LONGEST:
+        plain = f"{plain[: 2 * _LONGEST]}...{plain[-_LONGEST:]}"
+    with suppress(OSError, ValueError):  # the terminal may be gone
+        print(plain, file=sys.stderr, flush=True)
+
+
+def report(command: str, error: Exception, words: Sequence[str]) -> int:
+    """Report in one sentence why a command failed.
+
+    Parameters
+    ----------
+    command
+        The command as it was called, e.g. ``"run"``.
+    error
+        What it raised.
+    words
+        The whole command line, for the crash file.
+
+    Returns
+    -------
+    int
+        Exit status: :data:`REFUSED` for bad input and for trouble with the machine (no memory, no space, no
+        permission), :data:`DEFECT` for a defect of ours or of a plug-in, whose traceback is then in a crash file.
+
+    Raises
+    ------
+    Exception
+        The defect itself, where Python runs in its development mode (``python -X dev``).
+    """
+    if is_foreign(error):
+        refuse(f"holdfast {command}: {sentence_of(error)}")
+        return REFUSED
+    if sys.flags.dev_mode:
+        raise error
+    path = _crash_file(error, words)
+    told = "its crash file cannot be written" if path is None else f"please report it with {path}"
+    cause = sentence_of(error)[:_LONGEST]
+    refuse(
+        f"holdfast {command}: {cause} ({type(error).__name__}); {told}; 'python -X dev -m holdfast' shows the traceback"
+    )
+    return DEFECT
+
+
+def _crash_file(error: Exception, words: Sequence[str]) -> str | None:
+    """Write what a report of a defect needs to a new file of the temporary directory; None if that fails."""
+    lines = [
+        f"time: {datetime.now(UTC).isoformat(timespec='seconds')}",
+        f"command: {shlex.join(['holdfast', *words])}",
+        f"python: {platform.python_version()} on {platform.platform()}",
+        *(f"{name}: {_version(name)}" for name in _PACKAGES),
+        "",
+        *traceback.format_exception(error),
+    ]
+    try:
+        # Readable by its owner alone: the command line may name what is nobody else's business.
+        descriptor, path = tempfile.mkstemp(prefix="holdfast-crash-", suffix=".txt")
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
+                file.write("\n".join(lines))
+        except OSError:
+            os.unlink(path)  # noqa: PTH108
+            return None
+    except OSError:  # no directory, or a full disk
+        return None
+    return path
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"

@@ -1,0 +1,157 @@
+"""Soundness: each row of a result that is read must be one that a simulation can have written.
+
+Digests keep out accidents, but whoever alters a table may seal it again. What is read is therefore held to the laws
+that explanations, pages and exports rely on, and refused with the file and the line where it breaks one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from simulator.machine.eventlog import Entry, Sample
+from simulator.results.records import JobRecord
+from workloads.ground.errors import TraceError, shown
+
+__all__ = ["check_record", "sound_entries", "sound_samples"]
+
+_STATUSES = ("completed", "killed", "cancelled", "no_show")
+#: Events of jobs and of outages (:class:`simulator.machine.eventlog.Entry`).
+_WITHIN_RUN = frozenset(("shrink", "expand", "warn"))
+_END_OF_RUN = frozenset(("preempt", "expire", "complete", "kill"))
+_END = frozenset(("complete", "kill", "cancel"))
+_OF_JOBS = frozenset(
+    ("submit", "notice", "reserve", "time-out", "wait", "gather", "start", "requeue", "withdraw", *_WITHIN_RUN)
+) | (_END_OF_RUN | _END)
+_OF_OUTAGES = frozenset(("announce", "down", "up", "reserve", "close"))
+
+
+def check_record(record: JobRecord, path: Path, line: int) -> None:
+    """Hold what became of a job to the order of its times, and to what is counted.
+
+    Raises
+    ------
+    TraceError
+        Naming file, line and job.
+    """
+
+    def refuse(what: str) -> TraceError:
+        return TraceError(path, line, f"job {record.job_id} {what}")
+
+    if record.status not in _STATUSES:
+        raise refuse(f"must have one of the states {', '.join(_STATUSES)}, not {shown(record.status)}")
+    if any(count is None or count < 0 for count in (record.preemptions, record.shrinks, record.lost)):
+        raise refuse("must have preemptions, shrinks and lost node-seconds of at least 0")
+    if record.status == "no_show":
+        if (record.start, record.end) != (None, None):
+            raise refuse("did not come, and has a start or an end")
+        return
+    if record.submit is None or record.end is None or (record.start is None and record.status != "cancelled"):
+        raise refuse("must have a submit, a start and an end")
+    start = record.end if record.start is None else record.start
+    if not record.submit <= start <= record.end:
+        raise refuse("must be submitted, then start, then end")
+
+
+def sound_entries(
+    rows: Iterable[tuple[int, Mapping[str, Any]]], path: Path, jobs: Mapping[int, JobRecord]
+) -> Iterator[Entry]:
+    """The entries of an event log, each checked against those before it.
+
+    Parameters
+    ----------
+    rows
+        Line and values of each row.
+    path
+        The file.
+    jobs
+        The jobs by their ids.
+
+    Raises
+    ------
+    TraceError
+        Naming file and line.
+    """
+    last: int | None = None
+    running: set[int] = set()
+    ended: set[int] = set()
+    for line, row in rows:
+        entry = Entry(**row)
+        fault = _missing(row) or _fault(entry, last, running, ended, entry.job_id in jobs)
+        if fault:
+            raise TraceError(path, line, fault)
+        last = entry.time
+        yield entry
+
+
+def _fault(entry: Entry, last: int | None, running: set[int], ended: set[int], is_job: bool) -> str:
+    """What is wrong with an entry; empty: nothing."""
+    job, event = entry.job_id, entry.event
+    if last is not None and entry.time < last:
+        return "its time is before that of the line above"
+    if min(entry.before, entry.after) < 0:
+        return "numbers of nodes must be at least 0"
+    if event not in (_OF_JOBS if is_job else _OF_OUTAGES):
+        return f"{shown(event)} is no event of {'a job' if is_job else 'an outage, and there is no such job'}"
+    if not is_job:
+        return "" if job < 0 else f"job {job} is not among the jobs that were simulated"
+    if job in ended:
+        return f"job {job} has ended in a line above"
+    if event == "start":
+        if job in running:
+            return f"job {job} runs already"
+        running.add(job)
+    elif event in _WITHIN_RUN or event in _END_OF_RUN:
+        if job not in running:
+            return f"job {job} does not run"
+        if event in _END_OF_RUN:
+            running.discard(job)
+    if event in _END:
+        running.discard(job)
+        ended.add(job)
+    return ""
+
+
+def sound_samples(
+    rows: Iterable[tuple[int, Mapping[int, Any]]], path: Path, nodes: int, entries: Iterable[Entry]
+) -> Iterator[Sample]:
+    """The course of the machine: one sample for each time of the event log, in order.
+
+    Parameters
+    ----------
+    rows
+        Line and values of each row.
+    path
+        The file.
+    nodes
+        Size of the machine.
+    entries
+        The event log.
+
+    Raises
+    ------
+    TraceError
+        Naming file and line.
+    """
+    wanted = {entry.time for entry in entries}
+    last: int | None = None
+    line = 1
+    for line, row in rows:  # the last line is named below
+        sample = row[0], row[1], row[2], row[3], row[4]
+        fault = _missing(row)
+        if not fault and last is not None and sample[0] <= last:
+            fault = "its time is not after that of the line above"
+        if not fault and (min(sample[1:]) < 0 or sample[1] + sample[2] > nodes):
+            fault = f"busy and held nodes must be from 0 to the {nodes:,} of the machine"
+        if fault:
+            raise TraceError(path, line, fault)
+        last = sample[0]
+        wanted.discard(last)
+        yield sample
+    if wanted:
+        raise TraceError(path, line, "the event log has a time that is not in this table")
+
+
+def _missing(row: Mapping[Any, Any]) -> str:
+    return "a cell is empty" if None in row.values() else ""
