@@ -16,6 +16,7 @@ from experiments.commands.asking.present import (
 )
 from experiments.planning.laws import LAWS, OPTIONS
 from workloads.ground.errors import InputError, ParameterError
+from workloads.ground.numbers import decimal
 from workloads.ground.units import LARGEST_SIZE
 
 if TYPE_CHECKING:
@@ -173,7 +174,7 @@ def _sizes(arguments: argparse.Namespace) -> tuple[int, dict[int, float]]:
 
 def _factor(text: str, word: str) -> float:
     try:
-        value = float(text)
+        value = decimal(text)
     except ValueError:
         value = 0.0
     if not 0 < value < 1e6:

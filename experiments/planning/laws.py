@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workloads.ground.errors import InputError, ParameterError, TraceError, UnknownNameError, shown
+from workloads.ground.numbers import decimal
 from workloads.ground.units import parse_duration
 
 if TYPE_CHECKING:
@@ -219,7 +220,7 @@ def _read(option: str, text: str) -> float:
         value = parse_duration(text, f"--{option}")
     else:
         try:
-            value = float(text)
+            value = decimal(text)
         except ValueError:
             value = math.nan
     if not math.isfinite(value) or value < kind.least or (kind.strict and value == kind.least):
@@ -297,7 +298,7 @@ def read_plan(path: str | Path) -> ReservationPlan:
 
 def _runtime(path: str | Path, line: int, text: str, unit: float) -> float:
     try:
-        value = float(text) * unit
+        value = decimal(text) * unit
     except ValueError:
         try:
             value = parse_duration(text)

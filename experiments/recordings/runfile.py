@@ -158,9 +158,9 @@ def epoch_of(directory: Path, told: Mapping[str, Any]) -> float | None:
 def measurement_of(directory: Path, told: Mapping[str, Any]) -> Measurement:
     """What was measured, and how; what is not told is at its default."""
     try:
-        given = {name: float(value) for name, value in told.get("measurement", {}).items()}
+        given = dict(told.get("measurement", {}))
         measurement = Measurement(**given)
-        legal = all(math.isfinite(value) and value >= 0 for value in given.values())
+        legal = all(is_number(value) and math.isfinite(value) and value >= 0 for value in given.values())
     except (AttributeError, TypeError, ValueError):
         legal = False
     if not legal:

@@ -11,6 +11,7 @@ from pathlib import Path
 from experiments.slurm.links import MINUTE
 from workloads.ground.errors import InputError, TraceError, shown
 from workloads.ground.files import read_text
+from workloads.ground.numbers import decimal
 from workloads.logs.nodenames import NamedNodes
 from workloads.logs.sacctvalues import clock_of
 
@@ -285,10 +286,10 @@ def _seconds(path: str | Path, name: str, text: str) -> float:
         days, _, rest = text.rpartition("-")
         if not days and ":" not in rest:
             return MINUTE * _number(path, name, rest)
-        parts = [float(part) for part in rest.split(":")]
+        parts = [decimal(part) for part in rest.split(":")]
         if not days:
             return clock_of(rest, name)
-        return _DAY * float(days) + sum(part * unit for part, unit in zip(parts, (3600.0, 60.0, 1.0), strict=False))
+        return _DAY * decimal(days) + sum(part * unit for part, unit in zip(parts, (3600.0, 60.0, 1.0), strict=False))
     except InputError:
         raise
     except ValueError:

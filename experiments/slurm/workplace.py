@@ -140,7 +140,7 @@ def read_sequence(directory: Path) -> Sequence:
 
 
 def _link(told: dict[str, Any]) -> Link:
-    values: dict[str, Any] = {name: int(value) for name, value in told.items()}
+    values: dict[str, Any] = {name: int(value) for name, value in told.items() if isinstance(value, int)}
     return Link(**{**values, "checkpointed": bool(values["checkpointed"])})
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from experiments.recordings.runfile import LOCAL
+from workloads.ground.numbers import integer
 from workloads.logs.trace import Trace, epoch_of
 
 if TYPE_CHECKING:
@@ -23,7 +24,8 @@ def submits_between(trace: Trace) -> str:
 
     Examples
     --------
-    >>> from workloads.logs.trace import TraceJob
+    >>> from workloads.ground.numbers import integer
+from workloads.logs.trace import TraceJob
     >>> jobs = tuple(TraceJob(number, 86400.0 * number, 1, 60.0, 60.0) for number in (0, 31))
     >>> submits_between(Trace(jobs, header={"UnixStartTime": "1767225600", "TimeZoneString": "Europe/Berlin"}))
     'Thu 2026-01-01 01:00 to Sun 2026-02-01 01:00 (Europe/Berlin)'
@@ -58,7 +60,7 @@ def zone_of(format: str, header: Mapping[str, str]) -> tuple[tzinfo, str]:
     except (KeyError, ValueError, OSError):  # not known, empty, or a path
         pass
     try:
-        shift = int(header.get("TimeZone", ""))
+        shift = integer(header.get("TimeZone", ""))
     except ValueError:
         return UTC, "UTC"
     if not 0 < abs(shift) <= _FURTHEST:

@@ -11,6 +11,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from workloads.ground.errors import ParameterError
+from workloads.ground.numbers import decimal
 from workloads.ground.units import LARGEST_SIZE
 
 __all__ = ["Trace", "TraceJob", "Withdrawn", "epoch_of"]
@@ -185,7 +186,7 @@ def epoch_of(header: Mapping[str, str], first: float) -> float | None:
     (1546300800.0, 0.0, None)
     """
     try:
-        start = float(header.get("UnixStartTime") or 0)
+        start = decimal(header.get("UnixStartTime") or "0")
     except ValueError:
         start = 0.0
     return start if _EARLIEST <= start + first < _LATEST else None
