@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from experiments.commands.asking.arguments import check_outputs, duration, share, whole
+from experiments.commands.asking.arguments import check_outputs, duration, read_job_id, share, whole
 from experiments.commands.asking.present import (
     add_drawing,
     add_present,
@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     job.add_argument(
         "--job",
         metavar="N",
-        help="id of a waiting job, which keeps its place (default: one that is submitted now)",
+        help="id of a waiting job, as 287 or 287_1, which keeps its place (default: one that is submitted now)",
     )
     job.add_argument(
         "--nodes",
@@ -87,7 +87,7 @@ def main(arguments: argparse.Namespace) -> None:
 
     drawing = drawing_of(arguments)
     least = whole(arguments.least, "--least", 1)
-    job = None if arguments.job is None else whole(arguments.job, "--job")
+    job = None if arguments.job is None else read_job_id(arguments.job, "--job")
     nodes, sizes = _sizes(arguments) if job is None else _none_of(arguments)
     walltime = None if arguments.walltime is None else _time(arguments.walltime, "--walltime")
     tried = arguments.walltimes

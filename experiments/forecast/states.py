@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from workloads.ground.errors import InputError
+from workloads.ground.jobids import job_id_text, job_number
 from workloads.logs.squeue import QueueRow
 from workloads.logs.trace import Trace, TraceJob
 from workloads.logs.withdrawals import keep_cancelled
@@ -99,12 +100,14 @@ class MachineState:
         ids = [job.job_id for job in self.jobs]
         if len(set(ids)) < len(ids):
             twice = next(job_id for job_id in ids if ids.count(job_id) > 1)
-            raise InputError(f"{self.source}: job ids must be unique, and {twice} stands twice in the state")
+            raise InputError(
+                f"{self.source}: job ids must be unique, and {job_id_text(twice)} stands twice in the state"
+            )
         for job in self.jobs:
             if job.nodes > self.nodes:
                 raise InputError(
-                    f"{self.source}: job {job.job_id} asks for {job.nodes:,} nodes, and must ask for at most the "
-                    f"{self.nodes:,} nodes of the machine"
+                    f"{self.source}: job {job_id_text(job.job_id)} asks for {job.nodes:,} nodes, and must ask for at "
+                    f"most the {self.nodes:,} nodes of the machine"
                 )
         used = sum(job.nodes for job in self.running)
         if used > self.nodes:
@@ -134,7 +137,7 @@ class MachineState:
         job = next((job for job in self.jobs if job.job_id == job_id), None)
         if job is None or job.start is not None:
             raise InputError(
-                f"{self.source}: job {job_id} must be a waiting one, and "
+                f"{self.source}: job {job_id_text(job_id)} must be a waiting one, and "
                 f"{'is neither waiting nor running' if job is None else 'runs already'} at that time"
             )
         return job
@@ -145,9 +148,9 @@ class MachineState:
         Returns
         -------
         tuple
-            The state, and the id of the job: the next after all others.
+            The state, and the id of the job: the next number after those of all others.
         """
-        job_id = max((job.job_id for job in self.jobs), default=0) + 1
+        job_id = max((job_number(job.job_id) for job in self.jobs), default=0) + 1
         job = SeenJob(job_id, self.at, nodes, walltime, user, project)
         return replace(self, jobs=(*self.jobs, job)), job_id
 

@@ -27,6 +27,7 @@ from workloads.logs.sacctvalues import (
     id_of,
     is_local,
     is_missing,
+    is_part,
     state_of_job,
     tasks_of,
     text_of,
@@ -183,12 +184,12 @@ class _SacctRecord:
             if state == "CANCELLED":
                 # A line that is left out anyway may be wrong.
                 with suppress(ValueError):
-                    self._withdraw(row, intake, tasks)
+                    self._withdraw(row, ids, intake, tasks)
             return
         if state in _NOT_ENDED or end is None:
             intake.excluded["not ended"] += 1
             return
-        job_id = id_of(row[self.job_id].strip())
+        job_id = self._id(row, ids)
         nodes = -(-count_of(row[self.size], "the size") // self.per_node)
         submit = time_of(row[self.submit], "Submit")
         walltime = self._walltime(row)
@@ -212,6 +213,10 @@ class _SacctRecord:
             for name, text in (("User", user), ("Account", project)):
                 if text.endswith("+"):
                     intake.remarks[f"{name} cut off by its column: names that begin alike count as one"] += 1
+
+    def _id(self, row: Sequence[str], ids: str) -> int:
+        """The id that Slurm's users know: JobID, where it is whole; the tasks of an array have one JobIDRaw each."""
+        return id_of(ids) if is_part(ids) else id_of(row[self.job_id].strip())
 
     def _partition(self, row: Sequence[str]) -> str:
         return text_of(row[self.partition]) if self.partition is not None else ""
@@ -244,7 +249,7 @@ class _SacctRecord:
         user = text_of(row[self.user]) if self.user is not None else ""
         return user, text_of(row[self.project]) if self.project is not None else ""
 
-    def _withdraw(self, row: Sequence[str], intake: Intake, tasks: tuple[range, ...]) -> None:
+    def _withdraw(self, row: Sequence[str], ids: str, intake: Intake, tasks: tuple[range, ...]) -> None:
         """A job that was cancelled in the queue: its end is when."""
         submit = time_of(row[self.submit], "Submit")
         end = None if self.end is None else time_of(row[self.end], "End")
@@ -254,7 +259,7 @@ class _SacctRecord:
             0 if self.asked is None else count_of(row[self.asked], "the size")
         )
         nodes = -(-count // self.per_node)
-        job_id = tasks[0][0] if tasks else id_of(row[self.job_id].strip())
+        job_id = tasks[0][0] if tasks else self._id(row, ids)
         walltime = self._walltime(row)
         intake.withdraw(_NEVER_STARTED, job_id, submit, nodes, walltime, wait, *self._owners(row), tasks=tasks)
 

@@ -143,8 +143,12 @@ def _of_json(item: Mapping[str, Any]) -> dict[str, str]:
         return "" if value is None or isinstance(value, bool | dict | list) else str(value)
 
     job_id, array, tasks = cell("job_id"), cell("array_job_id"), cell("array_task_string")
-    if tasks and array not in ("", "0"):
-        job_id = f"{array}_[{tasks.strip('[]')}]"
+    task, component = cell("array_task_id"), cell("het_job_id")
+    if array not in ("", "0") and (task or tasks):
+        # Each task has a job_id of its own, too, which users do not see.
+        job_id = f"{array}_{task}" if task else f"{array}_[{tasks.strip('[]')}]"
+    elif component not in ("", "0"):
+        job_id = f"{component}+{cell('het_job_offset') or 0}"
     limit = cell("time_limit")
     return {
         "JOBID": job_id,

@@ -9,6 +9,7 @@ from pathlib import Path
 from workloads.ground.errors import TraceError, UnknownNameError
 from workloads.ground.fields import number, whole
 from workloads.ground.files import atomic_open, csv_rows, read_text
+from workloads.ground.jobids import parse_job_id
 from workloads.ground.units import format_seconds, to_ticks
 from workloads.outages.failures import placed
 from workloads.outages.outage import Outage, OutageKind, first_outage_fault
@@ -119,7 +120,7 @@ def _outage(cells: dict[str, str]) -> Outage:
         cells.get("running") or "preempt",
         number(place, "place") if place else None,
         cells.get("name", ""),
-        tuple(whole(job_id, "jobs") for job_id in _several(cells.get("jobs", ""))),
+        tuple(parse_job_id(job_id, "jobs") for job_id in _several(cells.get("jobs", ""))),
         _several(cells.get("users", "")),
         _several(cells.get("projects", "")),
     )

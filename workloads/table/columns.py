@@ -11,6 +11,7 @@ from typing import Any
 
 from workloads.ground.errors import TraceError, UnknownNameError, shown
 from workloads.ground.fields import number, whole
+from workloads.ground.jobids import parse_job_id
 from workloads.ground.units import format_seconds, to_ticks
 from workloads.table.job import Job, JobType
 
@@ -121,6 +122,10 @@ def _optional_whole(cell: str, name: str) -> int | None:
     return whole(cell, name) if cell.strip() else None
 
 
+def _optional_job_id(cell: str, name: str) -> int | None:
+    return parse_job_id(cell, name) if cell.strip() else None
+
+
 def _type(cell: str, name: str) -> JobType:
     kind = _TYPES.get(cell.strip())
     if kind is None:
@@ -147,11 +152,13 @@ DEFAULTS: dict[str, Any] = {
 #: For each column how to read a cell, and how to read one of which nothing is wrong, fast.
 _KINDS: dict[str, tuple[Callable[[str, str], Any], Callable[[str], float] | None]] = {
     **dict.fromkeys(ALL_COLUMNS, (_optional_number, float)),
-    **dict.fromkeys(("job_id", "nodes"), (whole, int)),
+    "nodes": (whole, int),
+    "job_id": (parse_job_id, int),
     **dict.fromkeys(("runtime", "walltime"), (number, float)),
     **dict.fromkeys(("setup", "checkpoint_cost", "restart_cost"), (_number_or_zero, float)),
     **dict.fromkeys(_TEXTS, (_text, None)),
-    **dict.fromkeys(("min_nodes", "preceding"), (_optional_whole, int)),
+    "min_nodes": (_optional_whole, int),
+    "preceding": (_optional_job_id, int),
     "type": (_type, None),
     "killed": (_flag, None),
 }

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from workloads.ground.errors import InputError, OutputError, ParameterError
 from workloads.ground.fields import LARGEST_WHOLE
+from workloads.ground.jobids import parse_job_id
 from workloads.ground.numbers import decimal, integer
 from workloads.ground.units import LARGEST_SIZE, LARGEST_TIME, parse_duration
 
@@ -29,6 +30,7 @@ __all__ = [
     "machine_of",
     "new_directory",
     "number",
+    "read_job_id",
     "read_log",
     "read_options",
     "share",
@@ -48,6 +50,17 @@ def whole(text: str, option: str, least: int = 0, most: int = LARGEST_WHOLE) -> 
         raise ParameterError(option, f"a whole number of at least {least}", shortened(text))
     if value > most:
         raise ParameterError(option, f"a whole number of at most {most:,}", shortened(text))
+    return value
+
+
+def read_job_id(text: str, option: str) -> int:
+    """Read the id of a job, also that of a task of an array, ``287_1``."""
+    try:
+        value = parse_job_id(text)
+    except ValueError:
+        value = -1
+    if value < 0:
+        raise ParameterError(option, "the id of a job, such as 287, or 287_1 of a task of an array", shortened(text))
     return value
 
 

@@ -9,6 +9,7 @@ from experiments.stories.facts.queueing import Wait
 from experiments.stories.telling import queued
 from experiments.stories.telling.on_demand import given_back
 from experiments.stories.telling.phrases import amount, count, duration, listed
+from workloads.ground.jobids import job_id_text
 
 __all__ = ["run_lines"]
 
@@ -67,7 +68,7 @@ def _started(facts: Facts, number: int, wait: Wait | None, most: int | None) -> 
     elif kind == "backfilled":
         told = f"It was backfilled: it started{again} on {size}, before its turn"
     elif kind == "tenant":
-        owners = [f"{nodes} of job {job_id}" for job_id, nodes in run.tenant_of]
+        owners = [f"{nodes} of job {job_id_text(job_id)}" for job_id, nodes in run.tenant_of]
         whose = f" ({listed(owners, most)})" if owners else ""
         told = f"It started{again} as a tenant, on {size} reserved for on-demand jobs{whose}"
     elif kind == "returned":
@@ -96,9 +97,9 @@ def _resized(resize: Resize) -> str:
     verb = "shrank" if resize.after < resize.before else "expanded"
     told = f"It {verb} from {resize.before:,} to {count(resize.after, 'node')}"
     if cause.kind == "made room":
-        told += f": {change} went to on-demand job {cause.job_id}, which had arrived"
+        told += f": {change} went to on-demand job {job_id_text(cause.job_id)}, which had arrived"
     elif cause.kind == "returned":
-        told += f": on-demand job {cause.job_id} gave {change} back"
+        told += f": on-demand job {job_id_text(cause.job_id)} gave {change} back"
     elif cause.text:
         told += f" ({cause.text})"
     return f"{told}.{_words(cause)}"
@@ -126,11 +127,11 @@ def _stopped(facts: Facts, run: RunFacts, stop: Stop) -> Iterator[tuple[int, str
 
 def _why(cause: Cause) -> str:
     if cause.kind == "made room":
-        return f"to make room for on-demand job {cause.job_id}, which had arrived"
+        return f"to make room for on-demand job {job_id_text(cause.job_id)}, which had arrived"
     if cause.kind == "planned":
-        return f"by the plan for on-demand job {cause.job_id}"
+        return f"by the plan for on-demand job {job_id_text(cause.job_id)}"
     if cause.kind == "dismissed":
-        return f"as a tenant of on-demand job {cause.job_id}, which had arrived"
+        return f"as a tenant of on-demand job {job_id_text(cause.job_id)}, which had arrived"
     return f"({cause.text})" if cause.text else "for a reason that the log does not tell"
 
 
@@ -145,7 +146,7 @@ def _why_that_one(facts: Facts, stop: Stop) -> str:
         return f"{seen} No other job could have been preempted instead."
     least = amount(stop.spared_overhead)
     if stop.overhead <= stop.spared_overhead:
-        return f"{seen} The next best choice, job {stop.spared}, would have lost {least}."
+        return f"{seen} The next best choice, job {job_id_text(stop.spared)}, would have lost {least}."
     return f"{seen} Job {stop.spared}, which was spared, would have lost less: {least}."
 
 

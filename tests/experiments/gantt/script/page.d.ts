@@ -39,7 +39,7 @@ interface Ticks {
 
 interface Jobs {
   count: number;
-  id: number[];
+  id: (number | string)[];
   types: string[];
   projects: string[];
   users: string[];
@@ -70,7 +70,7 @@ interface Log {
   before: number[];
   after: number[];
   cause: number[];
-  other: number[];
+  other: (number | string)[];
 }
 
 interface View {
