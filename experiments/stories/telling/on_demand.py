@@ -74,11 +74,12 @@ def _gain(facts: Facts, gain: Gain) -> str:
     if gain.nodes < 0:
         left = f"{gain.total:,} of {facts.nodes:,} are left"
         return f"{-gain.nodes:,} {noun} reserved for it {verb} taken ({gain.cause}): {left}."
+    giver = "" if gain.job_id is None else job_id_text(gain.job_id)
     whose = {
         "free": f"free {noun}",
-        "ended": f"{noun} of job {job_id_text(gain.job_id)}, which ended,",
-        "preempted": f"{noun} of job {job_id_text(gain.job_id)}, which was preempted,",
-        "left over": f"{noun} that on-demand job {job_id_text(gain.job_id)} no longer held",
+        "ended": f"{noun} of job {giver}, which ended,",
+        "preempted": f"{noun} of job {giver}, which was preempted,",
+        "left over": f"{noun} that on-demand job {giver} no longer held",
         "outage": f"{noun} that an outage gave back",
     }.get(gain.source, noun)
     return f"{gain.nodes:,} {whose} {verb} reserved for it: {gain.total:,} of {facts.nodes:,}."
