@@ -18,6 +18,7 @@ from workloads.ground.files import read_text
 from workloads.logs.choice import Choice, Condition, places_of
 from workloads.logs.intake import BROKEN_LINE, Intake, check_procs_per_node
 from workloads.logs.nodenames import NamedNodes
+from workloads.logs.sacctcells import RestOfRecordError
 from workloads.logs.sacctforms import AlignedForm, Form, form_of, looks_like_sacct
 from workloads.logs.sacctvalues import (
     ARRAY,
@@ -113,6 +114,8 @@ def parse_sacct(
     for place, line in form.records():
         try:
             record.take(form.cells(line), intake)
+        except RestOfRecordError:
+            intake.excluded["rest of a line, after a line break in a text, without its beginning"] += 1
         except ValueError as error:
             if not lenient:
                 raise TraceError(path, place, _cut_cell(form, line) or str(error)) from None

@@ -13,7 +13,6 @@ from typing import Any
 from workloads.ground.errors import InputError, TraceError, shown
 from workloads.ground.fields import number
 from workloads.ground.files import read_text
-from workloads.ground.jsonitems import json_items
 from workloads.ground.units import LARGEST_SIZE, LARGEST_TIME
 from workloads.logs.sacctvalues import (
     ARRAY,
@@ -26,6 +25,7 @@ from workloads.logs.sacctvalues import (
     text_of,
     time_of,
 )
+from workloads.logs.slurmjson import jobs_of_document
 
 __all__ = ["QUEUE_COLUMNS", "QueueRow", "read_queue"]
 
@@ -109,7 +109,7 @@ def read_queue(path: str | Path) -> tuple[list[QueueRow], int]:
 
 def _records(text: str, path: str | Path) -> Iterator[tuple[int, Mapping[str, str]]]:
     if text.lstrip().startswith("{"):
-        for line, item in json_items(text, "jobs", path):
+        for line, item in jobs_of_document(text, path):
             if not isinstance(item, dict):
                 raise TraceError(path, line, f"a job must be an object, not {shown(item)}")
             yield line, _of_json(item)
