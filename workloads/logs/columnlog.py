@@ -215,7 +215,7 @@ class _Record:
         kept = intake.add(
             self._id(row, intake), submit, nodes, runtime, self._span(row, "walltime") or 0.0, wait,
             self._text(row, "user"), self._text(row, "project"), state == "TIMEOUT",
-            partition=self._text(row, "partition"),
+            partition=self._text(row, "partition"), qos=self._text(row, "qos"),
         )  # fmt: skip
         if kept and state not in ("", "COMPLETED"):
             intake.remarks[f"state {state}"] += 1

@@ -65,6 +65,7 @@ class Intake:
         preceding: int | None = None,
         think_time: float | None = None,
         partition: str = "",
+        qos: str = "",
     ) -> bool:
         """Take one record.
 
@@ -86,7 +87,7 @@ class Intake:
             Whether the log says that the job was stopped at its walltime.
         preceding, think_time
             Job on whose termination the submit depends, and the time between the two [s]; None if unknown.
-        partition
+        partition, qos
             Empty if unknown.
 
         Returns
@@ -135,8 +136,8 @@ class Intake:
         self._latest = submit
         owners = user, project, preceding, think_time
         self.jobs.append(
-            TraceJob(job_id, submit, nodes, runtime, walltime, killed, wait, *owners, None, None, partition)
-            if partition
+            TraceJob(job_id, submit, nodes, runtime, walltime, killed, wait, *owners, None, None, partition, qos)
+            if partition or qos
             else TraceJob(job_id, submit, nodes, runtime, walltime, killed, wait, *owners)
         )
         return True

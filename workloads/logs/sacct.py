@@ -147,6 +147,7 @@ class _SacctRecord:
         self.user = columns.find("User")
         self.project = columns.find("Account")
         self.partition = columns.find("Partition")
+        self.qos = columns.find("QOS")
         counted = columns.find("NNodes", "AllocNodes", "ReqNodes")
         if choice.unit == "processors":
             if procs_per_node is not None:
@@ -205,7 +206,10 @@ class _SacctRecord:
             start, runtime, walltime = submit, end - submit, walltime - (submit - start)
         wait = None if submit is None else start - submit
         stopped, partition = state == "TIMEOUT", self._partition(row)
-        kept = intake.add(job_id, submit, nodes, runtime, walltime, wait, user, project, stopped, partition=partition)
+        qos = text_of(row[self.qos]) if self.qos is not None else ""
+        kept = intake.add(
+            job_id, submit, nodes, runtime, walltime, wait, user, project, stopped, partition=partition, qos=qos
+        )
         if kept and self.node_list is not None:
             self.nodes.add(row[self.node_list])
         if kept and not self.local:

@@ -52,6 +52,8 @@ class TraceJob:
         When it started, if it runs at the starting state that the trace was cut at [s]; else None.
     partition
         Partition or queue of the machine, as the log names it; empty if unknown.
+    qos
+        Quality of service, as the log names it; empty if unknown.
     """
 
     job_id: int
@@ -68,6 +70,7 @@ class TraceJob:
     cancelled_at: float | None = None
     running_since: float | None = None
     partition: str = field(default="", compare=False)
+    qos: str = field(default="", compare=False)
 
 
 class Withdrawn(NamedTuple):

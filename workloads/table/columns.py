@@ -37,13 +37,14 @@ COLUMNS = (
 STOCHASTIC_COLUMNS = ("application", "true_runtime", "plan", "restart_cost", "memory_profile")
 #: Further columns, each of which is written where any job is withdrawn, depends on another, or runs already.
 LIFE_COLUMNS = ("cancelled_at", "preceding", "think_time", "running_since")
-#: A further column, which is written where any job has one.
+#: Further columns of texts, each of which is written where any job has one.
 PARTITION = "partition"
-ALL_COLUMNS = (*COLUMNS, *STOCHASTIC_COLUMNS, *LIFE_COLUMNS, PARTITION)
+CARRIED = (PARTITION, "qos")
+ALL_COLUMNS = (*COLUMNS, *STOCHASTIC_COLUMNS, *LIFE_COLUMNS, *CARRIED)
 #: Columns that there must be, and those of them without empty cells.
 NEEDED_COLUMNS = ("job_id", "type", "submit", "nodes", "runtime", "walltime")
 _VALUED = ("job_id", "type", "nodes", "runtime", "walltime")
-_TEXTS = ("user", "project", "application", "plan", "memory_profile", PARTITION)
+_TEXTS = ("user", "project", "application", "plan", "memory_profile", *CARRIED)
 _TYPES = {kind.value: kind for kind in JobType}
 
 
@@ -51,8 +52,8 @@ def columns_of(jobs: Sequence[Job]) -> tuple[str, ...]:
     """The columns that a table of these jobs has."""
     stochastic = STOCHASTIC_COLUMNS if any(job.type is JobType.STOCHASTIC for job in jobs) else ()
     life = [name for name in LIFE_COLUMNS if any(getattr(job, name) is not None for job in jobs)]
-    partition = (PARTITION,) if any(job.partition for job in jobs) else ()
-    return (*COLUMNS, *stochastic, *life, *partition)
+    carried = [name for name in CARRIED if any(getattr(job, name) for job in jobs)]
+    return (*COLUMNS, *stochastic, *life, *carried)
 
 
 def line_writer(columns: Sequence[str]) -> Callable[[Job], str]:

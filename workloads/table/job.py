@@ -78,8 +78,8 @@ class Job:
     running_since
         When it was started before the replay begins, at whose beginning it runs [s]; None: it is not part of the
         starting state.
-    partition
-        Partition or queue, carried through; empty where unknown.
+    partition, qos
+        Partition or queue, and quality of service, carried through; empty where unknown.
     """
 
     job_id: int
@@ -109,3 +109,4 @@ class Job:
     think_time: float | None = None
     running_since: float | None = None
     partition: str = ""
+    qos: str = ""
