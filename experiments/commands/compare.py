@@ -20,8 +20,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--by",
-        metavar="{user,project,account,partition,qos,size,type,week}",
-        help="groups of jobs to compare (default: all jobs together)",
+        metavar="NAME",
+        help="groups of jobs to compare: user, project (or account), partition, qos, size, type or week (default: all "
+        "jobs together)",
     )
     parser.add_argument(
         "--metric",

@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     asked = parser.add_argument_group("jobs (default: all that wait)")
     asked.add_argument(
         "--job",
-        metavar="ID",
+        metavar="N",
         action="append",
         help="id of a waiting job, as 287 or 287_1; may be repeated (default: all)",
     )

@@ -22,13 +22,12 @@ _FURTHEST = 14 * 3600
 def submits_between(trace: Trace) -> str:
     """The dates of the first and the last submit; empty if the trace does not count from a date.
 
-        Examples
-        --------
-        >>> from workloads.ground.numbers import integer
-    from workloads.logs.trace import TraceJob
-        >>> jobs = tuple(TraceJob(number, 86400.0 * number, 1, 60.0, 60.0) for number in (0, 31))
-        >>> submits_between(Trace(jobs, header={"UnixStartTime": "1767225600", "TimeZoneString": "Europe/Berlin"}))
-        'Thu 2026-01-01 01:00 to Sun 2026-02-01 01:00 (Europe/Berlin)'
+    Examples
+    --------
+    >>> from workloads.logs.trace import TraceJob
+    >>> jobs = tuple(TraceJob(number, 86400.0 * number, 1, 60.0, 60.0) for number in (0, 31))
+    >>> submits_between(Trace(jobs, header={"UnixStartTime": "1767225600", "TimeZoneString": "Europe/Berlin"}))
+    'Thu 2026-01-01 01:00 to Sun 2026-02-01 01:00 (Europe/Berlin)'
     """
     submits = [job.submit for job in trace.jobs]
     first, last = min(submits, default=0.0), max(submits, default=0.0)
