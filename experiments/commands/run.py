@@ -220,7 +220,8 @@ def _write(
     print_summed(aggregates if repeated or arguments.metrics else [], differences, metrics_of(arguments))
     _remark(planned)
     for text in dict.fromkeys(
-        untouched(run.asked.outages, [result]) for run, result in zip(planned, results, strict=True)
+        untouched(run.asked.outages, [result], run.simulation.clock)
+        for run, result in zip(planned, results, strict=True)
     ):
         if text:
             print(f"holdfast run: {text}", file=sys.stderr)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from workloads.ground.errors import InputError
 from workloads.ground.jobids import job_id_text, job_number
+from workloads.logs.clock import LogClock
 from workloads.logs.squeue import QueueRow
 from workloads.logs.trace import Trace, TraceJob
 from workloads.logs.withdrawals import keep_cancelled
@@ -183,8 +184,12 @@ def state_at(trace: Trace, at: float, nodes: int, outages: Sequence[Outage] = ()
     jobs = keep_cancelled(trace).jobs
     submits = [job.submit for job in jobs]
     if not submits or not min(submits) <= at <= max(submits):
-        span = f"from {min(submits):,.0f} s to {max(submits):,.0f} s" if submits else "(it has no jobs)"
-        raise InputError(f"{trace.source or 'the log'}: the time must lie within the log, {span}, not at {at:,.0f} s")
+        clock = LogClock.of_trace(trace)
+        first, last = (clock.show(bound(submits), seconds=True) if submits else "" for bound in (min, max))
+        span = f"from {first} to {last}" if submits else "(it has no jobs)"
+        raise InputError(
+            f"{clock.source}: the time must lie within the log, {span}, not at {clock.show(at, seconds=True)}"
+        )
     if all(job.wait is None for job in jobs):
         raise InputError(
             f"{trace.source or 'the log'}: records no waits, so that nothing tells which jobs ran and which waited"

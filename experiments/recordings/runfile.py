@@ -17,6 +17,7 @@ from workloads.ground.errors import InputError, TraceError
 from workloads.ground.files import is_plain_file, is_plain_name, sha256_of
 from workloads.ground.importing import importing
 from workloads.ground.numbers import is_number, is_whole
+from workloads.logs.clock import LOCAL
 from workloads.table.job import Job
 
 __all__ = [
@@ -45,8 +46,6 @@ JOB_TABLE = "job_table"
 EPOCH = "epoch"
 #: What its dates are in, where that is not UTC.
 ZONE = "zone"
-#: Local time of a log that does not name the zone.
-LOCAL = "local time"
 
 
 def holds_run(directory: Path) -> bool:

@@ -2,7 +2,7 @@
 
 Source: https://github.com/aleasimulator/alea. Column 19 lists the nodes of a job, ``{1241,1241}``, 20 its queue, 21 the
 request, ``1:ppn=64:x86_64``; fields 17 and 18 hold other things than dependencies, and sizes count processors. A line
-of ``LOG.machines`` holds the number of a cluster, its name, its nodes, and the processors, speed and memory [KB] of each.
+of ``LOG.machines`` holds number, name and nodes of a cluster, and processors, speed and memory [KB] of each node.
 """
 
 from __future__ import annotations

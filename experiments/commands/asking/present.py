@@ -62,8 +62,8 @@ def add_present(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--at",
         metavar="TIME",
-        help="time of the state: [s] after the first submit, or a date, 2022-03-01T12:00; nothing later is read "
-        "(default: with --queue, its latest submit or start)",
+        help="time of the state: [s] after the first submit, or a date in UTC, 2022-03-01T12:00; nothing later is "
+        "read (default: with --queue, its latest submit or start)",
     )
     parser.add_argument(
         "--queue",
@@ -131,7 +131,7 @@ def present_of(arguments: argparse.Namespace) -> Present:
         raise InputError("--at must be given, the time of the forecast, unless --queue tells the jobs of now")
     at = moment_of(arguments.at, trace, "--at")
     nodes = _machine(arguments, trace, at)
-    return Present(trace, at, state_at(trace, at, nodes, _outages(arguments, nodes)))
+    return Present(trace, at, state_at(trace, at, nodes, _outages(arguments, nodes, trace)))
 
 
 def write_document(path: str, facts: object) -> None:
@@ -162,7 +162,7 @@ def _queue(arguments: argparse.Namespace, trace: Trace) -> Present:
     latest = max(row.submit if row.start is None else max(row.submit, row.start) for row in rows)
     at = latest if arguments.at is None else moment_of(arguments.at, trace, "--at")
     nodes = _machine(arguments, trace, at)
-    return Present(trace, at, state_of_queue(rows, at, nodes, _outages(arguments, nodes)))
+    return Present(trace, at, state_of_queue(rows, at, nodes, _outages(arguments, nodes, trace)))
 
 
 def _machine(arguments: argparse.Namespace, trace: Trace, at: float) -> int:
@@ -182,10 +182,13 @@ def _machine(arguments: argparse.Namespace, trace: Trace, at: float) -> int:
     return nodes
 
 
-def _outages(arguments: argparse.Namespace, nodes: int) -> list[Outage]:
+def _outages(arguments: argparse.Namespace, nodes: int, trace: Trace) -> list[Outage]:
+    from workloads.logs.clock import LogClock
     from workloads.outages.file import read_outages
 
-    return [] if arguments.outages is None else read_outages(arguments.outages, nodes=nodes)
+    if arguments.outages is None:
+        return []
+    return read_outages(arguments.outages, nodes=nodes, clock=LogClock.of_trace(trace))
 
 
 def _failures(arguments: argparse.Namespace) -> FailureRate | None:

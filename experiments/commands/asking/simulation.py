@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from policies.planning.plan import ReservationPlan
     from policies.planning.planbook import Planner
     from simulator.options import Options
+    from workloads.logs.clock import LogClock
     from workloads.table.job import Job
 
 __all__ = ["Simulation", "add_simulation", "options_of", "simulation_of"]
@@ -73,6 +74,14 @@ class Simulation:
     prepared: bool = False
     types: str = ""
     lopsided: str = ""
+
+    @property
+    def clock(self) -> LogClock:
+        """Clock of the job table."""
+        from workloads.logs.clock import LOCAL, LogClock
+
+        source = str(self.configuration.get("input", {}).get("path", "the log"))
+        return LogClock(0.0, self.epoch, LOCAL if self.local else "UTC", source)
 
 
 def add_simulation(parser: argparse.ArgumentParser) -> None:

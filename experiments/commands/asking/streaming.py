@@ -88,7 +88,7 @@ def long_run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> 
     epoch = epoch_of(trace.header, float(jobs.submit.min()) / 1e6)
     simulation = Simulation(jobs, nodes, options, None, {}, configuration, left_out(trace), epoch)
     variation = Variation({}, BASELINE, arguments)
-    return PlannedRun(variation, simulation, outages_of(arguments, nodes), measurement)
+    return PlannedRun(variation, simulation, outages_of(arguments, nodes, simulation.clock), measurement)
 
 
 def _refuse_others(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
