@@ -6,6 +6,7 @@ only of a log that records local time without its zone dates are read and shown 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -19,12 +20,13 @@ __all__ = ["LOCAL", "LogClock", "is_date", "records_local_time"]
 #: The zone of a log that does not name it.
 LOCAL = "local time"
 _LEGAL = "a time after the first submit, such as 20d or 86400, or a date, such as 2022-03-01T12:00"
+_DATE_LIKE = re.compile(r"\s*[0-9]+-[0-9]")
 _DATE = "a date such as 2022-03-01T12:00, or a number of seconds on the clock of the log"
 
 
 def is_date(text: str) -> bool:
     """Whether a text can only be meant as a date: ``2022-03-01``, but not ``-5`` or ``1e-3``."""
-    return text.count("-") > 1 or ":" in text
+    return _DATE_LIKE.match(text) is not None or ":" in text
 
 
 @dataclass(frozen=True)
