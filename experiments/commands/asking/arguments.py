@@ -45,7 +45,7 @@ def whole(text: str, option: str, least: int = 0, most: int = LARGEST_WHOLE) -> 
     try:
         value = integer(text)
     except ValueError:  # also of thousands of digits
-        value = least - 1 if not text.strip().isdecimal() else most + 1
+        value = most + 1 if text.isascii() and text.strip().isdecimal() else least - 1
     if value < least:
         raise ParameterError(option, f"a whole number of at least {least}", shortened(text))
     if value > most:
