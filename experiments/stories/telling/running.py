@@ -74,7 +74,7 @@ def _started(facts: Facts, number: int, wait: Wait | None, most: int | None) -> 
     elif kind == "returned":
         part = f"{run.returned} of which" if 0 < run.returned < run.nodes else "which"
         part = part if facts.told else "some of which"
-        told = f"It started{again} on {size}, {part} on-demand job {run.cause.job_id} gave back"
+        told = f"It started{again} on {size}, {part} on-demand job {_beneficiary(run.cause)} gave back"
     elif kind == "runs already":
         told = f"It was already running on {size} when the replay began"
     elif kind == "arrival":
@@ -97,9 +97,9 @@ def _resized(resize: Resize) -> str:
     verb = "shrank" if resize.after < resize.before else "expanded"
     told = f"It {verb} from {resize.before:,} to {count(resize.after, 'node')}"
     if cause.kind == "made room":
-        told += f": {change} went to on-demand job {job_id_text(cause.job_id)}, which had arrived"
+        told += f": {change} went to on-demand job {_beneficiary(cause)}, which had arrived"
     elif cause.kind == "returned":
-        told += f": on-demand job {job_id_text(cause.job_id)} gave {change} back"
+        told += f": on-demand job {_beneficiary(cause)} gave {change} back"
     elif cause.text:
         told += f" ({cause.text})"
     return f"{told}.{_words(cause)}"
@@ -125,13 +125,18 @@ def _stopped(facts: Facts, run: RunFacts, stop: Stop) -> Iterator[tuple[int, str
         yield stop.time, f"It was preempted on {nodes} {_why(stop.cause)}.{why}"
 
 
+def _beneficiary(cause: Cause) -> str:
+    """The on-demand job that a cause names."""
+    return "" if cause.job_id is None else job_id_text(cause.job_id)
+
+
 def _why(cause: Cause) -> str:
     if cause.kind == "made room":
-        return f"to make room for on-demand job {job_id_text(cause.job_id)}, which had arrived"
+        return f"to make room for on-demand job {_beneficiary(cause)}, which had arrived"
     if cause.kind == "planned":
-        return f"by the plan for on-demand job {job_id_text(cause.job_id)}"
+        return f"by the plan for on-demand job {_beneficiary(cause)}"
     if cause.kind == "dismissed":
-        return f"as a tenant of on-demand job {job_id_text(cause.job_id)}, which had arrived"
+        return f"as a tenant of on-demand job {_beneficiary(cause)}, which had arrived"
     return f"({cause.text})" if cause.text else "for a reason that the log does not tell"
 
 
