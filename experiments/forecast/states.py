@@ -185,11 +185,12 @@ def state_at(trace: Trace, at: float, nodes: int, outages: Sequence[Outage] = ()
     submits = [job.submit for job in jobs]
     if not submits or not min(submits) <= at <= max(submits):
         clock = LogClock.of_trace(trace)
-        first, last = (clock.show(bound(submits), seconds=True) if submits else "" for bound in (min, max))
-        span = f"from {first} to {last}" if submits else "(it has no jobs)"
-        raise InputError(
-            f"{clock.source}: the time must lie within the log, {span}, not at {clock.show(at, seconds=True)}"
-        )
+
+        def told(time: float) -> str:
+            return f"{time:,.0f} s" if clock.epoch is None else clock.show(time, seconds=True)
+
+        span = f"from {told(min(submits))} to {told(max(submits))}" if submits else "(it has no jobs)"
+        raise InputError(f"{clock.source}: the time must lie within the log, {span}, not at {told(at)}")
     if all(job.wait is None for job in jobs):
         raise InputError(
             f"{trace.source or 'the log'}: records no waits, so that nothing tells which jobs ran and which waited"
