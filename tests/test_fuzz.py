@@ -12,6 +12,7 @@ from tests.fuzz.judging import judged, limited_memory
 #: Of the readers that take long, a search on demand has some.
 _QUICK = {
     "swf": 100,
+    "alea": 40,
     "alcf": 130,
     "sacct": 130,
     "queue": 40,

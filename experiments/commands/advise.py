@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from experiments.commands.asking.arguments import check_outputs, duration, share, whole
+from experiments.commands.asking.arguments import check_outputs, duration, read_job_id, share, whole
 from experiments.commands.asking.present import (
     add_drawing,
     add_present,
@@ -17,6 +17,7 @@ from experiments.commands.asking.present import (
 from experiments.planning.laws import LAWS, OPTIONS
 from experiments.terminal import warn
 from workloads.ground.errors import InputError, ParameterError
+from workloads.ground.numbers import decimal
 from workloads.ground.units import LARGEST_SIZE
 from workloads.ground.wording import in_unit
 
@@ -36,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     job.add_argument(
         "--job",
         metavar="N",
-        help="id of a waiting job, which keeps its place (default: one that is submitted now)",
+        help="id of a waiting job, as 287 or 287_1, which keeps its place (default: one that is submitted now)",
     )
     job.add_argument(
         "--nodes",
@@ -88,7 +89,7 @@ def main(arguments: argparse.Namespace) -> None:
 
     drawing = drawing_of(arguments)
     least = whole(arguments.least, "--least", 1)
-    job = None if arguments.job is None else whole(arguments.job, "--job")
+    job = None if arguments.job is None else read_job_id(arguments.job, "--job")
     nodes, sizes = _sizes(arguments) if job is None else _none_of(arguments)
     walltime = None if arguments.walltime is None else _time(arguments.walltime, "--walltime")
     tried = arguments.walltimes
@@ -179,7 +180,7 @@ def _sizes(arguments: argparse.Namespace) -> tuple[int, dict[int, float]]:
 
 def _factor(text: str, word: str) -> float:
     try:
-        value = float(text)
+        value = decimal(text)
     except ValueError:
         value = 0.0
     if not 0 < value < 1e6:

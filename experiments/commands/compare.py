@@ -19,7 +19,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="two results, each DIR or DIR:RUN with a mechanism or a label ('out:sjf / easy'), or one DIR of two runs",
     )
     parser.add_argument(
-        "--by", metavar="{user,project,size,type,week}", help="groups of jobs to compare (default: all jobs together)"
+        "--by",
+        metavar="NAME",
+        help="groups of jobs to compare: user, project (or account), partition, qos, size, type or week (default: all "
+        "jobs together)",
     )
     parser.add_argument(
         "--metric",

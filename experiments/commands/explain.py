@@ -18,7 +18,7 @@ __all__ = ["add_arguments", "main"]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("directory", metavar="DIR", help="results of 'holdfast run --events'")
-    parser.add_argument("job", metavar="JOB", nargs="*", help="job ids")
+    parser.add_argument("job", metavar="JOB", nargs="*", help="job ids, as 287 or 287_1")
     add_choice(parser)
     parser.add_argument("--all", action="store_true", help="print long lists in full")
     parser.add_argument(
@@ -34,12 +34,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(arguments: argparse.Namespace) -> None:
     """Run the command."""
-    from experiments.commands.asking.arguments import check_outputs, whole
+    from experiments.commands.asking.arguments import check_outputs, read_job_id, whole
     from experiments.recordings.archive import read_recording
     from experiments.stories.worst import worst, worst_table
     from workloads.ground.errors import InputError
 
-    ids = [whole(word, "JOB") for word in arguments.job]
+    ids = [read_job_id(word, "JOB") for word in arguments.job]
     most = None if arguments.worst is None else whole(arguments.worst, "--worst", 1)
     if not ids and most is None:
         raise InputError("give a job id, or list the worst jobs with --worst 5")

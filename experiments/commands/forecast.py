@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from experiments.commands.asking.arguments import check_outputs, duration, whole
+from experiments.commands.asking.arguments import check_outputs, duration, read_job_id, whole
 from experiments.commands.asking.present import (
     add_drawing,
     add_present,
@@ -30,7 +30,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_present(parser)
     asked = parser.add_argument_group("jobs (default: all that wait)")
     asked.add_argument(
-        "--job", metavar="N", action="append", help="id of a waiting job; may be repeated (default: all)"
+        "--job",
+        metavar="N",
+        action="append",
+        help="id of a waiting job, as 287 or 287_1; may be repeated (default: all)",
     )
     asked.add_argument("--nodes", metavar="N", help="nodes of a job that is submitted now (default: none is)")
     asked.add_argument("--walltime", metavar="TIME", help="walltime of that job [s] (default: no job)")
@@ -60,7 +63,7 @@ def main(arguments: argparse.Namespace) -> None:
     check_outputs(arguments.json, arguments.plot)
     present = present_of(arguments)
     state = present.state
-    asked = None if arguments.job is None else [whole(word, "--job") for word in arguments.job]
+    asked = None if arguments.job is None else [read_job_id(word, "--job") for word in arguments.job]
     if arguments.nodes is not None or arguments.walltime is not None:
         state, added = _with_job(arguments, state)
         asked = [*(asked or ()), added]

@@ -17,11 +17,19 @@ if TYPE_CHECKING:
 
 __all__ = ["add_arguments", "main"]
 
+#: A simulation that is shorter shows no bar [s].
+_SHORT = 2.0
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("trace", metavar="TRACE", help="SWF, ALCF or sacct file, or a table with named columns")
     add_reading(parser)
+    parser.add_argument(
+        "--no-simulation",
+        action="store_true",
+        help="leave out the simulated waits, which take most of the time for a long trace",
+    )
     parser.add_argument("--plot", metavar="FILE", help="draw the trace as FILE.png and FILE.pdf (default: not drawn)")
 
 
@@ -29,8 +37,6 @@ def main(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from experiments.traces.calendar import submits_between
     from experiments.traces.description import describe, left_out, need_jobs
-    from simulator import simulate
-    from workloads.hybrid.assignment import as_rigid
     from workloads.logs.onepool import caveats
 
     trace = read_log(arguments, arguments.trace)
@@ -60,10 +66,9 @@ def main(arguments: argparse.Namespace) -> None:
         ("runtime / walltime", f"mean {about.used[0]:.2f}, {_spread(about.used[1:], '')}; {about.at_limit:.0%} killed"),
     ]
     rows += _life(trace)
-    result = simulate(as_rigid(trace), nodes, events=False)
-    rows += _waits(trace, result)
-    for name, text in rows:
-        print(f"  {name:<19}{text}")
+    _print(rows)
+    result = None if arguments.no_simulation else _simulated(trace, nodes)
+    _print(_waits(trace, result))
     if arguments.plot:
         from experiments.figures.planning.waits import plot_trace
         from experiments.figures.style import save
@@ -72,10 +77,29 @@ def main(arguments: argparse.Namespace) -> None:
             print(f"drawn in {path}")
 
 
+def _print(rows: Sequence[tuple[str, str]]) -> None:
+    for name, text in rows:
+        print(f"  {name:<19}{text}", flush=True)
+
+
+def _simulated(trace: Trace, nodes: int) -> Result:
+    """FCFS/EASY on the trace as it is, with a bar if it takes some seconds."""
+    from experiments.sweeps.progress import Bar
+    from policies.mechanism import BASELINE
+    from simulator import simulate
+    from workloads.hybrid.assignment import as_rigid
+
+    jobs = as_rigid(trace)
+    with Bar(len(jobs), [BASELINE], delay=_SHORT) as bar:
+        return simulate(jobs, nodes, events=False, progress=lambda ended: bar.ended(BASELINE, ended))
+
+
 def _processors(trace: Trace) -> str:
     """How to count nodes, where the header says how many processors each has."""
     from workloads.logs.swfheader import sizes_of
 
+    if "MachineFile" in trace.header:
+        return f"; {trace.header['MachineFile']}"
     procs, nodes = sizes_of(trace.header)
     if trace.unit == "nodes" or not procs or not nodes or procs % nodes:
         return ""
@@ -129,8 +153,8 @@ def _spread(values: Sequence[float], unit: str) -> str:
     return f"median {median}{unit} (half in {quarter} - {upper}{unit}, 90 % in {low} - {high}{unit})"
 
 
-def _waits(trace: Trace, result: Result) -> list[tuple[str, str]]:
-    """Simulated FCFS/EASY beside recorded waits, over the jobs whose wait was recorded."""
+def _waits(trace: Trace, result: Result | None) -> list[tuple[str, str]]:
+    """Simulated FCFS/EASY, unless it is left out, beside recorded waits, over the jobs whose wait was recorded."""
     import numpy as np
 
     def told(waits: list[float]) -> str:
@@ -140,8 +164,12 @@ def _waits(trace: Trace, result: Result) -> list[tuple[str, str]]:
             f"mean {mean / length:.2f}{unit}, median {median / length:.2f}{unit}, 95 % within {high / length:.2f}{unit}"
         )
 
-    simulated = [record.wait / 1e6 for record in result.records]
     recorded = [job.wait for job in trace.jobs]
+    if result is None:
+        known = [wait for wait in recorded if wait is not None]
+        of_some = f"; for {len(known):,} jobs" if known and len(known) < len(recorded) else ""
+        return [("wait, recorded", f"{told(known)}{of_some}" if known else "the trace records none")]
+    simulated = [record.wait / 1e6 for record in result.records]
     both = [(ours, wait) for ours, wait in zip(simulated, recorded, strict=True) if wait is not None]
     rows = [("wait, FCFS/EASY", told(simulated))]
     if both:

@@ -228,7 +228,8 @@ def _write(
     print_summed(summed, differences, metrics_of(arguments), unit)
     _remark(planned)
     for text in dict.fromkeys(
-        untouched(run.asked.outages, [result]) for run, result in zip(planned, results, strict=True)
+        untouched(run.asked.outages, [result], run.simulation.clock)
+        for run, result in zip(planned, results, strict=True)
     ):
         if text:
             warn("run", text)

@@ -21,6 +21,7 @@ from experiments.placement.spans import DOWN, HELD, RUN, WARNED, Span, place_nod
 from simulator.results.loggedruns import LoggedRun, runs
 from simulator.results.recording import Recording
 from workloads.ground.files import atomic_open
+from workloads.ground.jobids import job_id_text
 from workloads.ground.units import SECOND
 from workloads.table.job import JobType
 
@@ -114,7 +115,7 @@ def _calls(recording: Recording) -> Iterator[Event]:
         if entry.event in _CALL_EVENTS and record is not None and record.type is JobType.ON_DEMAND:
             what = "arrival" if entry.event == "submit" else entry.event
             yield {
-                "name": f"{what} {entry.job_id}",
+                "name": f"{what} {job_id_text(entry.job_id)}",
                 "cat": "call",
                 "ph": "i",
                 "s": "t",
@@ -137,7 +138,9 @@ def _run_events(recording: Recording, spans: Iterable[Span], lanes: dict[str, La
         where = {"pid": _PROCESSES[kind], "tid": _thread(kind, lane)}
         own = of_run.get((run.job_id, run.number), [])
         yield {
-            **_complete(f"job {run.job_id}", "run", run.start, run.end), **where, "args": _told(recording, run, own)
+            **_complete(f"job {job_id_text(run.job_id)}", "run", run.start, run.end),
+            **where,
+            "args": _told(recording, run, own)
         }  # fmt: skip
         if len(own) > 1 or any(span.kind == WARNED for span in own):
             for span in own:
@@ -188,7 +191,7 @@ def _holding_events(spans: list[Span], process: str, title: str, lanes: dict[str
         start, end, job_id = own[0].start, own[-1].end, own[0].job_id
         lane = lanes.setdefault(process, Lanes()).lane(start, end)
         where = {"pid": _PROCESSES[process], "tid": _thread(process, lane)}
-        parts = [(f"{title} {abs(job_id)}", own[0].start, end, own[0])]
+        parts = [(f"{title} {job_id_text(abs(job_id))}", own[0].start, end, own[0])]
         if len(own) > 1:
             parts += [(f"{size(span.nodes)} nodes", span.start, span.end, span) for span in own]
         for name, begin, stop, span in parts:

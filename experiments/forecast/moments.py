@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import math
-from datetime import UTC, datetime
 
-from workloads.ground.errors import InputError, ParameterError
-from workloads.ground.units import parse_duration
-from workloads.logs.trace import Trace, epoch_of
+from workloads.logs.clock import LogClock
+from workloads.logs.trace import Trace
 
 __all__ = ["duration_told", "moment_of", "moment_told"]
-
-_LEGAL = "a time after the first submit, such as 20d or 86400, or a date, such as 2022-03-01T12:00"
 
 
 def moment_of(text: str, trace: Trace, option: str) -> float:
@@ -20,7 +16,8 @@ def moment_of(text: str, trace: Trace, option: str) -> float:
     Parameters
     ----------
     text
-        A duration after the first submit, or a date (UTC unless it says otherwise) where the log's clock is known.
+        A duration after the first submit, or a date where the log's clock is known
+        (:mod:`workloads.logs.clock` says in which zone).
     trace
         The log.
     option
@@ -36,29 +33,12 @@ def moment_of(text: str, trace: Trace, option: str) -> float:
     InputError
         If it is no time, or a date in a log without dates.
     """
-    first = min((job.submit for job in trace.jobs), default=0.0)
-    if "-" in text[1:]:
-        try:
-            date = datetime.fromisoformat(text)
-        except ValueError:
-            raise ParameterError(option, _LEGAL, text) from None
-        epoch = epoch_of(trace.header, first)
-        if epoch is None:
-            raise InputError(f"{option}: {text} is a date, but {trace.source} has no dates; give a duration")
-        return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp() - epoch
-    try:
-        return first + parse_duration(text, option)
-    except InputError:
-        raise ParameterError(option, _LEGAL, text) from None
+    return LogClock.of_trace(trace).time(text, option)
 
 
 def moment_told(time: float, trace: Trace) -> str:
-    """A time of the log for people: a date, or hours after the first submit."""
-    first = min((job.submit for job in trace.jobs), default=0.0)
-    epoch = epoch_of(trace.header, first)
-    if epoch is None:
-        return f"{(time - first) / 3600:,.1f} h after the first submit"
-    return f"{datetime.fromtimestamp(time + epoch, UTC):%Y-%m-%d %H:%M}"
+    """A time of the log for people: a date with its zone, or hours after the first submit."""
+    return LogClock.of_trace(trace).show(time)
 
 
 def duration_told(seconds: float) -> str:

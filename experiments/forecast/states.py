@@ -13,6 +13,8 @@ from dataclasses import dataclass, field, replace
 from experiments.forecast.priors import node_names, past_usage, usage_by_runs
 from simulator.machine.priorstate import PastUsage, PriorState
 from workloads.ground.errors import InputError
+from workloads.ground.jobids import job_id_text, job_number
+from workloads.logs.clock import LogClock
 from workloads.logs.nodenames import NamedNodes, NodeNumbers
 from workloads.logs.squeue import QueueRow
 from workloads.logs.trace import Trace, TraceJob
@@ -109,12 +111,14 @@ class MachineState:
         ids = [job.job_id for job in self.jobs]
         if len(set(ids)) < len(ids):
             twice = next(job_id for job_id in ids if ids.count(job_id) > 1)
-            raise InputError(f"{self.source}: job ids must be unique, and {twice} stands twice in the state")
+            raise InputError(
+                f"{self.source}: job ids must be unique, and {job_id_text(twice)} stands twice in the state"
+            )
         for job in self.jobs:
             if job.nodes > self.nodes:
                 raise InputError(
-                    f"{self.source}: job {job.job_id} asks for {job.nodes:,} nodes, and must ask for at most the "
-                    f"{self.nodes:,} nodes of the machine"
+                    f"{self.source}: job {job_id_text(job.job_id)} asks for {job.nodes:,} nodes, and must ask for at "
+                    f"most the {self.nodes:,} nodes of the machine"
                 )
         used = sum(job.nodes for job in self.running)
         if used > self.nodes:
@@ -144,7 +148,7 @@ class MachineState:
         job = next((job for job in self.jobs if job.job_id == job_id), None)
         if job is None or job.start is not None:
             raise InputError(
-                f"{self.source}: job {job_id} must be a waiting one, and "
+                f"{self.source}: job {job_id_text(job_id)} must be a waiting one, and "
                 f"{'is neither waiting nor running' if job is None else 'runs already'} at that time"
             )
         return job
@@ -155,9 +159,9 @@ class MachineState:
         Returns
         -------
         tuple
-            The state, and the id of the job: the next after all others.
+            The state, and the id of the job: the next number after those of all others.
         """
-        job_id = max((job.job_id for job in self.jobs), default=0) + 1
+        job_id = max((job_number(job.job_id) for job in self.jobs), default=0) + 1
         job = SeenJob(job_id, self.at, nodes, walltime, user, project)
         return replace(self, jobs=(*self.jobs, job)), job_id
 
@@ -192,8 +196,13 @@ def state_at(trace: Trace, at: float, nodes: int, outages: Sequence[Outage] = ()
     jobs = keep_cancelled(trace).jobs
     submits = [job.submit for job in jobs]
     if not submits or not min(submits) <= at <= max(submits):
-        span = f"from {min(submits):,.0f} s to {max(submits):,.0f} s" if submits else "(it has no jobs)"
-        raise InputError(f"{trace.source or 'the log'}: the time must lie within the log, {span}, not at {at:,.0f} s")
+        clock = LogClock.of_trace(trace)
+
+        def told(time: float) -> str:
+            return f"{time:,.0f} s" if clock.epoch is None else clock.show(time, seconds=True)
+
+        span = f"from {told(min(submits))} to {told(max(submits))}" if submits else "(it has no jobs)"
+        raise InputError(f"{clock.source}: the time must lie within the log, {span}, not at {told(at)}")
     if all(job.wait is None for job in jobs):
         raise InputError(
             f"{trace.source or 'the log'}: records no waits, so that nothing tells which jobs ran and which waited"

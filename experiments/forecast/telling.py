@@ -10,6 +10,7 @@ from experiments.forecast.forecasts import Forecast
 from experiments.forecast.moments import duration_told
 from experiments.forecast.requests import Request
 from experiments.tables import render
+from workloads.ground.jobids import job_id_text
 from workloads.ground.quantities import Quantity
 
 __all__ = ["advice_document", "advice_sentence", "advice_table", "document", "sentence", "table"]
@@ -35,19 +36,19 @@ def sentence(forecast: Forecast, job_id: int, moment: Callable[[float], str] | N
     low, middle, high = (row[f"start_p{level}"] for level in ("05", "50", "95"))
     size = f"{row['nodes']:,} node{'s' * (row['nodes'] != 1)} for {duration_told(row['walltime'])}"
     if high < 1:
-        told = f"Job {job_id} ({size}) starts now in nearly all draws."
+        told = f"Job {job_id_text(job_id)} ({size}) starts now in nearly all draws."
     elif duration_told(low) == duration_told(high):
-        told = f"Job {job_id} ({size}) starts in {duration_told(middle)}."
+        told = f"Job {job_id_text(job_id)} ({size}) starts in {duration_told(middle)}."
     else:
         told = (
-            f"Job {job_id} ({size}) starts in {duration_told(middle)} (median), with 90 % probability between "
-            f"{duration_told(low)} and {duration_told(high)} from now."
+            f"Job {job_id_text(job_id)} ({size}) starts in {duration_told(middle)} (median), with 90 % probability "
+            f"between {duration_told(low)} and {duration_told(high)} from now."
         )
     if moment is not None and high >= 1:
         told += f" The median is {moment(forecast.state.at + middle)}."
     ahead = [other for other, _ in forecast.before(job_id)]
     if ahead:
-        named = ", ".join(map(str, ahead[:_MOST]))
+        named = ", ".join(map(job_id_text, ahead[:_MOST]))
         told += f" {len(ahead):,} waiting job{'s' * (len(ahead) != 1)} usually start{'s' * (len(ahead) == 1)} before it"
         told += f": {named}." if len(ahead) <= _MOST else f", the surest {named}."
     return told
@@ -78,7 +79,8 @@ def table(forecast: Forecast, unit: str = "nodes", now: str = "") -> str:
         Quantity("start_within_4h", "4 h", "%", "start within", 100, 0),
         Quantity("start_within_24h", "24 h", "%", "start within", 100, 0),
     ]
-    return _with_heading(now, render([{**row, "job_id": str(row["job_id"])} for row in forecast.rows()], columns, unit))
+    rows = [{**row, "job_id": job_id_text(row["job_id"])} for row in forecast.rows()]
+    return _with_heading(now, render(rows, columns, unit))
 
 
 def _with_heading(now: str, table: str) -> str:
@@ -89,8 +91,8 @@ def document(forecast: Forecast, **about: Any) -> dict[str, Any]:
     """A forecast for programs: times are seconds from now, probabilities shares."""
     jobs = []
     for row in forecast.rows():
-        before = [{"job_id": other, "share": share} for other, share in forecast.before(row["job_id"])]
-        jobs.append({**row, "usually_before": before})
+        before = [{"job_id": other, **_task(other), "share": share} for other, share in forecast.before(row["job_id"])]
+        jobs.append({**row, **_task(row["job_id"]), "usually_before": before})
     state = forecast.state
     return {
         **about,
@@ -101,6 +103,12 @@ def document(forecast: Forecast, **about: Any) -> dict[str, Any]:
         "draws": len(forecast.starts),
         "jobs": jobs,
     }
+
+
+def _task(job_id: int) -> dict[str, str]:
+    """The id of a task of an array as Slurm writes it; other ids are numbers as they stand."""
+    text = job_id_text(job_id)
+    return {} if text == str(job_id) else {"job": text}
 
 
 #: How requests are called in a sentence.

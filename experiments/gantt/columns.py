@@ -20,6 +20,7 @@ from simulator.machine.eventlog import Entry
 from simulator.results.recording import Recording
 from simulator.results.records import JobRecord
 from workloads.ground.errors import InputError
+from workloads.ground.jobids import job_id_text
 from workloads.ground.units import SECOND
 from workloads.table.job import JobType
 
@@ -120,7 +121,7 @@ def _jobs(records: Sequence[JobRecord], recording: Recording, clock: _Clock) -> 
         "types": types,
         "projects": projects,
         "users": users,
-        "id": [record.job_id for record in records],
+        "id": [_shown_id(record.job_id) for record in records],
         "type": [types.index(str(record.type)) for record in records],
         "project": _coded([row.project for row in rows], projects),
         "user": _coded([row.user for row in rows], users),
@@ -184,6 +185,12 @@ def _coded(texts: Iterable[str], names: Sequence[str]) -> list[int]:
     return [number[text] for text in texts]
 
 
+def _shown_id(job_id: int) -> int | str:
+    """An id for the page, whose numbers have 53 bits: those of tasks and components are texts."""
+    text = job_id_text(job_id)
+    return job_id if text == str(job_id) else text
+
+
 def _log(entries: Iterable[Entry], places: Mapping[int, int], clock: _Clock) -> dict[str, Any]:
     """What happened to each job, job by job; a job that a cause names is taken out of it, as ``#``."""
     by_job: dict[int, list[Entry]] = {job_id: [] for job_id in places}
@@ -206,7 +213,7 @@ def _log(entries: Iterable[Entry], places: Mapping[int, int], clock: _Clock) -> 
             log["before"].append(entry.before)
             log["after"].append(entry.after)
             log["cause"].append(causes.setdefault(cause, len(causes)))
-            log["other"].append(int(other) if other else 0)
+            log["other"].append(_shown_id(int(other)) if other else 0)
             last = now
     return {"events": list(events), "causes": list(causes), **log}
 

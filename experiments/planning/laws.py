@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from experiments.terminal import warn
 from workloads.ground.errors import InputError, ParameterError, TraceError, UnknownNameError, shown
+from workloads.ground.numbers import decimal
 from workloads.ground.sealing import UNSEALED
 from workloads.ground.units import parse_duration
 
@@ -221,7 +222,7 @@ def _read(option: str, text: str) -> float:
         value = parse_duration(text, f"--{option}")
     else:
         try:
-            value = float(text)
+            value = decimal(text)
         except ValueError:
             value = math.nan
     if not math.isfinite(value) or value < kind.least or (kind.strict and value == kind.least):
@@ -319,7 +320,7 @@ def _plan_and_seal(path: str | Path) -> tuple[ReservationPlan, bool]:
 
 def _runtime(path: str | Path, line: int, text: str, unit: float) -> float:
     try:
-        value = float(text) * unit
+        value = decimal(text) * unit
     except ValueError:
         try:
             value = parse_duration(text)

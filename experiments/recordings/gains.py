@@ -22,6 +22,7 @@ from simulator.results.catalogue import metric
 from simulator.results.recording import Recording
 from simulator.results.records import JobRecord
 from workloads.ground.errors import InputError, UnknownNameError
+from workloads.ground.jobids import job_id_text
 from workloads.ground.quantities import Metric, Quantity
 from workloads.ground.units import SECOND
 from workloads.table.job import Job
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["GAIN_COLUMNS", "GROUPS", "MEASURES", "Gains", "gains", "read_pair"]
 
 #: Ways to group the jobs.
-GROUPS = ("user", "project", "size", "type", "week")
+GROUPS = ("user", "project", "account", "partition", "qos", "size", "type", "week")
 #: What is compared job by job, in the unit of its metric.
 MEASURES: Mapping[str, Callable[[JobRecord], float]] = {
     "wait_h": lambda record: record.wait / (3600 * SECOND),
@@ -41,7 +42,7 @@ MEASURES: Mapping[str, Callable[[JobRecord], float]] = {
 }
 GAIN_COLUMNS = (
     *("group", "jobs", "metric", "first", "second", "difference", "low", "high"),
-    *("shorter", "longer", "p_value", "verdict"),
+    *("shorter", "longer", "p_value", "verdict", "first_longest", "second_longest"),
 )
 #: Group of all jobs.
 ALL = "all jobs"
@@ -50,6 +51,8 @@ _CLASS = 20
 #: Groups that are printed.
 _PRINTED = 24
 _LEVEL = 0.05
+#: A job as both results have it, and its records.
+_Both = tuple[Job, Job, JobRecord, JobRecord]
 
 
 @dataclass(frozen=True)
@@ -65,11 +68,13 @@ class Gains:
     rows
         A row for each metric of all jobs and of each group, with the columns of ``compare``: means of the first and of
         the second result, their difference (second less first) with its 95 % interval, the shares of the jobs for
-        which it is shorter and longer, and who ``gains`` or ``loses``.
+        which it is shorter and longer, who ``gains`` or ``loses``, and the largest value of each result.
     cluster
         Time within which jobs may depend on each other, as the intervals have it: ``week``, ``day``, ...
     remark
         What else differs between the results; empty: nothing.
+    alone
+        Number of jobs that only the first and only the second result has; they are left out.
     """
 
     first: str
@@ -78,6 +83,7 @@ class Gains:
     rows: Sequence[Mapping[str, Any]]
     cluster: str
     remark: str = ""
+    alone: tuple[int, int] = (0, 0)
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -117,6 +123,7 @@ class Gains:
             for row in rows
         ]  # fmt: skip
         share: Mapping[str, Any] = {"unit": "%", "scale": 100.0, "digits": 0, "group": "share of jobs"}
+        longest = f"{'longest' if shown.unit == 'h' else 'largest'} {shown.title.removeprefix('mean ')}"
         columns = [
             Quantity("group", self.by or "jobs"),
             Quantity("jobs"),
@@ -125,9 +132,16 @@ class Gains:
             Quantity("difference", "difference", unit, group=shown.title),
             Quantity("shorter", "less", **share),
             Quantity("longer", "more", **share),
+            Quantity("first_longest", self.first, unit, scale=scale, digits=2, group=longest),
+            Quantity("second_longest", self.second, unit, scale=scale, digits=2, group=longest),
             Quantity("verdict", self.second),
         ]
         told = [render(lines, columns)]
+        if any(self.alone):
+            told.append(
+                f"compared: the jobs of both results; left out: {self.alone[0]:,} only in {self.first}, "
+                f"{self.alone[1]:,} only in {self.second}"
+            )
         if left_out:
             told.append(f"{left_out:,} groups between the largest losses and the largest gains are not shown")
         told.append(
@@ -154,7 +168,7 @@ def shown_unit(shown: Metric, rows: Sequence[Mapping[str, Any]]) -> tuple[str, f
 
 
 def gains(first: Recording, second: Recording, by: str | None = None, names: tuple[str, str] | None = None) -> Gains:
-    """Compare two results of the same jobs.
+    """Compare two results by the jobs that both hold.
 
     Parameters
     ----------
@@ -176,17 +190,18 @@ def gains(first: Recording, second: Recording, by: str | None = None, names: tup
     Raises
     ------
     InputError
-        If they do not hold the same jobs, no job ran in both, or the jobs do not tell what groups them.
+        If no job is in both, one is another job there (of other nodes or another submit), no job ran in both, or the
+        jobs do not tell what groups them.
     """
     if by is not None and by not in GROUPS:
         raise UnknownNameError("group", by, GROUPS)
     called = names or (first.name, second.name)
     if called[0] == called[1]:
         called = (f"{called[0]} (first)", f"{called[1]} (second)")
-    _check_same(first, second, called)
+    common = _common(first, second, called)
     pairs = [
         (job, one, other)
-        for job, one, other in zip(first.table, first.records, second.records, strict=True)
+        for job, _, one, other in common
         if all(record.start is not None and record.status != "cancelled" for record in (one, other))
     ]
     if not pairs:
@@ -202,24 +217,33 @@ def gains(first: Recording, second: Recording, by: str | None = None, names: tup
         a = np.array([value(record) for _, record, _ in pairs])
         b = np.array([value(record) for _, _, record in pairs])
         rows += _judged([_row(group, name, a[places], b[places], clusters[places]) for group, places in groups.items()])
-    return Gains(*called, by or "", rows, cluster, _remark(first, second, called))
+    alone = len(first.table) - len(common), len(second.table) - len(common)
+    return Gains(*called, by or "", rows, cluster, _remark(common, called), alone)
 
 
-def _check_same(first: Recording, second: Recording, called: tuple[str, str]) -> None:
+def _common(first: Recording, second: Recording, called: tuple[str, str]) -> list[_Both]:
+    """The jobs that both results hold, in the order of the first; with the row of each in both tables."""
     both = f"{called[0]} and {called[1]} do not hold the same jobs"
-    if len(first.table) != len(second.table):
-        raise InputError(f"{both}: {len(first.table):,} jobs and {len(second.table):,}")
-    for job, other in zip(first.table, second.table, strict=True):
-        for what, of in (("id", "job_id"), ("nodes", "nodes"), ("submit", "submit")):
-            if getattr(job, of) != getattr(other, of):
-                values = f"{getattr(job, of)} and {getattr(other, of)}"
-                raise InputError(f"{both}: job {job.job_id} differs, {what} {values}")
+    there = {job.job_id: (job, record) for job, record in zip(second.table, second.records, strict=True)}
+    common = []
+    for job, record in zip(first.table, first.records, strict=True):
+        if job.job_id not in there:
+            continue
+        other, other_record = there[job.job_id]
+        for name in ("nodes", "submit"):
+            if getattr(job, name) != getattr(other, name):
+                values = f"{getattr(job, name)} and {getattr(other, name)}"
+                raise InputError(f"{both}: job {job_id_text(job.job_id)} differs, {name} {values}")
+        common.append((job, other, record, other_record))
+    if not common:
+        raise InputError(f"{both}: none of {len(first.table):,} and {len(second.table):,} jobs has the same id")
+    return common
 
 
-def _remark(first: Recording, second: Recording, called: tuple[str, str]) -> str:
+def _remark(common: Sequence[_Both], called: tuple[str, str]) -> str:
     """What else sets the jobs apart."""
-    types = sum(job.type is not other.type for job, other in zip(first.table, second.table, strict=True))
-    runtimes = sum(one.runtime != other.runtime for one, other in zip(first.records, second.records, strict=True))
+    types = sum(job.type is not other.type for job, other, _, _ in common)
+    runtimes = sum(one.runtime != other.runtime for _, _, one, other in common)
     told = [
         f"{number:,} {'has' if number == 1 else 'have'} another {what}"
         for what, number in (("type", types), ("runtime", runtimes))
@@ -245,7 +269,8 @@ def _names(by: str, jobs: Sequence[Job], submits: np.ndarray, epoch: float | Non
             return [f"week {week + 1}" for week in weeks]
         first = epoch + float(submits.min())
         return [f"from {datetime.fromtimestamp(first + week * WEEK, UTC):%Y-%m-%d}" for week in weeks]
-    found = [getattr(job, by) for job in jobs]
+    # Slurm's account is what other logs call a project.
+    found = [getattr(job, "project" if by == "account" else by) for job in jobs]
     if not any(found):
         raise InputError(f"the jobs name no {by}: choose another group ({', '.join(GROUPS)})")
     return [name or f"no {by}" for name in found]
@@ -266,6 +291,8 @@ def _row(group: str, name: str, a: np.ndarray, b: np.ndarray, clusters: np.ndarr
         "longer": float((differences > 0).mean()),
         "p_value": 1.0 if not differences.any() else None,
         "verdict": "undecided" if differences.any() else "equal",
+        "first_longest": float(a.max()),
+        "second_longest": float(b.max()),
     }
     if len(np.unique(clusters)) > 1:
         mean = clustered(differences, clusters)

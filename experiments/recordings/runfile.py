@@ -19,6 +19,7 @@ from workloads.ground.files import is_plain_file, is_plain_name, sha256_of
 from workloads.ground.numbers import is_number, is_whole
 from workloads.ground.trust import admit
 from workloads.ground.units import LARGEST_TIME
+from workloads.logs.clock import LOCAL
 from workloads.table.job import Job
 
 __all__ = [
@@ -58,8 +59,6 @@ UNIT = "unit"
 FIRST_SUBMIT = "first_submit"
 #: Decayed usage by account at the starting state [node-seconds], where the queue order asks for it.
 PAST_USAGE = "past_usage"
-#: Local time of a log that does not name the zone.
-LOCAL = "local time"
 
 
 def holds_run(directory: Path) -> bool:
@@ -188,9 +187,9 @@ def read_prior(directory: Path, told: Mapping[str, Any]) -> PriorState | None:
 def measurement_of(directory: Path, told: Mapping[str, Any]) -> Measurement:
     """What was measured, and how; what is not told is at its default."""
     try:
-        given = {name: float(value) for name, value in told.get("measurement", {}).items()}
+        given = dict(told.get("measurement", {}))
         measurement = Measurement(**given)
-        legal = all(math.isfinite(value) and value >= 0 for value in given.values())
+        legal = all(is_number(value) and math.isfinite(value) and value >= 0 for value in given.values())
     except (AttributeError, TypeError, ValueError):
         legal = False
     if not legal:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from simulator.results.recording import Recording
 from workloads.ground.errors import InputError, ParameterError
 from workloads.ground.units import SECOND, parse_duration, to_ticks
+from workloads.logs.clock import LogClock, is_date
 from workloads.logs.trace import epoch_of
 
 __all__ = ["Window", "add_window", "opened", "unix_origin", "window_of"]
@@ -52,8 +53,8 @@ class Window:
     ----------
     start, end
         After the first submit: a number of seconds, or a duration such as ``12h`` or ``3d``; where a log says when its
-        clock began (:func:`unix_origin`) also a date such as ``2022-03-01`` or ``2022-03-01T12:00`` (UTC unless
-        it says otherwise). None: the first event, the last.
+        clock began (:func:`unix_origin`) also a date such as ``2022-03-01`` or ``2022-03-01T12:00`` (in the zone
+        of :class:`~workloads.logs.clock.LogClock`). None: the first event, the last.
     """
 
     start: float | str | None = None
@@ -79,7 +80,10 @@ class Window:
         if opens >= closes:
             asked = [word for word in (self.start, self.end) if word is not None]
             origin = unix_origin(recording)
-            runs = "" if origin is None else f"; the simulation is from {_day(first + origin)} to {_day(last + origin)}"
+            runs = ""
+            if origin is not None:
+                days = f"{_day(first + origin)} to {_day(last + origin)} ({recording.zone})"
+                runs = f"; the simulation is from {days}"
             raise InputError(f"the window of time is empty: {' to '.join(map(str, asked))}{runs}")
         return opens, closes
 
@@ -89,16 +93,11 @@ def _day(ticks: int) -> str:
 
 
 def _tick(name: str, value: float | str, first: int, recording: Recording) -> int:
-    if isinstance(value, str) and "-" in value[1:]:
-        try:
-            date = datetime.fromisoformat(value)
-        except ValueError:
-            raise ParameterError(name, _LEGAL, value) from None
+    if isinstance(value, str) and is_date(value):
         origin = unix_origin(recording)
-        if origin is None:
-            raise InputError(f"{name}: {value} is a date, but this job table has no dates; give a duration")
-        date = date if date.tzinfo else date.replace(tzinfo=UTC)
-        return round(date.timestamp() * SECOND) - origin
+        epoch = None if origin is None else 0.0
+        clock = LogClock(epoch=epoch, zone=recording.zone, source="this job table")
+        return round(clock.date(value, name, _LEGAL) * SECOND) - (origin or 0)
     try:
         return first + to_ticks(parse_duration(value, name))
     except InputError:
@@ -112,13 +111,13 @@ def add_window(parser: argparse.ArgumentParser) -> None:
         "--from",
         dest="opens",
         metavar="TIME",
-        help="begin: [s] after the first submit, or a date, 2022-03-01T12:00 (default: the first submit)",
+        help="begin: [s] after the first submit, or a date, 2022-03-01T12:00 in UTC (default: the first submit)",
     )
     group.add_argument(
         "--to",
         dest="closes",
         metavar="TIME",
-        help="end: [s] after the first submit, or a date (default: the last end of a job)",
+        help="end: [s] after the first submit, or a date in UTC (default: the last end of a job)",
     )
 
 

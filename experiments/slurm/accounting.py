@@ -12,6 +12,7 @@ from experiments.slurm.links import MINUTE
 from workloads.ground.errors import TraceError
 from workloads.ground.fields import Columns, number
 from workloads.ground.files import read_text
+from workloads.ground.numbers import integer
 from workloads.logs.sacctforms import form_of
 from workloads.logs.sacctvalues import clock_of, is_missing, state_of_job, time_of
 
@@ -112,7 +113,7 @@ def parse_entries(text: str, path: str | Path) -> dict[int, AccountedJob]:
             asked = _first((minutes, _minutes), (limit, _clock), row=row)
             ended = _first((status, _status), row=row)
             entry = AccountedJob(
-                int(row[job]),
+                integer(row[job]),
                 state_of_job(row[state]),
                 ended,
                 None if submit is None else time_of(row[submit], "Submit"),

@@ -18,6 +18,7 @@ from experiments.slurm.templating import filled
 from experiments.slurm.workplace import read_remains, write_sequence
 from policies.planning.plan import ReservationPlan
 from workloads.ground.errors import InputError
+from workloads.ground.numbers import integer
 from workloads.ground.units import to_ticks
 
 __all__ = ["ChainedJob", "run_chains"]
@@ -142,5 +143,5 @@ def _row(job: ChainedJob, directory: Path, shown: Mapping[int, Mapping[str, str]
 def _seconds(limit: str) -> float:
     """Seconds of a limit as scontrol shows it, ``days-hours:minutes:seconds``."""
     days, _, clock = limit.rpartition("-")
-    hours, minutes, seconds = map(int, clock.split(":"))
-    return 86_400.0 * int(days or 0) + 3600 * hours + 60 * minutes + seconds
+    hours, minutes, seconds = map(integer, clock.split(":"))
+    return 86_400.0 * integer(days or "0") + 3600 * hours + 60 * minutes + seconds

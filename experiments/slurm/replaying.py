@@ -14,6 +14,7 @@ from experiments.slurm.lab import Lab
 from experiments.slurm.links import MINUTE
 from experiments.slurm.submits import Submit
 from workloads.ground.errors import InputError
+from workloads.ground.numbers import integer
 
 __all__ = ["LabSlurm", "SiteSlurm", "SomeSlurm", "patiently", "replay_on", "time_of_slurm"]
 
@@ -240,4 +241,4 @@ def patiently(slurm: SomeSlurm, words: Sequence[str]) -> str:
 
 def _waiting(slurm: SomeSlurm, jobs: Mapping[int, Submit]) -> bool:
     """Whether one of the jobs is still in the queue."""
-    return bool(set(map(int, patiently(slurm, ["squeue", "-h", "-o", "%A"]).split())) & set(jobs))
+    return bool(set(map(integer, patiently(slurm, ["squeue", "-h", "-o", "%A"]).split())) & set(jobs))

@@ -14,6 +14,7 @@ from experiments.slurm.siteparameters import AFFECTING, HARMLESS, HARMLESS_SCHED
 from experiments.slurm.siteresources import has_whole_nodes, node_remarks, partition_remarks, unknown_words
 from experiments.terminal import escape
 from workloads.ground.errors import TraceError, shown
+from workloads.ground.numbers import decimal
 from workloads.logs.sacctvalues import clock_of
 
 __all__ = ["SiteOptions", "site_options"]
@@ -309,11 +310,11 @@ def _seconds(path: str | Path, name: str, text: str) -> float:
     if text.upper() in ("INFINITE", "UNLIMITED", "-1"):
         return float(_INFINITE)
     if re.fullmatch(r"[0-9]{1,9}", text):
-        return MINUTE * float(text)
+        return MINUTE * decimal(text)
     days, _, rest = text.rpartition("-")
     if re.fullmatch(r"[0-9]{1,6}-[0-9]{1,6}(:[0-9]{1,6}){0,2}", text):
-        parts = map(float, rest.split(":"))
-        return _DAY * float(days) + sum(part * unit for part, unit in zip(parts, (3600.0, 60.0, 1.0), strict=False))
+        parts = map(decimal, rest.split(":"))
+        return _DAY * decimal(days) + sum(part * unit for part, unit in zip(parts, (3600.0, 60.0, 1.0), strict=False))
     try:
         return clock_of(text, name)
     except ValueError:

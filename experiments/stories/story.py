@@ -20,6 +20,7 @@ from experiments.stories.gathering.biography import Biographer
 from experiments.stories.telling.narrative import tell, told_reasons
 from simulator.results.recording import Recording
 from workloads.ground.errors import InputError
+from workloads.ground.jobids import job_id_text
 from workloads.ground.units import to_ticks
 from workloads.ground.wording import in_unit
 from workloads.logs.trace import epoch_of
@@ -116,7 +117,8 @@ class Stories:
         """
         if job_id not in self._known:
             near = sorted(sorted(self._known, key=lambda known: (abs(known - job_id), known))[:_NEAR])
-            raise InputError(f"there is no job {job_id}; the nearest ids are {', '.join(map(str, near))}")
+            ids = ", ".join(map(job_id_text, near))
+            raise InputError(f"there is no job {job_id_text(job_id)}; the nearest ids are {ids}")
         return Story(self._biographer.of(job_id), self._first, self._epoch, self._zone, self._unit)
 
 

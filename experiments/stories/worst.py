@@ -9,6 +9,7 @@ from experiments.stories.telling.phrases import amount, duration
 from experiments.tables import render
 from simulator.results.recording import Recording
 from simulator.results.records import JobRecord
+from workloads.ground.jobids import job_id_text
 from workloads.ground.units import SECOND
 from workloads.ground.wording import in_unit
 
@@ -58,7 +59,7 @@ def worst_table(recording: Recording, most: int) -> str:
     rows = [
         {
             "": RANKINGS[str(row["ranking"])][0],
-            "job": str(row["job_id"]),
+            "job": job_id_text(int(str(row["job_id"]))),
             "type": row["type"],
             "nodes": row["nodes"],
             "waited": duration(round(float(str(row["wait"])) * SECOND)),

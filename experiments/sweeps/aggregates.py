@@ -16,6 +16,7 @@ from experiments.statistics import Interval, interval, paired
 from experiments.tables import render
 from simulator.results.catalogue import metric
 from workloads.ground.errors import InputError, ParameterError, UnknownNameError
+from workloads.ground.numbers import decimal
 from workloads.ground.quantities import Better, Metric, Quantity
 
 __all__ = [
@@ -168,7 +169,7 @@ def _among(rows: Sequence[Row], key: str, text: str) -> list[Any]:
 
     def same(value: Any) -> bool:
         try:
-            return str(value) == text or float(value) == float(text)
+            return str(value) == text or decimal(str(value)) == decimal(text)
         except (TypeError, ValueError):
             return False
 

@@ -58,9 +58,11 @@ class Bar:
         Jobs of one replay.
     mechanisms
         The replays.
+    delay
+        Time before which nothing is shown [s]: a short replay needs no bar.
     """
 
-    def __init__(self, jobs: int, mechanisms: Sequence[str]) -> None:
+    def __init__(self, jobs: int, mechanisms: Sequence[str], *, delay: float = 0.0) -> None:
         self._jobs = jobs
         self._order = {name: position for position, name in enumerate(mechanisms)}
         terminal = sys.stderr.isatty()
@@ -70,6 +72,7 @@ class Bar:
             unit_scale=True,
             mininterval=0.1 if terminal else 5.0,
             leave=not terminal,
+            delay=delay,
         )
 
     def ended(self, mechanism: str, jobs: int) -> None:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from experiments.recordings.runfile import LOCAL
+from workloads.ground.numbers import integer
+from workloads.logs.clock import records_local_time
 from workloads.logs.trace import Trace, epoch_of
 
 if TYPE_CHECKING:
@@ -50,7 +52,7 @@ def zone_of(format: str, header: Mapping[str, str]) -> tuple[tzinfo, str]:
         Of a trace. Dates without a zone (of the ALCF, or of sacct without epochs) stay as they are recorded. SWF may
         name a zone, or its distance from UTC in seconds.
     """
-    if format == "alcf" or header.get("Clock") == "local":
+    if records_local_time(format, header):
         return UTC, LOCAL
     name = header.get("TimeZoneString", "").strip()
     try:
@@ -58,7 +60,7 @@ def zone_of(format: str, header: Mapping[str, str]) -> tuple[tzinfo, str]:
     except (KeyError, ValueError, OSError):  # not known, empty, or a path
         pass
     try:
-        shift = int(header.get("TimeZone", ""))
+        shift = integer(header.get("TimeZone", ""))
     except ValueError:
         return UTC, "UTC"
     if not 0 < abs(shift) <= _FURTHEST:

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from workloads.ground.errors import TraceError
+from workloads.logs.clock import LogClock
 from workloads.logs.machinesize import ASSUMED
 from workloads.logs.startingstate import state_of
 from workloads.logs.trace import Trace
@@ -75,7 +76,9 @@ def life_of_trace(trace: Trace) -> list[str]:
         running = f"{state.running:,} job{'s run' if state.running != 1 else ' runs'}"
         waiting = f"{state.waiting:,} wait{'s' if state.waiting == 1 else ''}"
         size = f"{state.nodes:,}{machine} {trace.unit}"
-        told.append(f"starting state at {state.begin:.15g} s: {running} on {size}, {waiting}")
+        clock = LogClock.of_trace(trace)
+        begin = f"{state.begin:.15g} s" if clock.epoch is None else clock.show(state.begin, seconds=True)
+        told.append(f"starting state at {begin}: {running} on {size}, {waiting}")
     withdrawn = sum(job.cancelled_at is not None for job in trace.jobs)
     if withdrawn:
         told.append(f"withdrawn by their users before they started, and kept: {withdrawn:,}")

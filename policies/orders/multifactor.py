@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from policies.orders.fairshare import group_of
 from policies.port import Ranking, SystemView, WaitingJob
 from workloads.ground.errors import ParameterError
+from workloads.ground.numbers import decimal
 from workloads.ground.ranges import DURATION, Range, legal
 from workloads.ground.units import SECOND
 
@@ -148,7 +149,7 @@ def _factors(text: str) -> dict[str, float]:
     for word in text.split("+") if text else ():
         account, between, value = word.rpartition(":")
         try:
-            factor = float(value)
+            factor = decimal(value)
         except ValueError:
             factor = -1.0
         if not account or not between or not 0 <= factor <= 1:

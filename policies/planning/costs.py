@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workloads.ground.errors import ParameterError
+from workloads.ground.numbers import decimal
 
 __all__ = ["CostModel", "Duration", "Table"]
 
@@ -107,7 +108,7 @@ class CostModel:
             positive = name == "alpha"
             legal = f"a finite number {'>' if positive else '>='} 0"
             try:
-                number = float(value)
+                number = decimal(value) if isinstance(value, str) else float(value)
             except (TypeError, ValueError):
                 raise ParameterError(name, legal, value) from None
             if not np.isfinite(number) or number < 0 or (positive and number == 0):

@@ -14,6 +14,7 @@ import numpy as np
 from policies.planning.plan import ReservationPlan
 from policies.planning.planbook import PlanBook, Planned, Planner
 from workloads.ground.errors import InputError, ParameterError
+from workloads.ground.numbers import decimal
 
 __all__ = ["OWN", "WALLTIME", "OfferingBook", "PlanAsked"]
 
@@ -131,7 +132,7 @@ def _level(text: str) -> float | None:
     if len(words) != 1 or not words[0].startswith("q="):
         raise ParameterError("offer", legal, text)
     try:
-        level = float(words[0].removeprefix("q="))
+        level = decimal(words[0].removeprefix("q="))
     except ValueError:
         raise ParameterError("offer", legal, text) from None
     if not 0 < level < 1:

@@ -46,7 +46,17 @@ class Case:
 _MECHANISMS = ("baseline", "N&PAA", "N&SPAA", "CUA&PAA", "CUA&SPAA", "CUP&PAA", "CUP&SPAA")
 
 
-_WHERE = ("partition=batch", "user!=u1,U0", "state=completed", "queue=1", "project=a1", "NodeList=x", "qos=")
+_WHERE = (
+    "partition=batch",
+    "user!=u1,U0",
+    "state=completed",
+    "queue=1",
+    "project=a1",
+    "NodeList=x",
+    "qos=",
+    "job_id=287_1",
+    "type=rigid",
+)
 
 
 #: Mappings of a table with named columns, whole and broken.
@@ -103,10 +113,25 @@ def _trace(name: str, data: Callable[[Random], bytes], nodes: str) -> Callable[[
     return make
 
 
+def _alea(rng: Random) -> Case:
+    """A log of Alea with the file of its machine, one of both mutated."""
+    own = _trace("a.swf", lambda _: seeds.alea(), "64")(rng)
+    log, machines = seeds.alea(), seeds.MACHINES
+    if rng.random() < 0.5:
+        log = mutated(rng, log)
+    else:
+        machines = mutated(rng, machines)
+    return Case(own.words, {"a.swf": log, "a.swf.machines": machines})
+
+
 def _sacct(rng: Random) -> bytes:
     kind = rng.random()
+    if kind < 0.05:
+        return _json(rng, seeds.slurm_error())
     if kind < 0.3:
         return _json(rng, seeds.json_sacct())
+    if kind > 0.85:
+        return mutated(rng, seeds.sacct_texts())
     data = seeds.sacct() if kind < 0.6 else seeds.aligned_sacct()
     if kind < 0.4:
         data = data.replace(b"|", rng.choice((b",", b";", b"\t", b"::", b" | ")))
@@ -115,7 +140,11 @@ def _sacct(rng: Random) -> bytes:
 
 def _queue(rng: Random) -> Case:
     data = _json(rng, seeds.json_squeue()) if rng.random() < 0.5 else mutated(rng, seeds.squeue())
+    if rng.random() < 0.05:
+        data = _json(rng, seeds.slurm_error())
     words = ("forecast", "a.txt", "--queue", "q.txt", "--machine", "40", "--draws", "1", "--workers", "1")
+    if rng.random() < 0.2:
+        words = (*words, "--job", mutated_word(rng, "2003_1") if rng.random() < 0.5 else "2003_1")
     return Case((*words, "--arrivals", rng.choice(("none", "weeks"))), {"a.txt": seeds.sacct(), "q.txt": data})
 
 
@@ -153,6 +182,10 @@ def _parquet(rng: Random) -> Case:
 
 
 def _outages(rng: Random) -> Case:
+    if rng.random() < 0.3:
+        words = ("run", "a.txt", "-o", "out", "--nodes", str(NODES), "--outages", "outages.csv")
+        dated = {"a.txt": seeds.sacct(), "outages.csv": mutated(rng, seeds.DATED_OUTAGES)}
+        return Case((*words, "--mechanism", rng.choice(_MECHANISMS)), dated)
     files = seeds.files_of("table")
     words = ("run", "table.csv", "-o", "out", "--nodes", str(NODES), "--outages", "outages.csv")
     return Case(
@@ -568,10 +601,14 @@ _PLAUSIBLE: Mapping[str, tuple[str, ...]] = {
     "--order": ("sjf", "wfp3", "fairshare", "priority", "easy", "fcfs,sjf", "fcfs,"),
     "--backfilling": ("conservative", "none", "easy depth=2", "slack", "easy,conservative"),
     "--seed": ("3", "0:2", "1,2", "2:1"),
-    "--nodes": ("16", "16,20", "+1"),
+    "--nodes": ("16", "16,20", "+1", "1_6"),
+    "--job": ("3", "287_1", "287+0", "1_6_2"),
+    "--at": ("1h", "2022-03-01", "2022-03-01T12:00+01:00", "12:00"),
+    "--starting-state": ("1h", "2022-03-01", "2022-03-01T12:00Z", "1_0"),
+    "--until": ("1h", "2022-03-01", "9999-12-31"),
     "--against": ("order=fcfs", "fcfs", "mechanism=baseline", "=", "seed=0"),
     "--metrics": ("wait_h", "wait_h,utilization", "wait"),
-    "--by": ("user", "project", "size", "type", "week", "day"),
+    "--by": ("user", "project", "size", "type", "week", "day", "partition", "qos", "account"),
     "--strategy": ("mean-by-mean", "median-by-median", "doubling", "optimal", "all-checkpoint", "periodic"),
     "--fit": ("discrete", "kernel", "polynomial"),
     "--columns": _COLUMNS,
@@ -672,6 +709,7 @@ def _files_for(command: str, words: list[str]) -> dict[str, bytes]:
 #: The readers, each with its share of a long search; what takes long has a small one.
 READERS: Mapping[str, tuple[float, Callable[[Random], Case]]] = {
     "swf": (18, _trace("a.swf", lambda rng: mutated(rng, seeds.files_of("trace")["a.swf"]), "4392")),
+    "alea": (4, _alea),
     "alcf": (12, _trace("a.csv", lambda rng: mutated(rng, seeds.alcf()), "4392")),
     "columns": (10, _columns),
     "sacct": (14, _trace("a.txt", _sacct, "16")),

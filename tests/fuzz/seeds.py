@@ -25,12 +25,15 @@ from workloads.table.job import Job
 from workloads.table.jobtable import write_job_table
 
 __all__ = [
+    "DATED_OUTAGES",
+    "MACHINES",
     "NODES",
     "RUNS",
     "SITE",
     "SWEEPS",
     "TASKS",
     "alcf",
+    "alea",
     "aligned_sacct",
     "archive",
     "arrays",
@@ -40,7 +43,9 @@ __all__ = [
     "network",
     "results",
     "sacct",
+    "sacct_texts",
     "sequence",
+    "slurm_error",
     "squeue",
     "table",
     "zipped",
@@ -144,6 +149,42 @@ def sacct() -> bytes:
     return "\n".join(rows).encode() + b"\n"
 
 
+def sacct_texts() -> bytes:
+    """The same with texts of users, which hold separators and line breaks."""
+    names, *rows = sacct().decode().splitlines()
+    texts = (("run", "", "sbatch a"), ("a|b", "x|y|", "run | tee"), ("a\nb", "", "E\n#!/bin/sh\nE"), ("|", "\n|", "|"))
+    lines = [f"{names}|JobName|ExitCode|Comment|SubmitLine"]
+    for place, row in enumerate(rows):
+        name, comment, command = texts[place % len(texts)]
+        lines.append(f"{row}|{name}|0:0|{comment}|{command}")
+    return "\n".join(lines).encode() + b"\n"
+
+
+def slurm_error() -> bytes:
+    """What ``sacct --json`` prints where there is no database."""
+    error = {"description": "Query failed", "error_number": 7000, "error": "Unable to connect", "source": "jobs_get"}
+    return json.dumps({"meta": {"plugin": {"type": "openapi/dbv0.0.38"}}, "errors": [error], "jobs": []}).encode()
+
+
+def alea() -> bytes:
+    """A log of Alea, with its columns after the 18."""
+    lines = [
+        f"{n} {1356996147 + 300 * n} {20 * n} {600 + n} {2 + n} 1 1024 {2 + n} 3600 -1 1 {n % 3} 1 1 -1 1 1 1 "
+        f"{{{','.join(['12'] * (2 + n))}}} q_1d 1:ppn={2 + n}:x86_64#excl"
+        for n in range(8)
+    ]
+    return "\n".join(lines).encode() + b"\n"
+
+
+#: The machine of that log.
+MACHINES = b"0\tzewura\t2\t16\t1\t529426432\n1\tzegox\t8\t4\t1\t94035968\n"
+#: Outages of the machine of the accounting, which counts from 1970.
+DATED_OUTAGES = (
+    b"kind,start,end,nodes,announced,jobs\nmaintenance,2023-11-14T22:30,2023-11-15 04:00,all,2023-11-14,\n"
+    b"reservation,1700020800,2023-11-15T04:30+00:00,4,,990_7;1001\nfailure,2023-11-14,2023-11-15,2,,\n"
+)
+
+
 def aligned_sacct() -> bytes:
     """The same, as ``sacct`` aligns it under dashes: a cell that is too long ends in a plus."""
     rows = [line.split("|") for line in sacct().decode().splitlines()]
@@ -177,6 +218,7 @@ def json_squeue() -> bytes:
             {
                 "job_id": int(whole),
                 "array_job_id": int(whole) if tasks else 0,
+                "array_task_id": {"set": False, "infinite": False, "number": 0} if place % 2 else None,
                 "array_task_string": tasks.strip("[]"),
                 "job_state": [told["STATE"]] if place % 2 else told["STATE"],
                 "state_reason": told["REASON"],

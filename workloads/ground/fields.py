@@ -8,6 +8,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 
 from workloads.ground.errors import shown
+from workloads.ground.numbers import decimal, integer
 
 __all__ = ["LARGEST_WHOLE", "Columns", "number", "seconds_of_date", "whole"]
 
@@ -33,11 +34,10 @@ def number(text: str, name: str) -> float:
         With a sentence that says what is legal and what came.
     """
     try:
-        value = float(text) if len(text) <= _LONG else math.nan
+        value = decimal(text) if len(text) <= _LONG else math.nan
     except ValueError:
         value = math.nan
-    # float() would also read the 1_000 of a programming language.
-    if not math.isfinite(value) or "_" in text:
+    if not math.isfinite(value):
         raise ValueError(f"{name} must be a finite number, not {shown(text)}")
     return value
 
@@ -45,9 +45,9 @@ def number(text: str, name: str) -> float:
 def whole(text: str, name: str) -> int:
     """A whole number of up to 64 bits, also one written as ``128.0``; see :func:`number`."""
     value = None
-    if "_" not in text and len(text) <= _LONG:
+    if len(text) <= _LONG:
         try:
-            value = int(text)  # exact above 2**53 too
+            value = integer(text)  # exact above 2**53 too
         except ValueError:
             with suppress(ValueError):
                 written = number(text, name)

@@ -1,5 +1,7 @@
-"""Numbers: which values count as numbers, in parameters and in documents from outside.
+"""Numbers: which values and which texts count as numbers, in parameters and in documents from outside.
 
+A text becomes a number here alone: :func:`integer` and :func:`decimal` refuse what ``int()`` and ``float()`` of the
+programming language read besides, ``1_000`` and the digits of other scripts. A task of an array, ``1_6``, is not 16.
 ``True`` and ``False`` are integers in Python, but a parameter that is set to one of them is a mistake.
 """
 
@@ -10,7 +12,46 @@ from typing import Any, TypeGuard
 
 from workloads.ground.errors import ParameterError
 
-__all__ = ["check_whole", "is_number", "is_whole"]
+__all__ = ["check_whole", "decimal", "integer", "is_number", "is_whole"]
+
+
+def integer(text: str) -> int:
+    """Read a whole number.
+
+    Raises
+    ------
+    ValueError
+        If the text is none.
+
+    Examples
+    --------
+    >>> integer(" -12 ")
+    -12
+    >>> integer("1_6")
+    Traceback (most recent call last):
+    ValueError: not a whole number
+    """
+    if "_" in text or not text.isascii():
+        raise ValueError("not a whole number")
+    return int(text)
+
+
+def decimal(text: str) -> float:
+    """Read a number, infinity and NaN included.
+
+    Raises
+    ------
+    ValueError
+        If the text is none.
+
+    Examples
+    --------
+    >>> decimal("1e3"), decimal("inf")
+    (1000.0, inf)
+    """
+    if "_" in text or not text.isascii():
+        raise ValueError("not a number")
+    return float(text)
 
 
 def is_whole(value: object, least: float = float("-inf"), *, numpy: bool = False) -> TypeGuard[int]:

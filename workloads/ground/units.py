@@ -52,7 +52,7 @@ _UNITS = {
     # The calendar year of reliability figures: 5 years = 43,800 h.
     "y": 365 * 86400.0,
 }
-_DURATION = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([a-z]*)\s*")
+_DURATION = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([a-z]*)\s*", re.ASCII)
 
 
 def to_ticks(seconds: float) -> int:

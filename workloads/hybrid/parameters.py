@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from workloads.ground.errors import ParameterError
-from workloads.ground.numbers import is_number, is_whole
+from workloads.ground.numbers import decimal, integer, is_number, is_whole
 from workloads.ground.units import LARGEST_TIME, parse_duration
 
 __all__ = ["DURATIONS", "duration", "is_mix", "number", "option_value", "parameter_value", "whole", "wrong"]
@@ -157,10 +157,10 @@ def _told(text: str, name: str) -> Any:
     if name in DURATIONS:
         return text.strip()
     try:
-        return text if "_" in text else int(text)
+        return integer(text)
     except ValueError:  # also of thousands of digits
         pass
     try:
-        return float(text)
+        return decimal(text)
     except ValueError:
         return text

@@ -85,6 +85,7 @@ def plain(job: TraceJob, job_id: int, times: Times, kind: JobType, **others: Any
         project=job.project,
         killed=job.killed,
         partition=job.partition,
+        qos=job.qos,
         **others,
     )
 

@@ -9,13 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from workloads.ground.errors import ParameterError
+from workloads.ground.numbers import decimal
 
 __all__ = ["above", "finite", "nonnegative", "positive", "runtimes"]
 
 
 def _number(parameter: str, value: SupportsFloat, legal: str) -> float:
     try:
-        number = float(value)
+        number = decimal(value) if isinstance(value, str) else float(value)
     except (TypeError, ValueError):
         raise ParameterError(parameter, legal, value) from None
     if not math.isfinite(number):

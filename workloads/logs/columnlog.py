@@ -223,7 +223,7 @@ class _Record:
         kept = intake.add(
             self._id(row, intake), submit, nodes, runtime, self._span(row, "walltime") or 0.0, wait,
             self._text(row, "user"), self._text(row, "project"), state == "TIMEOUT",
-            partition=self._text(row, "partition"), eligible=eligible,
+            partition=self._text(row, "partition"), eligible=eligible, qos=self._text(row, "qos"),
         )  # fmt: skip
         if kept:
             self.shares.add(nodes * runtime, qos=self._text(row, "qos"))

@@ -68,6 +68,7 @@ class Intake:
         partition: str = "",
         eligible: float | None = None,
         node_list: str = "",
+        qos: str = "",
     ) -> bool:
         """Take one record.
 
@@ -89,7 +90,7 @@ class Intake:
             Whether the log says that the job was stopped at its walltime.
         preceding, think_time
             Job on whose termination the submit depends, and the time between the two [s]; None if unknown.
-        partition, node_list
+        partition, node_list, qos
             Empty if unknown.
         eligible
             When the job could start [s]; None, or not after the submit: from its submit on.
@@ -143,8 +144,8 @@ class Intake:
         if eligible is not None and eligible <= submit:
             eligible = None
         rare: dict[str, Any] = {}
-        if partition or node_list or eligible is not None:
-            rare = {"partition": partition, "eligible": eligible, "node_list": node_list}
+        if partition or node_list or qos or eligible is not None:
+            rare = {"partition": partition, "eligible": eligible, "node_list": node_list, "qos": qos}
         self.jobs.append(TraceJob(job_id, submit, nodes, runtime, walltime, killed, wait, *owners, **rare))
         return True
 

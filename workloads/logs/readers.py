@@ -14,6 +14,7 @@ from workloads.logs.alcf import looks_like_alcf, parse_alcf
 from workloads.logs.choice import Choice, Where
 from workloads.logs.columnlog import column_names, looks_like_layout, parse_columns
 from workloads.logs.columnroles import ColumnNames, layout_of, roles_of
+from workloads.logs.jobselection import select
 from workloads.logs.sacct import looks_like_sacct, parse_sacct
 from workloads.logs.swf import looks_like_swf, parse_swf
 from workloads.logs.trace import Trace
@@ -45,7 +46,9 @@ class Reader:
         Content of a file (decompressed) and its name for messages to a trace or job table. Keywords: ``lenient``,
         ``procs_per_node``.
     chooses
-        Whether ``parse`` has the keyword ``choice``, too (:class:`~workloads.logs.choice.Choice`).
+        Whether ``parse`` has the keyword ``choice``, too (:class:`~workloads.logs.choice.Choice`), to select by any
+        column of its file. Of other formats jobs are selected once they are read
+        (:func:`workloads.logs.jobselection.select`).
     maps
         Whether it has the keyword ``columns`` (:func:`~workloads.logs.columnroles.roles_of`).
     """
@@ -133,7 +136,8 @@ def read_workload(
     where
         Jobs of a log that are read, by what its columns hold: ``"partition=batch,debug"``, ``["partition=batch",
         "user!=root"]`` or ``{"partition": "batch"}``. The names user, project (or account), queue, partition, qos,
-        state and name serve all logs that have such a column; other names are those of columns. None: all.
+        state and name serve all logs that have such a column; other names are those of columns. A job table, or the log
+        of a reader that does not look at this itself, has user, project, partition, qos, nodes and job_id. None: all.
     unit
         ``nodes`` or ``processors`` (``cores``), whichever the sizes of jobs shall count; None: as the log does.
     columns
@@ -166,15 +170,12 @@ def read_workload(
     data = read_bytes(path)
     reader = named or READERS[_recognised(data, path)]
     options: dict[str, Any] = {"lenient": lenient, "procs_per_node": procs_per_node}
-    if choice:
-        if not reader.chooses:
-            raise InputError(
-                f"{path}: where and unit choose from SWF, ALCF, sacct and column logs alone, which this is not"
-            )
+    if choice and reader.chooses:
         options["choice"] = choice
     if columns is not None:
         options["columns"] = columns
-    return reader.parse(data, path, **options)
+    workload = reader.parse(data, path, **options)
+    return select(workload, choice, path) if choice and not reader.chooses else workload
 
 
 def read_trace(

@@ -18,6 +18,7 @@ from workloads.ground.files import read_text
 from workloads.logs.choice import Choice, Condition, places_of
 from workloads.logs.intake import BROKEN_LINE, Intake, check_procs_per_node
 from workloads.logs.nodenames import NamedNodes
+from workloads.logs.sacctcells import RestOfRecordError
 from workloads.logs.sacctforms import AlignedForm, Form, form_of, looks_like_sacct
 from workloads.logs.sacctvalues import (
     ARRAY,
@@ -27,6 +28,7 @@ from workloads.logs.sacctvalues import (
     id_of,
     is_local,
     is_missing,
+    is_part,
     state_of_job,
     tasks_of,
     text_of,
@@ -114,6 +116,8 @@ def parse_sacct(
     for place, line in form.records():
         try:
             record.take(form.cells(line), intake)
+        except RestOfRecordError:
+            intake.excluded["rest of a line, after a line break in a text, without its beginning"] += 1
         except ValueError as error:
             if not lenient:
                 raise TraceError(path, place, _cut_cell(form, line) or str(error)) from None
@@ -189,12 +193,12 @@ class _SacctRecord:
             if state == "CANCELLED":
                 # A line that is left out anyway may be wrong.
                 with suppress(ValueError):
-                    self._withdraw(row, intake, tasks)
+                    self._withdraw(row, ids, intake, tasks)
             return
         if state in _NOT_ENDED or end is None:
             intake.excluded["not ended"] += 1
             return
-        job_id = id_of(row[self.job_id].strip())
+        job_id = self._id(row, ids)
         nodes = -(-count_of(row[self.size], "the size") // self.per_node)
         submit = time_of(row[self.submit], "Submit")
         walltime = self._walltime(row)
@@ -212,13 +216,13 @@ class _SacctRecord:
         wait = None if submit is None else start - (submit if eligible is None else eligible)
         stopped, partition = state == "TIMEOUT", self._partition(row)
         node_list = "" if self.node_list is None else text_of(row[self.node_list])
+        qos = "" if self.qos is None else text_of(row[self.qos])
         kept = intake.add(
             job_id, submit, nodes, runtime, walltime, wait, user, project, stopped, partition=partition,
-            eligible=eligible, node_list=node_list,
+            eligible=eligible, node_list=node_list, qos=qos,
         )  # fmt: skip
         if kept:
             gpus = self.resources is not None and gpus_of(row[self.resources])
-            qos = "" if self.qos is None else text_of(row[self.qos])
             self.shares.add(nodes * runtime, gpus=gpus, qos=qos)
         if kept and self.node_list is not None:
             self.nodes.add(row[self.node_list])
@@ -230,6 +234,10 @@ class _SacctRecord:
             for name, text in (("User", user), ("Account", project)):
                 if text.endswith("+"):
                     intake.remarks[f"{name} cut off by its column: names that begin alike count as one"] += 1
+
+    def _id(self, row: Sequence[str], ids: str) -> int:
+        """The id that Slurm's users know: JobID, where it is whole; the tasks of an array have one JobIDRaw each."""
+        return id_of(ids) if is_part(ids) else id_of(row[self.job_id].strip())
 
     def _partition(self, row: Sequence[str]) -> str:
         return text_of(row[self.partition]) if self.partition is not None else ""
@@ -267,7 +275,7 @@ class _SacctRecord:
         user = text_of(row[self.user]) if self.user is not None else ""
         return user, text_of(row[self.project]) if self.project is not None else ""
 
-    def _withdraw(self, row: Sequence[str], intake: Intake, tasks: tuple[range, ...]) -> None:
+    def _withdraw(self, row: Sequence[str], ids: str, intake: Intake, tasks: tuple[range, ...]) -> None:
         """A job that was cancelled in the queue: its end is when."""
         submit = time_of(row[self.submit], "Submit")
         end = None if self.end is None else time_of(row[self.end], "End")
@@ -284,7 +292,7 @@ class _SacctRecord:
             0 if self.asked is None else count_of(row[self.asked], "the size")
         )
         nodes = -(-count // self.per_node)
-        job_id = tasks[0][0] if tasks else id_of(row[self.job_id].strip())
+        job_id = tasks[0][0] if tasks else self._id(row, ids)
         walltime = self._walltime(row)
         owners = self._owners(row)
         intake.withdraw(_NEVER_STARTED, job_id, submit, nodes, walltime, wait, *owners, tasks=tasks, eligible=eligible)

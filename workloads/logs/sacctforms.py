@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from workloads.ground.errors import TraceError, shown
-from workloads.ground.jsonitems import json_items
 from workloads.ground.lines import numbered_lines
+from workloads.logs.sacctcells import CellFit, RestOfRecordError
+from workloads.logs.slurmjson import jobs_of_document
 
 __all__ = ["AlignedForm", "Form", "form_of", "looks_like_sacct"]
 
@@ -35,6 +36,8 @@ _SHORTEST_NAME = 6
 _DASHES = re.compile(r"-+(?: +-+)* *")
 _NO_MINUTES = ("4294967294", "4294967295")
 _NAME = re.compile(r"[A-Za-z0-9]+")
+#: Lines over which the texts of one record go.
+_MOST_LINES = 100
 
 
 class Form(ABC):
@@ -88,7 +91,10 @@ def looks_like_sacct(text: str) -> bool:
     """
     text = text.lstrip()
     if text.startswith("{"):
-        return '"jobs"' in text and ('"submission"' in text or '"association"' in text)
+        if '"jobs"' in text and ('"submission"' in text or '"association"' in text):
+            return True
+        # An error in place of jobs is Slurm's, too.
+        return '"errors"' in text and ('"meta"' in text or '"jobs"' in text)
     names = {name.lower() for name in _NAME.findall(text.partition("\n")[0])}
     return bool(names & {"jobid", "jobidraw"}) and len(names & _KNOWN) > 1
 
@@ -103,17 +109,65 @@ class _DelimitedForm(Form):
         # A spreadsheet puts quotes around what holds a comma. Slurm puts none, and a name may hold one.
         self._quoted = len(self._mark) == 1 and self._mark != "|"
         self.names = self._split(header)
+        self._fit = CellFit(self.names, self._mark)
 
     def records(self) -> Iterator[tuple[int, str]]:
+        """Each record with its line; lines of one record are joined again, since a text may hold line breaks."""
+        broken: list[tuple[int, str]] = []
+        held: tuple[int, str] | None = None
         for line, row in numbered_lines(self._text):
-            if line > self.first and row and not row.isspace() and row != self._header:
-                yield line, row
+            if line <= self.first or not row or row.isspace() or row == self._header:
+                continue
+            whole = self._is_whole(row)
+            if broken:
+                whole = whole and self._fit.begins(self._split(row)[: len(self.names)])
+                together = "\n".join([*(part for _, part in broken), row])
+                if not whole and self._is_whole(together):
+                    held = broken[0][0], together
+                    broken = []
+                elif whole or len(broken) == _MOST_LINES:
+                    yield from broken
+                    held, broken = ((line, row), []) if whole else (None, [(line, row)])
+                else:
+                    broken.append((line, row))
+            elif whole:
+                if held is not None:
+                    yield held
+                held = line, row
+            elif held is not None and self._goes_on(row):
+                held = held[0], f"{held[1]}\n{row}"
+            else:
+                if held is not None:
+                    yield held
+                held, broken = None, [(line, row)]
+        if held is not None:
+            yield held
+        yield from broken
+
+    def _is_whole(self, record: str) -> bool:
+        """Whether these are the cells of a record."""
+        cells = self._split(record)
+        if len(cells) == len(self.names) and "\n" not in record:
+            return True
+        try:
+            return self._fit.fit(cells) is not None
+        except ValueError:
+            return "\n" not in record  # with a fault, which cells() says
+
+    def _goes_on(self, row: str) -> bool:
+        """Whether a line is the rest of a text at the end of the record above."""
+        return self._fit.goes_on(self._split(row))
 
     def cells(self, record: str) -> Sequence[str]:
         cells = self._split(record)
-        if len(cells) != len(self.names):
+        if len(cells) == len(self.names):
+            return cells
+        fitting = self._fit.fit(cells)
+        if fitting is None:
+            if self._fit.is_rest(cells):
+                raise RestOfRecordError("a line must have a beginning: this is the rest of a text with a line break")
             raise ValueError(f"a line must have {len(self.names)} fields like the header, not {len(cells)}")
-        return cells
+        return fitting
 
     def _split(self, row: str) -> list[str]:
         if self._quoted and '"' in row:
@@ -183,7 +237,7 @@ class _JsonForm(Form):
         self._text, self._path = text, path
 
     def records(self) -> Iterator[tuple[int, Any]]:
-        return json_items(self._text, "jobs", self._path)
+        return jobs_of_document(self._text, self._path)
 
     def cells(self, record: Any) -> Sequence[str]:
         if not isinstance(record, dict):

@@ -6,6 +6,7 @@ import re
 
 from workloads.ground.errors import shown
 from workloads.ground.fields import number, seconds_of_date, whole
+from workloads.ground.jobids import LARGEST_JOB, LARGEST_TASK, component_id, task_id
 
 __all__ = [
     "ARRAY",
@@ -15,6 +16,7 @@ __all__ = [
     "id_of",
     "is_local",
     "is_missing",
+    "is_part",
     "state_of_job",
     "tasks_of",
     "text_of",
@@ -31,13 +33,11 @@ _STATES = (
     *("BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "PENDING"),
     *("PREEMPTED", "REQUEUED", "RESIZING", "REVOKED", "RUNNING", "SUSPENDED", "TIMEOUT", "CONFIGURING", "COMPLETING"),
 )
-_JOB_ID = re.compile(r"(\d{1,10})(?:([_+])(\d{1,10}))?")
+_JOB_ID = re.compile(r"([0-9]{1,10})(?:([_+])([0-9]{1,10}))?")
 #: What stands for the tasks of an array that were not started, as 123_[1-20,40-60:2%4].
 ARRAY = re.compile(r"(\d{1,10})_\[([\d,:-]*)(,?\.\.\.)?(?:%\d+)?\]")
 CUT_ARRAY = re.compile(r"\d{1,10}_\[.*\+")
 _TASK = re.compile(r"(\d{1,10})(?:-(\d{1,10}))?(?::(\d{1,10}))?")
-#: The largest number of a job, or a component, and Slurm's largest number of a task.
-_LARGEST_ID, _LARGEST_TASK = (1 << 31) - 1, 4_000_000
 _ZONE = re.compile(r"(?:Z|[+-]\d\d:?\d\d)\s*$")
 _CLOCK = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+(?:\.\d+)?)")
 #: Slurm shortens large counts unless --noconvert is given.
@@ -94,14 +94,22 @@ def count_of(text: str, name: str) -> int:
     return whole(text, name) if scale is None else whole(repr(number(text[:-1], name) * scale), name)
 
 
+def is_part(text: str) -> bool:
+    """Whether an id is that of a task of an array or of a component: ``123_4`` or ``123+1``."""
+    match = _JOB_ID.fullmatch(text)
+    return match is not None and match[2] is not None
+
+
 def id_of(text: str) -> int:
     match = _JOB_ID.fullmatch(text)
     if match is None:
         raise ValueError(f"the job id must be a number, or one such as 123_4, not {shown(text)}")
-    job, kind, part = match.groups()
-    if max(int(job), int(part or 0)) > _LARGEST_ID:
-        raise ValueError(f"the numbers of a job id must be at most {_LARGEST_ID:,}, not those of {text}")
-    return int(job) if part is None else (int(job) << 32) + (int(part) | (1 << 31 if kind == "+" else 0))
+    job, part = int(match[1]), int(match[3] or 0)
+    if max(job, part) > LARGEST_JOB:
+        raise ValueError(f"the numbers of a job id must be at most {LARGEST_JOB:,}, not those of {text}")
+    if match[2] is None:
+        return job
+    return task_id(job, part) if match[2] == "_" else component_id(job, part)
 
 
 def tasks_of(array: re.Match[str]) -> tuple[range, ...]:
@@ -113,7 +121,7 @@ def tasks_of(array: re.Match[str]) -> tuple[range, ...]:
         if match is None:
             return ()
         first, last, step = int(match[1]), int(match[2] or match[1]), int(match[3] or 1)
-        if not (first <= last <= _LARGEST_TASK and job <= _LARGEST_ID and step):
+        if not (first <= last <= LARGEST_TASK and job <= LARGEST_JOB and step):
             return ()
-        tasks.append(range((job << 32) + first, (job << 32) + last + 1, step))
+        tasks.append(range(task_id(job, first), task_id(job, last) + 1, step))
     return tuple(tasks)

@@ -13,7 +13,6 @@ from typing import Any
 from workloads.ground.errors import InputError, TraceError, shown
 from workloads.ground.fields import number
 from workloads.ground.files import read_text
-from workloads.ground.jsonitems import json_items
 from workloads.ground.units import LARGEST_SIZE, LARGEST_TIME
 from workloads.logs.sacctvalues import (
     ARRAY,
@@ -26,6 +25,7 @@ from workloads.logs.sacctvalues import (
     text_of,
     time_of,
 )
+from workloads.logs.slurmjson import jobs_of_document
 
 __all__ = ["QUEUE_COLUMNS", "QueueRow", "read_queue"]
 
@@ -127,7 +127,7 @@ def read_queue(path: str | Path) -> tuple[list[QueueRow], int]:
 
 def _records(text: str, path: str | Path) -> Iterator[tuple[int, Mapping[str, str]]]:
     if text.lstrip().startswith("{"):
-        for line, item in json_items(text, "jobs", path):
+        for line, item in jobs_of_document(text, path):
             if not isinstance(item, dict):
                 raise TraceError(path, line, f"a job must be an object, not {shown(item)}")
             yield line, _of_json(item)
@@ -161,8 +161,12 @@ def _of_json(item: Mapping[str, Any]) -> dict[str, str]:
         return "" if value is None or isinstance(value, bool | dict | list) else str(value)
 
     job_id, array, tasks = cell("job_id"), cell("array_job_id"), cell("array_task_string")
-    if tasks and array not in ("", "0"):
-        job_id = f"{array}_[{tasks.strip('[]')}]"
+    task, component = cell("array_task_id"), cell("het_job_id")
+    if array not in ("", "0") and (task or tasks):
+        # Each task has a job_id of its own, too, which users do not see.
+        job_id = f"{array}_{task}" if task else f"{array}_[{tasks.strip('[]')}]"
+    elif component not in ("", "0"):
+        job_id = f"{component}+{cell('het_job_offset') or 0}"
     limit = cell("time_limit")
     return {
         "JOBID": job_id,

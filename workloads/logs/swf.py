@@ -17,6 +17,7 @@ from workloads.ground.fields import number, whole
 from workloads.ground.files import read_text
 from workloads.ground.lines import blocks_of_lines, numbered_lines
 from workloads.ground.longfiles import blocks_of_file, comments_of_file
+from workloads.logs.alea import is_alea, machine_beside
 from workloads.logs.choice import Choice, Condition
 from workloads.logs.intake import BROKEN_LINE, NO_RUNTIME, Intake, check_procs_per_node
 from workloads.logs.swfheader import machine_of, read_header, sizes_of
@@ -158,6 +159,7 @@ def _parsed(
     statuses: Counter[float] = Counter()
     plain_work = memory_work = 0.0
     summary = -1
+    of_alea = False
     for first, lines in blocks:
         plain = _only_plain_numbers(lines)
         for index, line in enumerate(lines, first):
@@ -180,7 +182,11 @@ def _parsed(
                 # Almost no job depends on another.
                 before = _NOBODY if fields[16] == "-1" else _before(fields)
                 if len(fields) > _FIELDS:
-                    remarks["more than 18 fields: the rest not read"] += 1
+                    if is_alea(fields[_FIELDS]):
+                        before, of_alea = _NOBODY, True
+                        remarks["columns of Alea: fields 17 and 18 are no dependencies there"] += 1
+                    else:
+                        remarks["more than 18 fields: the rest not read"] += 1
                 if status in (2, 3, 4):
                     if job_id == summary:
                         excluded["partial record of the job above"] += 1
@@ -216,6 +222,13 @@ def _parsed(
     shares.add(memory_work, memory=True)
     header.update(shares.header())
     size, unit = machine
+    if of_alea and procs_per_node is None:
+        if choice.unit == "nodes":
+            raise TraceError(path, None, "counts processors of nodes of several sizes: give procs_per_node")
+        unit = "processors"
+        beside = machine_beside(path) if size is None else None
+        if beside is not None:
+            size, header["MachineFile"] = beside
     if choice.unit is not None:
         unit = choice.unit
     if choice.conditions:

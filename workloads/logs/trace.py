@@ -11,6 +11,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from workloads.ground.errors import ParameterError
+from workloads.ground.numbers import decimal
 from workloads.ground.units import LARGEST_SIZE
 
 __all__ = ["Trace", "TraceJob", "Withdrawn", "epoch_of"]
@@ -56,6 +57,8 @@ class TraceJob:
         a hold or the limit of an array kept it back. None: it was eligible at its submit, or the log does not say.
     node_list
         Names of the nodes that it ran on, as ``n[1-4,7]``; empty if unknown.
+    qos
+        Quality of service, as the log names it; empty if unknown.
     """
 
     job_id: int
@@ -74,6 +77,7 @@ class TraceJob:
     partition: str = field(default="", compare=False)
     eligible: float | None = None
     node_list: str = field(default="", compare=False)
+    qos: str = field(default="", compare=False)
 
     @property
     def queued(self) -> float:
@@ -205,7 +209,7 @@ def epoch_of(header: Mapping[str, str], first: float) -> float | None:
     (1546300800.0, 0.0, None)
     """
     try:
-        start = float(header.get("UnixStartTime") or 0)
+        start = decimal(header.get("UnixStartTime") or "0")
     except ValueError:
         start = 0.0
     return start if _EARLIEST <= start + first < _LATEST else None

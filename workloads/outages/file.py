@@ -9,7 +9,9 @@ from pathlib import Path
 from workloads.ground.errors import TraceError, UnknownNameError
 from workloads.ground.fields import number, whole
 from workloads.ground.files import atomic_open, csv_rows, read_text
+from workloads.ground.jobids import parse_job_id
 from workloads.ground.units import format_seconds, to_ticks
+from workloads.logs.clock import LogClock, is_date
 from workloads.outages.failures import placed
 from workloads.outages.outage import Outage, OutageKind, first_outage_fault
 
@@ -19,21 +21,28 @@ __all__ = ["OUTAGE_COLUMNS", "read_outages", "write_outages"]
 OUTAGE_COLUMNS = (
     *("kind", "start", "end", "nodes", "announced", "running", "place", "name", "jobs", "users", "projects"),
 )
+#: Size of an outage of the whole machine.
+_ALL = "all"
 _NEEDED = ("kind", "start", "end", "nodes")
 
 
-def read_outages(path: str | Path, *, nodes: int | None = None, seed: int = 0) -> list[Outage]:
+def read_outages(
+    path: str | Path, *, nodes: int | None = None, seed: int = 0, clock: LogClock | None = None
+) -> list[Outage]:
     """Read outages.
 
     Parameters
     ----------
     path
         CSV (plain or gzip) with a header row; kind, start, end and nodes are needed, all others may be missing or
-        empty. Several jobs, users or projects stand in one cell with semicolons between them.
+        empty. Several jobs, users or projects stand in one cell with semicolons between them. Times are seconds on the
+        clock of the log, or dates; ``all`` nodes are those of the machine.
     nodes
         Size of the machine; None: not looked at.
     seed
         For the places of failures that have none.
+    clock
+        Clock of the log, for dates; None: dates are refused.
 
     Returns
     -------
@@ -55,7 +64,8 @@ def read_outages(path: str | Path, *, nodes: int | None = None, seed: int = 0) -
         if len(row) != len(names):
             raise TraceError(path, line, f"a row must have {len(names)} cells like the header, not {len(row)}")
         try:
-            outages.append(_outage({name: cell.strip() for name, cell in zip(names, row, strict=True)}))
+            cells = {name: cell.strip() for name, cell in zip(names, row, strict=True)}
+            outages.append(_outage(cells, nodes, clock or LogClock()))
         except ValueError as error:
             raise TraceError(path, line, str(error)) from None
         lines.append(line)
@@ -105,24 +115,36 @@ def _header(path: str | Path, line: int, row: Sequence[str]) -> list[str]:
     return names
 
 
-def _outage(cells: dict[str, str]) -> Outage:
+def _outage(cells: dict[str, str], nodes: int | None, clock: LogClock) -> Outage:
     kind = {known.value: known for known in OutageKind}.get(cells["kind"])
     if kind is None:
         raise UnknownNameError("kind", cells["kind"], OutageKind)
     announced, place = cells.get("announced"), cells.get("place")
     return Outage(
         kind,
-        number(cells["start"], "start"),
-        number(cells["end"], "end"),
-        whole(cells["nodes"], "nodes"),
-        number(announced, "announced") if announced else None,
+        _instant(cells["start"], "start", clock),
+        _instant(cells["end"], "end", clock),
+        _size(cells["nodes"], nodes),
+        _instant(announced, "announced", clock) if announced else None,
         cells.get("running") or "preempt",
         number(place, "place") if place else None,
         cells.get("name", ""),
-        tuple(whole(job_id, "jobs") for job_id in _several(cells.get("jobs", ""))),
+        tuple(parse_job_id(job_id, "jobs") for job_id in _several(cells.get("jobs", ""))),
         _several(cells.get("users", "")),
         _several(cells.get("projects", "")),
     )
+
+
+def _instant(cell: str, name: str, clock: LogClock) -> float:
+    return clock.date(cell, name) if is_date(cell) else number(cell, name)
+
+
+def _size(cell: str, nodes: int | None) -> int:
+    if cell.lower() != _ALL:
+        return whole(cell, "nodes")
+    if nodes is None:
+        raise ValueError("nodes must be a whole number where the size of the machine is not known, not 'all'")
+    return nodes
 
 
 def _several(cell: str) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from workloads.ground.errors import TraceError, UnknownNameError, shown
 from workloads.ground.fields import number, whole
+from workloads.ground.jobids import parse_job_id
 from workloads.ground.units import format_seconds, to_ticks
 from workloads.table.job import Job, JobType
 
@@ -36,13 +37,14 @@ COLUMNS = (
 STOCHASTIC_COLUMNS = ("application", "true_runtime", "plan", "restart_cost", "memory_profile")
 #: Further columns, each of which is written where any job is withdrawn, depends on another, runs already, or is held.
 LIFE_COLUMNS = ("cancelled_at", "preceding", "think_time", "running_since", "eligible")
-#: A further column, which is written where any job has one.
+#: Further columns of texts, each of which is written where any job has one.
 PARTITION = "partition"
-ALL_COLUMNS = (*COLUMNS, *STOCHASTIC_COLUMNS, *LIFE_COLUMNS, PARTITION)
+CARRIED = (PARTITION, "qos")
+ALL_COLUMNS = (*COLUMNS, *STOCHASTIC_COLUMNS, *LIFE_COLUMNS, *CARRIED)
 #: Columns that there must be, and those of them without empty cells.
 NEEDED_COLUMNS = ("job_id", "type", "submit", "nodes", "runtime", "walltime")
 _VALUED = ("job_id", "type", "nodes", "runtime", "walltime")
-_TEXTS = ("user", "project", "application", "plan", "memory_profile", PARTITION)
+_TEXTS = ("user", "project", "application", "plan", "memory_profile", *CARRIED)
 _TYPES = {kind.value: kind for kind in JobType}
 
 
@@ -50,8 +52,8 @@ def columns_of(jobs: Sequence[Job]) -> tuple[str, ...]:
     """The columns that a table of these jobs has."""
     stochastic = STOCHASTIC_COLUMNS if any(job.type is JobType.STOCHASTIC for job in jobs) else ()
     life = [name for name in LIFE_COLUMNS if any(getattr(job, name) is not None for job in jobs)]
-    partition = (PARTITION,) if any(job.partition for job in jobs) else ()
-    return (*COLUMNS, *stochastic, *life, *partition)
+    carried = [name for name in CARRIED if any(getattr(job, name) for job in jobs)]
+    return (*COLUMNS, *stochastic, *life, *carried)
 
 
 def line_writer(columns: Sequence[str]) -> Callable[[Job], str]:
@@ -121,6 +123,10 @@ def _optional_whole(cell: str, name: str) -> int | None:
     return whole(cell, name) if cell.strip() else None
 
 
+def _optional_job_id(cell: str, name: str) -> int | None:
+    return parse_job_id(cell, name) if cell.strip() else None
+
+
 def _type(cell: str, name: str) -> JobType:
     kind = _TYPES.get(cell.strip())
     if kind is None:
@@ -147,11 +153,13 @@ DEFAULTS: dict[str, Any] = {
 #: For each column how to read a cell, and how to read one of which nothing is wrong, fast.
 _KINDS: dict[str, tuple[Callable[[str, str], Any], Callable[[str], float] | None]] = {
     **dict.fromkeys(ALL_COLUMNS, (_optional_number, float)),
-    **dict.fromkeys(("job_id", "nodes"), (whole, int)),
+    "nodes": (whole, int),
+    "job_id": (parse_job_id, int),
     **dict.fromkeys(("runtime", "walltime"), (number, float)),
     **dict.fromkeys(("setup", "checkpoint_cost", "restart_cost"), (_number_or_zero, float)),
     **dict.fromkeys(_TEXTS, (_text, None)),
-    **dict.fromkeys(("min_nodes", "preceding"), (_optional_whole, int)),
+    "min_nodes": (_optional_whole, int),
+    "preceding": (_optional_job_id, int),
     "type": (_type, None),
     "killed": (_flag, None),
 }

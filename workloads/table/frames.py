@@ -7,6 +7,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from workloads.ground.errors import InputError, UnknownNameError
+from workloads.ground.numbers import decimal
 from workloads.table.columns import ALL_COLUMNS, NEEDED_COLUMNS
 from workloads.table.job import JobType
 from workloads.table.jobs import Jobs
@@ -90,7 +91,7 @@ def _as_rigid(
 
 def _longer(one: str, other: str) -> bool:
     try:
-        return float(one) > float(other)
+        return decimal(one) > decimal(other)
     except ValueError:  # the reader of tables says what is wrong
         return False
 

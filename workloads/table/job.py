@@ -78,8 +78,8 @@ class Job:
     running_since
         When it was started before the replay begins, at whose beginning it runs [s]; None: it is not part of the
         starting state.
-    partition
-        Partition or queue, carried through; empty where unknown.
+    partition, qos
+        Partition or queue, and quality of service, carried through; empty where unknown.
     eligible
         When it may start at the earliest [s]: from then on it is in the queue, and waits. None or earlier: from its
         submit on.
@@ -113,3 +113,4 @@ class Job:
     running_since: float | None = None
     partition: str = ""
     eligible: float | None = None
+    qos: str = ""

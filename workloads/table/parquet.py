@@ -18,7 +18,7 @@ __all__ = ["parquet_blocks", "write_parquet"]
 _WHOLE = ("job_id", "nodes", "min_nodes", "killed", "preceding")
 #: So many rows do no harm, however well they are packed: each job has an id of its own.
 _HARMLESS = 1_000_000
-_TEXT = ("type", "user", "project", "application", "plan", "memory_profile", "partition")
+_TEXT = ("type", "user", "project", "application", "plan", "memory_profile", "partition", "qos")
 
 
 def parquet_blocks(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from workloads.ground.numbers import decimal
+
 __all__ = ["memory_profile"]
 
 
@@ -35,7 +37,7 @@ def memory_profile(text: str) -> list[tuple[float, float]]:
     for word in text.split():
         seconds, _, gigabytes = word.partition(":")
         try:
-            task = (float(seconds), float(gigabytes))
+            task = (decimal(seconds), decimal(gigabytes))
         except ValueError:
             raise ValueError(legal) from None
         if not all(math.isfinite(value) and value >= 0 for value in task):

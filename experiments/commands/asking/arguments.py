@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from workloads.ground.errors import InputError, OutputError, ParameterError
 from workloads.ground.fields import LARGEST_WHOLE
+from workloads.ground.jobids import parse_job_id
+from workloads.ground.numbers import decimal, integer
 from workloads.ground.units import LARGEST_SIZE, LARGEST_TIME, parse_duration
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ __all__ = [
     "machine_of",
     "new_directory",
     "number",
+    "read_job_id",
     "read_log",
     "read_options",
     "share",
@@ -40,13 +43,24 @@ __all__ = [
 def whole(text: str, option: str, least: int = 0, most: int = LARGEST_WHOLE) -> int:
     """Read a whole number from ``least`` to ``most``."""
     try:
-        value = int(text)
+        value = integer(text)
     except ValueError:  # also of thousands of digits
-        value = least - 1 if not text.strip().isdecimal() else most + 1
+        value = most + 1 if text.isascii() and text.strip().isdecimal() else least - 1
     if value < least:
         raise ParameterError(option, f"a whole number of at least {least}", shortened(text))
     if value > most:
         raise ParameterError(option, f"a whole number of at most {most:,}", shortened(text))
+    return value
+
+
+def read_job_id(text: str, option: str) -> int:
+    """Read the id of a job, also that of a task of an array, ``287_1``."""
+    try:
+        value = parse_job_id(text)
+    except ValueError:
+        value = -1
+    if value < 0:
+        raise ParameterError(option, "the id of a job, such as 287, or 287_1 of a task of an array", shortened(text))
     return value
 
 
@@ -58,7 +72,7 @@ def shortened(text: str) -> str:
 def number(text: str, option: str) -> float:
     """Read a positive number."""
     try:
-        value = float(text)
+        value = decimal(text)
     except ValueError:
         value = 0.0
     if not 0 < value < float("inf"):
@@ -69,7 +83,7 @@ def number(text: str, option: str) -> float:
 def share(text: str, option: str) -> float:
     """Read a share from 0 to 1."""
     try:
-        value = float(text)
+        value = decimal(text)
     except ValueError:
         value = -1.0
     if not 0 <= value <= 1:
@@ -353,7 +367,7 @@ def classes_of(text: str | None) -> list[int] | None:
     if text is None:
         return None
     try:
-        ends = [int(word) for word in text.split(",")]
+        ends = [integer(word) for word in text.split(",")]
     except ValueError:
         ends = []
     if not ends or min(ends) < 1 or sorted(set(ends)) != ends:

@@ -7,7 +7,8 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from experiments.commands.asking.arguments import duration
-from workloads.ground.errors import InputError, UnknownNameError
+from workloads.ground.errors import InputError, ParameterError, UnknownNameError
+from workloads.logs.clock import LogClock, is_date
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,20 +33,19 @@ class Life:
     dependencies
         Whether jobs are submitted after the jobs that they depend on.
     starting_state, until
-        Bounds at which the log is cut, after its first submit [s]; None: not cut.
+        Bounds at which the log is cut, after its first submit [s], or dates; None: not cut.
     """
 
     cancelled: str = "leave-out"
     dependencies: bool = False
-    starting_state: float | None = None
-    until: float | None = None
+    starting_state: float | str | None = None
+    until: float | str | None = None
 
     def __post_init__(self) -> None:
         if self.cancelled not in _CANCELLED:
             raise UnknownNameError("treatment of cancelled jobs", self.cancelled, _CANCELLED)
-        begin, end = self.starting_state or 0.0, self.until
-        if end is not None and end <= begin:
-            raise InputError(f"--until must be later than the start of the replay at {begin:g} s, not {end:g} s")
+        if not isinstance(self.starting_state, str) and not isinstance(self.until, str):
+            _check_order(self.starting_state or 0.0, self.until)
 
     @property
     def told(self) -> dict[str, Any]:
@@ -60,10 +60,18 @@ class Life:
         if self.cancelled == "keep":
             trace = keep_cancelled(trace)
         trace = trace.on_machine(nodes)
-        first = min((job.submit for job in trace.jobs), default=0.0)
-        if self.starting_state is not None:
-            trace = starting_state(trace, self.starting_state)
-        return trace if self.until is None else cut_until(trace, first, self.until)
+        clock = LogClock.of_trace(trace)
+        begin, end = (
+            clock.date(bound, name) - clock.first if isinstance(bound, str) else bound
+            for bound, name in ((self.starting_state, "--starting-state"), (self.until, "--until"))
+        )
+        if begin is not None and begin < 0:
+            first = clock.show(clock.first, seconds=True)
+            raise ParameterError("--starting-state", f"at the first submit, {first}, or later", self.starting_state)
+        _check_order(begin or 0.0, end)
+        if begin is not None:
+            trace = starting_state(trace, begin)
+        return trace if end is None else cut_until(trace, clock.first, end)
 
     def of_jobs(self, trace: Trace, jobs: Sequence[Job]) -> tuple[list[Job], str]:
         """Link jobs to those they depend on; also the lines to print about it."""
@@ -93,6 +101,13 @@ class Life:
             )
 
 
+def _check_order(begin: float, end: float | None) -> None:
+    if end is not None and end <= begin:
+        raise InputError(
+            f"--until must be later than the start of the replay at {begin:g} s, not {end:g} s (after the first submit)"
+        )
+
+
 def add_life(parser: argparse.ArgumentParser) -> None:
     """Add the options of the life of jobs."""
     group = parser.add_argument_group("life of jobs")
@@ -108,10 +123,13 @@ def add_life(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--starting-state",
         metavar="TIME",
-        help="start of the replay, with the jobs then running and queued [s after the first submit] (default: 0)",
+        help="start of the replay, with the jobs then running and queued [s after the first submit, or a date in UTC] "
+        "(default: 0)",
     )
     group.add_argument(
-        "--until", metavar="TIME", help="end of the submits to replay [s after the first submit] (default: the last)"
+        "--until",
+        metavar="TIME",
+        help="end of the submits to replay [s after the first submit, or a date in UTC] (default: the last)",
     )
 
 
@@ -121,6 +139,11 @@ def life_of(arguments: argparse.Namespace) -> Life:
     return Life(
         cancelled=arguments.cancelled,
         dependencies=arguments.dependencies,
-        starting_state=None if begin is None else duration(begin, "--starting-state"),
-        until=None if end is None else duration(end, "--until"),
+        starting_state=None if begin is None else _bound(begin, "--starting-state"),
+        until=None if end is None else _bound(end, "--until"),
     )
+
+
+def _bound(text: str, option: str) -> float | str:
+    """A duration, or a date, which is checked once the log is known."""
+    return text if is_date(text) else duration(text, option)

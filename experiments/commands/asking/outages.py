@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from simulator.results.recording import Recording
+    from workloads.logs.clock import LogClock
     from workloads.outages.failures import FailureRate
     from workloads.outages.outage import Outage
 
@@ -61,7 +62,7 @@ def add_outages(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def outages_of(arguments: argparse.Namespace, nodes: int) -> AskedOutages:
+def outages_of(arguments: argparse.Namespace, nodes: int, clock: LogClock) -> AskedOutages:
     """Read and check the outages that the options name.
 
     Parameters
@@ -70,6 +71,8 @@ def outages_of(arguments: argparse.Namespace, nodes: int) -> AskedOutages:
         With those of :func:`add_outages` and of the preparation of a trace.
     nodes
         Size of the machine.
+    clock
+        Clock of the log, for dates.
 
     Raises
     ------
@@ -90,7 +93,7 @@ def outages_of(arguments: argparse.Namespace, nodes: int) -> AskedOutages:
     outages: Sequence[Outage] = ()
     configuration: dict[str, Any] = {}
     if arguments.outages is not None:
-        outages = read_outages(arguments.outages, nodes=nodes, seed=seed)
+        outages = read_outages(arguments.outages, nodes=nodes, seed=seed, clock=clock)
         configuration["outages"] = {"path": arguments.outages, "sha256": sha256_of(arguments.outages)}
     failures = None
     if arguments.failure_mtbf is not None:
@@ -108,7 +111,7 @@ def outages_of(arguments: argparse.Namespace, nodes: int) -> AskedOutages:
     return AskedOutages(outages, failures, configuration)
 
 
-def untouched(outages: Sequence[Outage], results: Sequence[Recording]) -> str:
+def untouched(outages: Sequence[Outage], results: Sequence[Recording], clock: LogClock) -> str:
     """Warning about given outages outside the simulated time; empty if there are none."""
     from workloads.ground.units import SECOND, to_ticks
 
@@ -121,9 +124,17 @@ def untouched(outages: Sequence[Outage], results: Sequence[Recording]) -> str:
     ]
     if not apart:
         return ""
-    span = f"the simulated time, {first / SECOND:.15g} s to {last / SECOND:.15g} s of the job table's clock"
     one = outages[apart[0] - 1]
-    first_of = f"outage {apart[0]} ({one.kind}, {one.start:.15g} s to {one.end:.15g} s)"
+    if clock.epoch is None:
+        span = f"{first / SECOND:.15g} s to {last / SECOND:.15g} s of the job table's clock"
+        own = f"{one.start:.15g} s to {one.end:.15g} s"
+    else:
+        begin, end, since, until = (
+            clock.show(time, seconds=True) for time in (first / SECOND, last / SECOND, one.start, one.end)
+        )
+        span, own = f"{begin} to {end}", f"{since} to {until}"
+    span = f"the simulated time, {span}"
+    first_of = f"outage {apart[0]} ({one.kind}, {own})"
     if len(apart) == 1:
         return f"{first_of} lies outside {span}"
     return f"{len(apart):,} of {len(outages):,} outages lie outside {span}; the first is {first_of}"

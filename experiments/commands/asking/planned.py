@@ -129,7 +129,7 @@ def planned_runs(arguments: argparse.Namespace) -> list[PlannedRun]:
         simulation = shared[table]
         configuration = {**simulation.configuration, "options": asdict(options)}
         simulation = replace(simulation, options=options, configuration=configuration)
-        outages = outages_of(own, simulation.nodes)
+        outages = outages_of(own, simulation.nodes, simulation.clock)
         planned.append(PlannedRun(variation, simulation, outages, measurement.under(options.warning)))
         planned[-1].check()
     return planned

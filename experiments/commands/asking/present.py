@@ -35,8 +35,6 @@ class Present:
         The machine.
     clock
         Source of the time, such as ``"last_update of queue.json"``.
-    zone
-        Zone of its dates.
     warnings
         What the log has and one pool of equal nodes does not model, a sentence each.
     assumptions
@@ -47,7 +45,6 @@ class Present:
     at: float
     state: MachineState
     clock: str
-    zone: str = "UTC"
     warnings: tuple[str, ...] = ()
     assumptions: tuple[str, ...] = ()
 
@@ -60,9 +57,7 @@ class Present:
         """A time of the log for people."""
         from experiments.forecast.moments import moment_told
 
-        told = moment_told(time, self.trace)
-        # A log without dates has hours after its first submit.
-        return f"{told} {self.zone}" if told[-1].isdecimal() else told
+        return moment_told(time, self.trace)
 
     @property
     def now(self) -> str:
@@ -92,8 +87,8 @@ def add_present(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--at",
         metavar="TIME",
-        help="time of the state: [s] after the first submit, or a date, 2022-03-01T12:00; nothing later is read "
-        "(default: the time of --queue)",
+        help="time of the state: a duration after the first submit, or a date in UTC, 2022-03-01T12:00; nothing later "
+        "is read (default: the time of --queue)",
     )
     parser.add_argument(
         "--queue",
@@ -158,8 +153,6 @@ def present_of(arguments: argparse.Namespace) -> Present:
     from experiments.forecast.moments import moment_of
     from experiments.forecast.sources import read_log
     from experiments.forecast.states import state_at
-    from experiments.recordings.runfile import LOCAL
-    from experiments.traces.calendar import zone_of
 
     trace = read_log(arguments.log, arguments.mechanism, **read_options(arguments))
     if arguments.queue is not None:
@@ -171,10 +164,8 @@ def present_of(arguments: argparse.Namespace) -> Present:
         raise InputError("--usage is of now: give the jobs of now with --queue")
     nodes = _machine(arguments, trace, at)
     warnings = _warn_of_caveats(arguments, trace, nodes)
-    state = state_at(trace, at, nodes, _outages(arguments, nodes))
-    # Dates of a log without a zone stay as they are recorded.
-    zone = LOCAL if zone_of(trace.format, trace.header)[1] == LOCAL else "UTC"
-    return _with_gaps(arguments, Present(trace, at, state, f"--at {arguments.at}", zone, warnings))
+    state = state_at(trace, at, nodes, _outages(arguments, nodes, trace))
+    return _with_gaps(arguments, Present(trace, at, state, f"--at {arguments.at}", warnings))
 
 
 def write_document(path: str, facts: object) -> None:
@@ -210,7 +201,8 @@ def _queue(arguments: argparse.Namespace, trace: Trace) -> Present:
     warnings = _warn_of_caveats(arguments, trace, nodes)
     totals = None if arguments.usage is None else sshare_usage(arguments, rows, assumptions)
     names = read_node_names(arguments.machine) if _is_file(arguments.machine) else []
-    state = state_of_queue(rows, at, nodes, _outages(arguments, nodes), past=trace.jobs, totals=totals, names=names)
+    outages = _outages(arguments, nodes, trace)
+    state = state_of_queue(rows, at, nodes, outages, past=trace.jobs, totals=totals, names=names)
     present = Present(trace, at, state, clock.source, warnings=warnings, assumptions=tuple(assumptions))
     return _with_gaps(arguments, present)
 
@@ -257,10 +249,13 @@ def _machine(arguments: argparse.Namespace, trace: Trace, at: float) -> int:
     return nodes
 
 
-def _outages(arguments: argparse.Namespace, nodes: int) -> list[Outage]:
+def _outages(arguments: argparse.Namespace, nodes: int, trace: Trace) -> list[Outage]:
+    from workloads.logs.clock import LogClock
     from workloads.outages.file import read_outages
 
-    return [] if arguments.outages is None else read_outages(arguments.outages, nodes=nodes)
+    if arguments.outages is None:
+        return []
+    return read_outages(arguments.outages, nodes=nodes, clock=LogClock.of_trace(trace))
 
 
 def _failures(arguments: argparse.Namespace) -> FailureRate | None:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from policies.planning.planbook import Planner
     from simulator.machine.priorstate import PriorState
     from simulator.options import Options
+    from workloads.logs.clock import LogClock
     from workloads.table.job import Job
 
 __all__ = ["Simulation", "add_simulation", "options_of", "simulation_of"]
@@ -94,6 +95,14 @@ class Simulation:
         from workloads.table.joblife import beginning_of
 
         return find_gaps(self.prior, self.options, beginning_of(self.jobs) or 0.0, running)
+
+    @property
+    def clock(self) -> LogClock:
+        """Clock of the job table."""
+        from workloads.logs.clock import LOCAL, LogClock
+
+        source = str(self.configuration.get("input", {}).get("path", "the log"))
+        return LogClock(0.0, self.epoch, LOCAL if self.local else "UTC", source)
 
 
 def add_simulation(parser: argparse.ArgumentParser) -> None:

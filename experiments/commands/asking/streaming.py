@@ -95,7 +95,7 @@ def long_run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> 
         jobs, nodes, options, None, {}, configuration, left_out(trace), epoch, caveats=about_pool, unit=unit
     )
     variation = Variation({}, BASELINE, arguments)
-    return PlannedRun(variation, simulation, outages_of(arguments, nodes), measurement)
+    return PlannedRun(variation, simulation, outages_of(arguments, nodes, simulation.clock), measurement)
 
 
 def _refuse_others(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> None:

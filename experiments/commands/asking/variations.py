@@ -57,7 +57,13 @@ def _seeds(text: str, option: str) -> list[str]:
     first, colon, end = text.partition(":")
     if not colon:
         return _words(text, option)
-    if not (first.strip().isdecimal() and end.strip().isdecimal() and len(first + end) <= 36 and int(first) < int(end)):
+    if not (
+        text.isascii()
+        and first.strip().isdecimal()
+        and end.strip().isdecimal()
+        and len(first + end) <= 36
+        and int(first) < int(end)
+    ):
         raise ParameterError(option, "whole numbers of at least 0 separated by commas, or a range such as 0:10", text)
     if int(end) - int(first) > _MOST:
         raise ParameterError(option, f"at most {_MOST} seeds", text)

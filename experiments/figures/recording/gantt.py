@@ -23,6 +23,7 @@ from experiments.placement.spans import DOWN, HELD, RUN, WARNED, place_nodes
 from experiments.recordings.windows import Window
 from simulator.results.recording import Recording
 from workloads.ground.errors import InputError
+from workloads.ground.jobids import job_id_text
 from workloads.table.job import JobType
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def plot_gantt(
         raise InputError("no job runs in this window")
     types = {record.job_id: record.type for record in result.records}
     tones = tones_of(result, color)
-    names = {job_id: (labels or {}).get(job_id, str(job_id)) for job_id in types}
+    names = {job_id: (labels or {}).get(job_id, job_id_text(job_id)) for job_id in types}
 
     figure = new_figure(PAGE, 2.7 if result.nodes <= _LARGE else 4.2)
     # Pixels in a PDF file are as fine as those of the PNG file.

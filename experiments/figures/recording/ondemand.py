@@ -23,6 +23,7 @@ from experiments.recordings.windows import Window, unix_origin
 from experiments.timelines.calls import ROOM, Call, calls
 from simulator.results.recording import Recording
 from workloads.ground.errors import InputError
+from workloads.ground.jobids import job_id_text
 from workloads.ground.units import SECOND
 from workloads.table.job import JobType
 
@@ -100,9 +101,9 @@ def plot_on_demand(recording: Recording, window: Window | None = None) -> Figure
 def _name(call: Call, recording: Recording) -> str:
     origin = unix_origin(recording)
     if origin is None:
-        return str(call.job_id)
+        return job_id_text(call.job_id)
     at = datetime.fromtimestamp((call.expected + origin) // SECOND, UTC)
-    return f"{call.job_id}  ({at.day} {at:%b %H:%M})"
+    return f"{job_id_text(call.job_id)}  ({at.day} {at:%b %H:%M})"
 
 
 def _draw_times(axes: Axes, rows: Sequence[Call], size: float) -> tuple[list[object], list[str]]:

@@ -21,7 +21,10 @@ const Model = (() => {
   columns.id = data.jobs.id;
   /** @type {Jobs} */
   const jobs = columns;
+  // The id of a task of an array is a text, "287_1": as a number it has more digits than a script keeps.
   const byId = new Map(jobs.id.map((id, k) => [id, k]));
+  /** @param {string} word */
+  const find = (word) => byId.get(byId.has(word) ? word : Number(word));
 
   const { events, causes, event, before, after, cause, other } = data.log;
   /** @type {Log} */
@@ -146,8 +149,9 @@ const Model = (() => {
         const exact = names[field][0].some((name) => name.toLowerCase() === value);
         return of(field, value, exact);
       }
-      if (/^\d+$/.test(word)) {
-        if (byId.has(Number(word))) return (k) => jobs.id[k] === Number(word);
+      if (/^\d+([_+]\d+)?$/.test(word)) {
+        const found = find(word);
+        if (found !== undefined) return (k) => k === found;
         const either = ["project", "user"].map((name) => of(name, word, true));
         return (k) => either.some((test) => test(k));
       }
@@ -159,5 +163,5 @@ const Model = (() => {
     return hits;
   };
 
-  return { data, length, nodes: data.nodes, inUnit, jobs, byId, log, rectangles, ofJob, named, overlapping, at, use, queue, wait, why, search, RUN, WARNED, HELD, DOWN };
+  return { data, length, nodes: data.nodes, inUnit, jobs, byId, find, log, rectangles, ofJob, named, overlapping, at, use, queue, wait, why, search, RUN, WARNED, HELD, DOWN };
 })();

@@ -50,8 +50,8 @@ addEventListener("afterprint", () => stage(false));
 restyle();
 resize();
 tell(true);
-const asked = /^#job=(\d+)$/.exec(location.hash);
-const first = asked ? Model.byId.get(Number(asked[1])) : undefined;
+const asked = /^#job=([\d_+]+)$/.exec(location.hash);
+const first = asked ? Model.find(asked[1]) : undefined;
 if (first !== undefined) { choose(first); showJob(first); }
 // For scripts and tests.
 window.holdfast = { view, show, state, times, model: Model, layout: () => Painter.layout, hits: () => (state.hits || []).map((k) => jobs.id[k]) };

@@ -152,7 +152,7 @@ const Story = (() => {
       const words = line(p);
       const other = log.other[p];
       if (other && Model.byId.has(other)) {
-        const [left, right] = words.split(new RegExp(`job ${other}\\b`));
+        const [left, right] = words.split(new RegExp(`job ${String(other).replace("+", "\\+")}\\b`));
         const link = element("a", { href: `#job=${other}` }, `job ${other}`);
         link.addEventListener("click", (event) => { event.preventDefault(); act("choose", Model.byId.get(other)); });
         text.append(left, link, right ?? "");

@@ -10,6 +10,7 @@ from experiments.stories.facts.queueing import Wait
 from experiments.stories.telling import queued, running
 from experiments.stories.telling.on_demand import on_demand_lines
 from experiments.stories.telling.phrases import Clock, amount, count, duration, jobs, listed, wrapped
+from workloads.ground.jobids import job_id_text
 
 __all__ = ["tell", "told_reasons"]
 
@@ -72,7 +73,7 @@ def _who(facts: Facts) -> str:
     if facts.mechanism == "baseline" and kind not in ("rigid", "stochastic"):
         kind += ", here rigid"
     asks = "" if facts.type == "stochastic" else f", asks for {duration(facts.walltime)}"
-    return f"Job {facts.job_id} ({kind}, {sizes} of {facts.machine:,} nodes{asks}; {facts.mechanism})"
+    return f"Job {job_id_text(facts.job_id)} ({kind}, {sizes} of {facts.machine:,} nodes{asks}; {facts.mechanism})"
 
 
 def _summary(facts: Facts) -> str:
@@ -144,10 +145,11 @@ def _queued(wait: Wait, clock: Clock, most: int | None) -> Iterator[tuple[int, s
     elif len(wait.ahead) == 1:
         yield (
             wait.since,
-            f"{began} behind job {wait.ahead[0]}, which asked for {count(wait.ahead_nodes, 'node')}; {free}.",
+            f"{began} behind job {job_id_text(wait.ahead[0])}, which asked for "
+            f"{count(wait.ahead_nodes, 'node')}; {free}.",
         )
     else:
-        names = listed([str(job_id) for job_id in wait.ahead], most)
+        names = listed([job_id_text(job_id) for job_id in wait.ahead], most)
         asked = f"which asked for {count(wait.ahead_nodes, 'node')} together"
         yield wait.since, f"{began} behind {count(len(wait.ahead), 'job')} ({names}), {asked}; {free}."
     yield from queued.standing(wait, clock, most)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from experiments.stories.facts.lifetime import Facts
 from experiments.stories.facts.service import Gain, Helper, OnDemand, Plan
 from experiments.stories.telling.phrases import Clock, amount, count, duration, jobs, listed
+from workloads.ground.jobids import job_id_text
 
 __all__ = ["given_back", "on_demand_lines"]
 
@@ -51,7 +52,7 @@ def given_back(service: OnDemand, most: int | None) -> str:
     for helper in service.helpers:
         if helper.how != "tenant" and helper.nodes:
             unit = "" if told else " node" if helper.nodes == 1 else " nodes"
-            told.append(f"{helper.returned} of {helper.nodes}{unit} to job {helper.job_id}")
+            told.append(f"{helper.returned} of {helper.nodes}{unit} to job {job_id_text(helper.job_id)}")
     return f" It gave back {listed(told, most)}." if told else ""
 
 
@@ -73,11 +74,12 @@ def _gain(facts: Facts, gain: Gain) -> str:
     if gain.nodes < 0:
         left = f"{gain.total:,} of {facts.nodes:,} are left"
         return f"{-gain.nodes:,} {noun} reserved for it {verb} taken ({gain.cause}): {left}."
+    giver = "" if gain.job_id is None else job_id_text(gain.job_id)
     whose = {
         "free": f"free {noun}",
-        "ended": f"{noun} of job {gain.job_id}, which ended,",
-        "preempted": f"{noun} of job {gain.job_id}, which was preempted,",
-        "left over": f"{noun} that on-demand job {gain.job_id} no longer held",
+        "ended": f"{noun} of job {giver}, which ended,",
+        "preempted": f"{noun} of job {giver}, which was preempted,",
+        "left over": f"{noun} that on-demand job {giver} no longer held",
         "outage": f"{noun} that an outage gave back",
     }.get(gain.source, noun)
     return f"{gain.nodes:,} {whose} {verb} reserved for it: {gain.total:,} of {facts.nodes:,}."
@@ -85,7 +87,7 @@ def _gain(facts: Facts, gain: Gain) -> str:
 
 def _plan(plan: tuple[Plan, ...], made: int, clock: Clock, most: int | None) -> str:
     told = []
-    counted = [f"{item.job_id} by {clock.at(item.at, made)}" for item in plan if item.what == "expect"]
+    counted = [f"{job_id_text(item.job_id)} by {clock.at(item.at, made)}" for item in plan if item.what == "expect"]
     if counted:
         told.append(f"to count on the end of job{'s' if len(counted) > 1 else ''} {listed(counted, most)}")
     outcomes = {"done": "done", "dropped": "not needed in the end", "void": "no longer possible"}
@@ -94,7 +96,8 @@ def _plan(plan: tuple[Plan, ...], made: int, clock: Clock, most: int | None) -> 
             cost = f", where it would lose {amount(item.overhead)}" if item.overhead is not None else ""
             reason = f" ({item.reason})" if item.reason else ""
             told.append(
-                f"to preempt job {item.job_id} at {clock.at(item.at, made)}{cost}{reason}: {outcomes[item.outcome]}"
+                f"to preempt job {job_id_text(item.job_id)} at {clock.at(item.at, made)}{cost}{reason}: "
+                f"{outcomes[item.outcome]}"
             )
     return f"For the rest the plan was {'; '.join(told)}."
 
@@ -120,5 +123,5 @@ def _helpers(helpers: tuple[Helper, ...], at: int, most: int | None) -> str:
     for helper in helpers:
         if helper.time == at and helper.how in ("shrunk", "preempted"):
             nodes = f", {helper.nodes}" if helper.nodes else ""
-            told.append(f"job {helper.job_id} ({helper.how}{nodes})")
+            told.append(f"job {job_id_text(helper.job_id)} ({helper.how}{nodes})")
     return listed(told, most) if told else ""

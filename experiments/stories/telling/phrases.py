@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
+from workloads.ground.jobids import job_id_text
 from workloads.ground.units import SECOND
 from workloads.ground.wording import in_unit
 
@@ -154,4 +155,4 @@ def jobs(ids: Sequence[int], most: int | None = 5, kind: str = "") -> str:
     >>> jobs([7]), jobs([7, 9], kind="on-demand ")
     ('job 7', 'on-demand jobs 7 and 9')
     """
-    return f"{kind}job{'s' if len(ids) > 1 else ''} {listed([str(job_id) for job_id in ids], most)}"
+    return f"{kind}job{'s' if len(ids) > 1 else ''} {listed([job_id_text(job_id) for job_id in ids], most)}"

@@ -9,6 +9,7 @@ from itertools import pairwise
 from experiments.stories.facts.lifetime import Facts
 from experiments.stories.facts.queueing import Happening, Occupancy, PartOfWait, Promise, Wait
 from experiments.stories.telling.phrases import Clock, count, duration, jobs, listed, percent, wrapped
+from workloads.ground.jobids import job_id_text
 from workloads.ground.units import SECOND
 
 __all__ = ["LITTLE", "first_promise", "kept", "section", "standing"]
@@ -98,7 +99,7 @@ def _when(happened: tuple[Happening, ...], most: int | None) -> str:
     if not happened:
         return ""
     if len(happened) == 1 and happened[0].kind == "ended early":
-        return f"When job {happened[0].job_id} ended {duration(happened[0].by)} before its walltime,"
+        return f"When job {job_id_text(happened[0].job_id)} ended {duration(happened[0].by)} before its walltime,"
     groups: dict[str, list[int]] = defaultdict(list)
     told = [item.kind for item in happened if item.job_id < 0]
     for item in happened:
@@ -202,7 +203,7 @@ def _occupied(occupancy: tuple[Occupancy, ...], whole: int, most: int | None) ->
             "on-demand": "on-demand jobs that started meanwhile",
             "passed": "jobs behind it in the queue",
         }[item.kind]
-        names = listed([str(job_id) for job_id in item.jobs], most)
+        names = listed([job_id_text(job_id) for job_id in item.jobs], most)
         told.append(f"{share} ran {what} ({names})")
     return f" {'; '.join(told)}."
 
@@ -223,6 +224,6 @@ def _passing(wait: Wait, most: int | None) -> str:
         names: list[str] = []
         for job_id, sizes in starts.items():
             unit = "" if names else " node" if sizes == [1] else " nodes"
-            names.append(f"{job_id} ({listed([str(size) for size in sizes], most)}{unit})")
+            names.append(f"{job_id_text(job_id)} ({listed([str(size) for size in sizes], most)}{unit})")
         told.append(f"{count(len(starts), 'job')} {verb}: {listed(names, most)}")
     return "; ".join(told) + "." if told else ""

@@ -9,6 +9,7 @@ from experiments.stories.facts.queueing import Wait
 from experiments.stories.telling import queued
 from experiments.stories.telling.on_demand import given_back
 from experiments.stories.telling.phrases import amount, count, duration, listed
+from workloads.ground.jobids import job_id_text
 
 __all__ = ["run_lines"]
 
@@ -67,13 +68,13 @@ def _started(facts: Facts, number: int, wait: Wait | None, most: int | None) -> 
     elif kind == "backfilled":
         told = f"It was backfilled: it started{again} on {size}, before its turn"
     elif kind == "tenant":
-        owners = [f"{nodes} of job {job_id}" for job_id, nodes in run.tenant_of]
+        owners = [f"{nodes} of job {job_id_text(job_id)}" for job_id, nodes in run.tenant_of]
         whose = f" ({listed(owners, most)})" if owners else ""
         told = f"It started{again} as a tenant, on {size} reserved for on-demand jobs{whose}"
     elif kind == "returned":
         part = f"{run.returned} of which" if 0 < run.returned < run.nodes else "which"
         part = part if facts.told else "some of which"
-        told = f"It started{again} on {size}, {part} on-demand job {run.cause.job_id} gave back"
+        told = f"It started{again} on {size}, {part} on-demand job {_beneficiary(run.cause)} gave back"
     elif kind == "runs already":
         told = f"It was already running on {size} when the replay began"
     elif kind == "arrival":
@@ -96,9 +97,9 @@ def _resized(resize: Resize) -> str:
     verb = "shrank" if resize.after < resize.before else "expanded"
     told = f"It {verb} from {resize.before:,} to {count(resize.after, 'node')}"
     if cause.kind == "made room":
-        told += f": {change} went to on-demand job {cause.job_id}, which had arrived"
+        told += f": {change} went to on-demand job {_beneficiary(cause)}, which had arrived"
     elif cause.kind == "returned":
-        told += f": on-demand job {cause.job_id} gave {change} back"
+        told += f": on-demand job {_beneficiary(cause)} gave {change} back"
     elif cause.text:
         told += f" ({cause.text})"
     return f"{told}.{_words(cause)}"
@@ -124,13 +125,18 @@ def _stopped(facts: Facts, run: RunFacts, stop: Stop) -> Iterator[tuple[int, str
         yield stop.time, f"It was preempted on {nodes} {_why(stop.cause)}.{why}"
 
 
+def _beneficiary(cause: Cause) -> str:
+    """The on-demand job that a cause names."""
+    return "" if cause.job_id is None else job_id_text(cause.job_id)
+
+
 def _why(cause: Cause) -> str:
     if cause.kind == "made room":
-        return f"to make room for on-demand job {cause.job_id}, which had arrived"
+        return f"to make room for on-demand job {_beneficiary(cause)}, which had arrived"
     if cause.kind == "planned":
-        return f"by the plan for on-demand job {cause.job_id}"
+        return f"by the plan for on-demand job {_beneficiary(cause)}"
     if cause.kind == "dismissed":
-        return f"as a tenant of on-demand job {cause.job_id}, which had arrived"
+        return f"as a tenant of on-demand job {_beneficiary(cause)}, which had arrived"
     return f"({cause.text})" if cause.text else "for a reason that the log does not tell"
 
 
@@ -145,7 +151,7 @@ def _why_that_one(facts: Facts, stop: Stop) -> str:
         return f"{seen} No other job could have been preempted instead."
     least = amount(stop.spared_overhead)
     if stop.overhead <= stop.spared_overhead:
-        return f"{seen} The next best choice, job {stop.spared}, would have lost {least}."
+        return f"{seen} The next best choice, job {job_id_text(stop.spared)}, would have lost {least}."
     return f"{seen} Job {stop.spared}, which was spared, would have lost less: {least}."
 
 

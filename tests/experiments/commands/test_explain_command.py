@@ -91,7 +91,7 @@ def test_refusals(results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert refused(capsys, results, 11, "--mechanism", "baseline") == (
         "there is no job 11; the nearest ids are 8, 9, 10"
     )
-    assert "JOB must be a whole number" in refused(capsys, results, "seven", "--mechanism", "baseline")
+    assert "JOB must be the id of a job" in refused(capsys, results, "seven", "--mechanism", "baseline")
     assert "--worst must be a whole number of at least 1" in refused(capsys, results, "--worst", 0)
     assert "give a job id" in refused(capsys, results)
     assert "there is no run.json" in refused(capsys, tmp_path, 1)

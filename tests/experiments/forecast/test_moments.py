@@ -40,5 +40,5 @@ def test_what_is_no_time_is_refused_and_so_is_a_date_without_a_calendar() -> Non
 
 
 def test_a_time_is_told_as_it_would_be_written() -> None:
-    assert moment_told(86400.0, DATED) == "2022-03-02 00:00"
+    assert moment_told(86400.0, DATED) == "2022-03-02 00:00 UTC"
     assert moment_told(3600.0 * 2.5, UNDATED) == "1.5 h after the first submit"

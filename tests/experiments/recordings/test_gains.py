@@ -55,7 +55,7 @@ def test_differences_are_those_of_the_same_jobs(pair: tuple[hf.Result, hf.Result
     assert found.cluster == "day"
     expected = interval((600 + 10 * days) / 3600)
     assert (rows["long"]["low"], rows["long"]["high"]) == pytest.approx((expected.low, expected.high))
-    assert found.frame.shape == (3 * 4, 12)
+    assert found.frame.shape == (3 * 4, 14)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_other_jobs_are_refused_in_one_sentence(pair: tuple[hf.Result, hf.Result
         return hf.simulate(jobs, 8, events=False)
 
     for jobs, sentence in (
-        (JOBS[:-1], "fcfs and baseline do not hold the same jobs: 90 jobs and 89"),
+        ([rigid(91, 0.0, 8, 60)], "fcfs and baseline do not hold the same jobs: none of 90 and 1 jobs has the same id"),
         ([*JOBS[:-1], rigid(90, 1.0, 8, 60)], "do not hold the same jobs: job 90 differs, submit"),
         ([rigid(1, 0.0, 4, 3600, user="wide"), *JOBS[1:]], "do not hold the same jobs: job 1 differs, nodes 8 and 4"),
     ):
@@ -151,3 +151,37 @@ def test_the_figure_has_a_line_for_each_group(pair: tuple[hf.Result, hf.Result])
     assert right.get_title("left") == "sjf less fcfs"
     middles = [line.get_xdata()[0] for line in right.get_lines() if len(line.get_xdata()) == 1]
     assert middles == pytest.approx([row["difference"] for row in gains(*pair, "user").of()])
+
+
+def test_the_common_jobs_are_compared_and_the_others_counted(pair: tuple[hf.Result, hf.Result]) -> None:
+    fewer = hf.simulate([*JOBS[:-1], rigid(91, 40 * DAY, 8, 60)], 8, order="sjf", events=False)
+    found = gains(pair[0], fewer)
+    assert found.alone == (1, 1)
+    assert "compared: the jobs of both results; left out: 1 only in fcfs, 1 only in baseline" in str(found)
+    # By hand: the two simulations of the common 89 jobs are those of all 90, whose last job is short and waits in fcfs.
+    waits = [[record.wait / 3.6e9 for record in result.records if record.job_id <= 89] for result in (pair[0], fewer)]
+    row = found.of("wait_h")[0]
+    assert (row["jobs"], row["first"], row["second"]) == (89, pytest.approx(np.mean(waits[0])), np.mean(waits[1]))
+    assert (row["first_longest"], row["second_longest"]) == (max(waits[0]), max(waits[1]))
+    assert "left out" not in str(gains(*pair))
+
+
+@pytest.mark.parametrize("by", ["partition", "qos", "account"])
+def test_groups_of_the_log_reach_the_result(by: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    head = "JobID|User|Account|Partition|QOS|Submit|Start|End|TimelimitRaw|NNodes|State"
+    rows = [
+        f"{k}|u|{('bio', 'chem')[k % 2]}|{('batch', 'gpu')[k % 2]}|{('high', 'low')[k % 2]}|{1700000000 + 60 * k}|"
+        f"{1700000000 + 60 * k}|{1700003600 + 60 * k}|90|{1 + k % 2}|COMPLETED"
+        for k in range(1, 9)
+    ]
+    (tmp_path / "log.txt").write_text("\n".join([head, *rows]) + "\n")
+    for order in ("fcfs", "sjf"):
+        words = ["run", str(tmp_path / "log.txt"), "-o", str(tmp_path / order), "--nodes", "2", "--order", order]
+        assert main([*words, "--mechanism", "N-PAA"]) == 0
+    assert (tmp_path / "fcfs" / "jobs.csv").read_text().splitlines()[0].endswith(",killed,partition,qos")
+    capsys.readouterr()
+    assert main(["compare", str(tmp_path / "fcfs"), str(tmp_path / "sjf"), "--by", by]) == 0
+    told = capsys.readouterr().out
+    names = {"partition": ("batch", "gpu"), "qos": ("high", "low"), "account": ("bio", "chem")}[by]
+    assert all(name in told for name in names)
+    assert "longest wait" in told

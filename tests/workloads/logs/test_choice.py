@@ -4,15 +4,17 @@ import gzip
 
 import pytest
 
+from experiments.cli import main
 from tests.shared_data import trace_file
 from tests.workloads.logs.test_alcf import table as alcf_table
 from tests.workloads.logs.test_sacct_forms import GONE, aligned, as_json, delimited, row
 from tests.workloads.logs.test_swf import line
 from workloads.ground.errors import InputError, ParameterError, TraceError
 from workloads.logs.choice import Choice, conditions_of
+from workloads.logs.intake import Intake
 from workloads.logs.machinesize import held_at_once, with_assumed_size
 from workloads.logs.nodenames import NamedNodes
-from workloads.logs.readers import read_trace, read_workload
+from workloads.logs.readers import READERS, read_trace, read_workload
 from workloads.logs.swf import parse_swf
 from workloads.logs.trace import Trace, TraceJob
 
@@ -131,13 +133,56 @@ def test_a_table_of_the_alcf_by_queue_and_in_cores(tmp_path):
         read_trace(path, where="qos=high")
 
 
-def test_what_is_no_log_is_read_whole(tmp_path):
-    (tmp_path / "t.csv").write_text("job_id,type,submit,nodes,runtime,walltime\n1,rigid,0,1,60,60\n")
-    for how in ({"where": "user=a"}, {"unit": "nodes"}):
-        with pytest.raises(
-            InputError, match=r"t\.csv: where and unit choose from SWF, ALCF, sacct and column logs alone"
-        ):
-            read_workload(tmp_path / "t.csv", **how)
+def test_job_tables_are_selected_by_their_columns(tmp_path):
+    (tmp_path / "t.csv").write_text(
+        "job_id,type,submit,nodes,runtime,walltime,user,preceding\n"
+        "1,rigid,0,1,60,60,ann,\n2,on-demand,0,1,60,60,bob,\n3,rigid,0,2,60,60,Bob,1\n"
+    )
+
+    def ids(where):
+        return [job.job_id for job in read_workload(tmp_path / "t.csv", where=where).jobs]
+
+    assert ids("user=bob") == [2, 3]
+    assert ids(["type=rigid", "nodes=2"]) == [3]
+    # The job that it followed is not there.
+    assert read_workload(tmp_path / "t.csv", where="user=bob").jobs[1].preceding is None
+    assert read_workload(tmp_path / "t.csv", where="user!=x").jobs[2].preceding == 1
+    with pytest.raises(TraceError, match=r"t\.csv: has no column colour to select by: choose from user, project"):
+        ids("colour=red")
+    with pytest.raises(TraceError, match=r"no job is left \(3 not user=eve\): user is ann or bob or Bob"):
+        ids("user=eve")
+    assert len(read_workload(tmp_path / "t.csv", unit="nodes").jobs) == 3
+    with pytest.raises(InputError, match="sizes count nodes in this format: leave out the unit processors"):
+        read_workload(tmp_path / "t.csv", unit="processors")
+
+
+def _tiny(text, path, *, lenient=False, procs_per_node=None):
+    """A reader that knows nothing of conditions: number, seconds, user and queue in a line."""
+    intake = Intake()
+    for told in text.splitlines():
+        number, seconds, user, queue = told.split()
+        intake.add(int(number), 0.0, 1, float(seconds), 100.0, 0.0, user, partition=queue)
+        intake.withdraw("cancelled", 10 + int(number), 0.0, 1, 100.0, 5.0, user)
+    return intake.trace(path, "tiny", 64, {})
+
+
+def test_a_new_reader_selects_without_code_for_it(tmp_path, request, capsys):
+    READERS.add("tiny", _tiny, "for a test")
+    request.addfinalizer(lambda: READERS.forget("tiny"))
+    path = tmp_path / "a.tiny"
+    path.write_text("1 60 ann batch\n2 50 bob debug\n3 40 ann debug\n4 30 eve batch\n")
+    trace = read_trace(path, format="tiny", where=["account!=x", "queue=debug"])
+    assert [job.job_id for job in trace.jobs] == [2, 3]
+    assert (trace.excluded, trace.header["Where"], trace.nodes) == (
+        {"not queue=debug": 2}, "account!=x queue=debug", None,
+    )  # fmt: skip
+    chosen = read_trace(path, format="tiny", where="user=ann")
+    assert chosen.nodes == 64
+    assert [(item.place, item.job.job_id) for item in chosen.withdrawn] == [(1, 11), (2, 13)]
+    assert main(["info", str(path), "--format", "tiny", "--where", "user=ann"]) == 0
+    assert "2 jobs on 64 nodes; left out: 2 (2 not user=ann)" in capsys.readouterr().out
+    assert main(["info", str(path), "--format", "tiny", "--where", "colour=red"]) == 2
+    assert "has no column colour to select by: choose from user" in capsys.readouterr().err
 
 
 # The size of the machine.

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from workloads.ground.errors import InputError, OutputError, TraceError
 from workloads.ground.units import format_seconds, to_seconds, to_ticks
-from workloads.table.columns import COLUMNS, LIFE_COLUMNS, PARTITION, STOCHASTIC_COLUMNS
+from workloads.table.columns import CARRIED, COLUMNS, LIFE_COLUMNS, STOCHASTIC_COLUMNS
 from workloads.table.job import Job, JobType
 from workloads.table.jobtable import parse_job_table, read_job_table, write_job_table
 from workloads.table.validation import check_jobs
@@ -36,7 +36,7 @@ def test_the_columns_are_the_specified_ones():
         "estimated_arrival,trace_runtime,trace_walltime,user,project,killed"
     )
     assert ",".join(STOCHASTIC_COLUMNS) == "application,true_runtime,plan,restart_cost,memory_profile"
-    assert {field.name for field in fields(Job)} == {*COLUMNS, *STOCHASTIC_COLUMNS, *LIFE_COLUMNS, PARTITION}
+    assert {field.name for field in fields(Job)} == {*COLUMNS, *STOCHASTIC_COLUMNS, *LIFE_COLUMNS, *CARRIED}
 
 
 def test_written_text(tmp_path):
@@ -340,8 +340,16 @@ def test_blocks_join_without_a_seam(tmp_path):
 @pytest.mark.parametrize("name", ["jobs.csv", "jobs.parquet"])
 def test_a_partition_is_a_column_where_a_job_has_one(name, tmp_path):
     jobs = [Job(number, JobType.RIGID, 0.0, 1, 60.0, 60.0) for number in (1, 2)]
-    jobs[1] = replace(jobs[1], partition="large, old")
+    jobs[1] = replace(jobs[1], partition="large, old", qos="high")
     write_job_table(jobs, tmp_path / name)
     assert read_job_table(tmp_path / name).jobs == tuple(jobs)
     write_job_table(jobs[:1], tmp_path / "none.csv")
     assert (tmp_path / "none.csv").read_text().splitlines()[0] == ",".join(COLUMNS)
+
+
+def test_ids_of_tasks_are_read_as_slurm_writes_them(tmp_path):
+    (tmp_path / "a.csv").write_text(
+        "job_id,type,submit,nodes,runtime,walltime,preceding\n287_1,rigid,0,1,60,60,\n2871,rigid,0,1,60,60,287_1\n"
+    )
+    first, second = read_job_table(tmp_path / "a.csv").jobs
+    assert (first.job_id, second.job_id, second.preceding) == ((287 << 32) + 1, 2871, (287 << 32) + 1)

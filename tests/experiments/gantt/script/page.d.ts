@@ -39,7 +39,7 @@ interface Ticks {
 
 interface Jobs {
   count: number;
-  id: number[];
+  id: (number | string)[];
   types: string[];
   projects: string[];
   users: string[];
@@ -72,7 +72,7 @@ interface Log {
   before: number[];
   after: number[];
   cause: number[];
-  other: number[];
+  other: (number | string)[];
 }
 
 interface View {

@@ -1,0 +1,116 @@
+"""Text becomes a number in one place: no option, cell or configuration reads 1_6 as 16."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from experiments.commands.asking import arguments
+from experiments.planning.laws import law_of, read_runs
+from experiments.sweeps.aggregates import chosen_values
+from policies.planning.offers import _level
+from workloads.ground.errors import InputError
+from workloads.ground.fields import number, whole
+from workloads.ground.numbers import decimal, integer
+from workloads.hybrid.assignment import Assignment
+from workloads.hybrid.parameters import option_value
+from workloads.laws.checks import positive
+from workloads.logs.trace import epoch_of
+from workloads.table.profile import memory_profile
+
+ROOT = Path(__file__).parents[3]
+#: Conversions of texts that are known to be plain: checked as a whole before, or made by this program.
+PLAIN = {
+    "workloads/ground/numbers.py": "the gate",
+    "workloads/logs/swf.py": "blocks of digits, or checked field by field",
+    "workloads/table/columns.py": "a column without underscores",
+    "workloads/ground/fields.py": "a float that is a whole number",
+    "workloads/fits/estimation.py": "numbers of SciPy",
+    "policies/columns.py": "numbers of numpy",
+    "experiments/study/times.py": "numbers of JSON that the study has written",
+    "experiments/slurm/replaying.py": "output of date and sbatch",
+}
+
+
+@pytest.mark.parametrize("text", ["1_6", "1_000.5", "1__0", "١٢", "_1", "1_"])
+def test_the_gate_refuses_what_python_alone_reads(text: str) -> None:
+    for read in (integer, decimal, lambda cell: whole(cell, "cell"), lambda cell: number(cell, "cell")):
+        with pytest.raises(ValueError):
+            read(text)
+
+
+def _options() -> Iterator[Callable[[], Any]]:
+    yield lambda: arguments.whole("1_6", "--nodes")
+    yield lambda: arguments.number("1_6", "--nodes")
+    yield lambda: arguments.share("0_0.5", "--share")
+    yield lambda: arguments.duration("1_0h", "--walltime")
+    yield lambda: arguments.classes_of("1_6,32")
+    yield lambda: option_value(Assignment, "min_share", "0.0_5")
+    yield lambda: option_value(Assignment, "shares", "0_1,0,0")
+    yield lambda: law_of("weibull", {"shape": "1_2", "scale": "3h"})
+    yield lambda: _level("quantile q=0.9_5")
+    yield lambda: positive("mean", "1_6")  # type: ignore[arg-type]
+    yield lambda: memory_profile("1_0:3")
+    yield lambda: arguments.machine_of(argparse.Namespace(nodes="1_6"), None, "a.csv")
+
+
+@pytest.mark.parametrize("read", list(_options()))
+def test_options_refuse_underscores(read: Callable[[], Any]) -> None:
+    with pytest.raises((InputError, ValueError)):
+        read()
+
+
+def test_runtimes_and_headers_and_selections(tmp_path: Path) -> None:
+    runs = tmp_path / "runs.txt"
+    runs.write_text("1_6\n")
+    with pytest.raises(InputError, match=r"runs\.txt:1"):
+        read_runs(runs)
+    assert epoch_of({"UnixStartTime": "1_600_000_000"}, 0.0) is None
+    rows: list[dict[str, Any]] = [{"nodes": 16}]
+    with pytest.raises(InputError):
+        chosen_values(rows, ["nodes=1_6"])
+
+
+class _Guarded(ast.NodeVisitor):
+    """Calls of int() and float() whose ValueError is caught: they read text."""
+
+    def __init__(self) -> None:
+        self.found: list[str] = []
+        self._depth = 0
+
+    def visit_Try(self, node: ast.Try) -> None:
+        guards = any(handler.type is None or "ValueError" in ast.dump(handler.type) for handler in node.handlers)
+        self._depth += guards
+        for part in node.body:
+            self.visit(part)
+        self._depth -= guards
+        for part in (*node.handlers, *node.orelse, *node.finalbody):
+            self.visit(part)
+
+    def visit_Call(self, node: ast.Call) -> None:
+        names = [node.func, *node.args[:1]] if ast.unparse(node.func) == "map" else [node.func]
+        if self._depth and any(isinstance(name, ast.Name) and name.id in ("int", "float") for name in names):
+            self.found.append(f"{node.lineno}: {ast.unparse(node)}")
+        self.generic_visit(node)
+
+    def visit_IfExp(self, node: ast.IfExp) -> None:
+        # A choice by isinstance() has sent texts elsewhere.
+        if "isinstance" not in ast.dump(node.test):
+            self.generic_visit(node)
+
+
+def test_no_other_place_converts_text() -> None:
+    found = []
+    for package in ("workloads", "policies", "simulator", "experiments"):
+        for path in sorted((ROOT / package).rglob("*.py")):
+            name = path.relative_to(ROOT).as_posix()
+            if name not in PLAIN and not name.startswith(("experiments/papers/", "experiments/beyond/")):
+                visitor = _Guarded()
+                visitor.visit(ast.parse(path.read_text(encoding="utf-8")))
+                found += [f"{name}:{line}" for line in visitor.found]
+    assert found == []

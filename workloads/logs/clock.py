@@ -1,0 +1,123 @@
+"""The clock of a log: dates and durations as people write them, and times as messages show them.
+
+One rule holds for all options, files and messages. A date without a zone is in UTC, and so is every date that is shown;
+only of a log that records local time without its zone dates are read and shown in that local time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from workloads.ground.errors import InputError, ParameterError
+from workloads.ground.units import parse_duration
+from workloads.logs.trace import Trace, epoch_of
+
+__all__ = ["LOCAL", "LogClock", "is_date", "records_local_time"]
+
+#: The zone of a log that does not name it.
+LOCAL = "local time"
+_LEGAL = "a time after the first submit, such as 20d or 86400, or a date, such as 2022-03-01T12:00"
+_DATE_LIKE = re.compile(r"\s*[0-9]+-[0-9]")
+_DATE = "a date such as 2022-03-01T12:00, or a number of seconds on the clock of the log"
+
+
+def is_date(text: str) -> bool:
+    """Whether a text can only be meant as a date: ``2022-03-01``, but not ``-5`` or ``1e-3``."""
+    return _DATE_LIKE.match(text) is not None or ":" in text
+
+
+@dataclass(frozen=True)
+class LogClock:
+    """Times of a log or a job table.
+
+    Attributes
+    ----------
+    first
+        First submit, on the clock of the log [s].
+    epoch
+        Seconds since 1970 at which that clock stands at 0; None: dates are not known.
+    zone
+        Zone of dates without one: ``UTC`` or :data:`LOCAL`.
+    source
+        The log, for messages.
+    """
+
+    first: float = 0.0
+    epoch: float | None = None
+    zone: str = "UTC"
+    source: str = "the log"
+
+    @classmethod
+    def of_trace(cls, trace: Trace) -> LogClock:
+        """The clock of a trace."""
+        first = min((job.submit for job in trace.jobs), default=0.0)
+        local = records_local_time(trace.format, trace.header)
+        return cls(first, epoch_of(trace.header, first), LOCAL if local else "UTC", trace.source or "the log")
+
+    def date(self, text: str, name: str, legal: str = _DATE) -> float:
+        """Read a date, on the clock of the log [s].
+
+        Parameters
+        ----------
+        text
+            An ISO date and time. Without a zone it is in the zone of the clock.
+        name
+            Name of the option or the column, for messages.
+        legal
+            What is legal there.
+
+        Raises
+        ------
+        InputError
+            If it is no date, or dates are not known, or it names a zone and that of the log is not known.
+        """
+        try:
+            date = datetime.fromisoformat(text.strip())
+            seconds = (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
+        except (ValueError, OverflowError):
+            raise ParameterError(name, legal, text) from None
+        if self.epoch is None:
+            raise InputError(f"{name}: {text} is a date, but {self.source} has no dates; give a duration")
+        if date.tzinfo is not None and self.zone != "UTC":
+            raise InputError(
+                f"{name}: {text} names a time zone, but the dates of {self.source} are local time without their zone; "
+                "give the date without a zone"
+            )
+        return seconds - self.epoch
+
+    def time(self, text: str, name: str) -> float:
+        """Read a duration after the first submit, or a date, on the clock of the log [s].
+
+        Raises
+        ------
+        InputError
+            If it is neither; see :meth:`date`.
+        """
+        if is_date(text):
+            return self.date(text, name, _LEGAL)
+        try:
+            return self.first + parse_duration(text, name)
+        except InputError:
+            raise ParameterError(name, _LEGAL, text) from None
+
+    def show(self, time: float, *, seconds: bool = False) -> str:
+        """Write a time of the log [s]: a date with its zone, or hours after the first submit.
+
+        >>> LogClock(epoch=0.0).show(1_646_136_000), LogClock(3600.0).show(7200.0)
+        ('2022-03-01 12:00 UTC', '1.0 h after the first submit')
+        """
+        if self.epoch is not None:
+            try:
+                date = datetime.fromtimestamp(time + self.epoch, UTC)
+            except (OverflowError, ValueError, OSError):
+                return f"{time:,.0f} s"  # beyond the last year of the calendar
+            return f"{date:%Y-%m-%d %H:%M:%S} {self.zone}" if seconds else f"{date:%Y-%m-%d %H:%M} {self.zone}"
+        return f"{(time - self.first) / 3600:,.1f} h after the first submit"
+
+
+def records_local_time(format: str, header: Mapping[str, str]) -> bool:
+    """Whether the dates of a log are local time without their zone: of the ALCF, or of sacct without epochs."""
+    return format == "alcf" or header.get("Clock") == "local"
