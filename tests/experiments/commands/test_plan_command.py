@@ -358,7 +358,7 @@ def test_a_fault_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_grid_that_grew_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    words = "pareto --min 1h --shape 1.05 --checkpoint 6m --restart 6m --strategy all-ckpt"
+    words = "pareto --min 1h --shape 1.3 --checkpoint 6m --restart 6m --strategy all-ckpt"
     told = plan(capsys, words)
     assert told["growth"]["settled"] is True
     assert cli.main(["plan", *words.split()]) == 0
