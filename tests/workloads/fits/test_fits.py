@@ -548,13 +548,13 @@ def test_the_chosen_law_of_a_degenerate_family_covers_every_sample() -> None:
 @pytest.mark.parametrize(
     ("excess", "error", "chosen"),
     [
-        (0.001, 1e-4, "norm"),  # dearer within the noise of 100 runs
+        (0.015, 1e-4, "norm"),  # dearer within the noise of 100 runs
         (1.0, 1e-4, "kernel"),  # dearer beyond it
         (0.001, 2e-3, "kernel"),  # a test tells it from the samples
         (-1.0, 2e-3, "norm"),  # the cheapest needs no excuse
     ],
 )
-def test_a_usual_distribution_that_fits_is_preferred_within_one_standard_error(
+def test_a_usual_distribution_that_fits_is_preferred_within_two_standard_errors(
     excess: float, error: float, chosen: str
 ) -> None:
     noise = np.random.default_rng(0).normal(0.0, 0.1, 100)
