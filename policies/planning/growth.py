@@ -22,7 +22,7 @@ class _Plan(Protocol):
 PlanT = TypeVar("PlanT", bound=_Plan)
 
 #: Share of the cells that are milestones from which the grid may decide the plan.
-USED_UP = 0.5
+USED_UP = 0.4
 #: The cost has settled when twice as many cells make the plan cheaper by less than this share. What is left to gain at
 #: least halves with each doubling, so that it is no more than the last gain.
 SETTLED = 1e-3

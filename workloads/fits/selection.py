@@ -182,8 +182,8 @@ def choose(
 
     The samples are dealt into folds; for each fold every candidate is fitted to the others, planned for, and its plan
     pays for the runs of the fold, those beyond its last reservation included. The cheapest law is chosen, or the
-    nearest usual distribution that fits (a Cramer-von Mises statistic of at most 0.1) if it costs at most one standard
-    error of the difference more. Nothing but the samples is used, so that a user can do it; the "continuous" series of
+    nearest usual distribution that fits (a Cramer-von Mises statistic of at most 0.1) if it costs at most two standard
+    errors of the difference more. Nothing but the samples is used, so that a user can do it; the "continuous" series of
     [S] takes what is cheapest under the true law.
 
     Parameters
@@ -252,7 +252,7 @@ def _candidate(fit: Fit, paid: Array | str) -> Candidate:
 
 
 def _preferred(candidates: Sequence[Candidate], paid: Mapping[str, Array | str], size: int) -> Fit:
-    """The nearest usual distribution that fits and is not dearer beyond one standard error; else the cheapest law.
+    """The nearest usual distribution that fits and is not dearer beyond two standard errors; else the cheapest law.
 
     The cheapest one in cross-validation is often so by chance: among many laws of nearly the same cost it may be one
     that follows the samples too closely.
@@ -269,7 +269,7 @@ def _preferred(candidates: Sequence[Candidate], paid: Mapping[str, Array | str],
     for fit in sorted(fitting, key=lambda fit: fit.error):
         # The same runs in the same order: the difference of each run has less spread than its costs.
         excess = np.asarray(paid[fit.name]) - least
-        if float(excess.mean()) <= float(excess.std(ddof=1)) / math.sqrt(excess.size):
+        if float(excess.mean()) <= 2.0 * float(excess.std(ddof=1)) / math.sqrt(excess.size):
             return fit
     return cheapest
 

@@ -543,3 +543,35 @@ def test_the_chosen_law_of_a_degenerate_family_covers_every_sample() -> None:
         for candidate in report.candidates:
             if candidate.fit.reason_refused is None:
                 assert candidate.fit.good().upper == math.inf or candidate.fit.good().upper <= 100 * runs.max()
+
+
+@pytest.mark.parametrize(
+    ("excess", "error", "chosen"),
+    [
+        (0.015, 1e-4, "norm"),  # dearer within the noise of 100 runs
+        (1.0, 1e-4, "kernel"),  # dearer beyond it
+        (0.001, 2e-3, "kernel"),  # a test tells it from the samples
+        (-1.0, 2e-3, "norm"),  # the cheapest needs no excuse
+    ],
+)
+def test_a_usual_distribution_that_fits_is_preferred_within_two_standard_errors(
+    excess: float, error: float, chosen: str
+) -> None:
+    noise = np.random.default_rng(0).normal(0.0, 0.1, 100)
+    least = np.full(100, 10.0)
+    paid = {"kernel": least, "norm": least + noise - noise.mean() + excess}
+    fits = [
+        Fit("kernel", laws.exponential(1.0), 1e-5, method="kernel"),
+        Fit("norm", laws.uniform(1.0, 2.0), error, method="usual"),
+    ]
+    candidates = sorted(
+        (selection.Candidate(fit, float(paid[fit.name].mean())) for fit in fits), key=lambda item: item.cost or 0.0
+    )
+    assert selection._preferred(candidates, paid, 100).name == chosen
+
+
+@pytest.mark.slow
+def test_plans_without_a_known_limit_lose_little() -> None:
+    setting = Setting(sizes=(510,), repetitions=40, chosen_repetitions=0, ends="samples")
+    losses = [row["loss"] for row in measure_losses(("normal",), setting, 0, ("usual",))]
+    assert np.mean(losses) <= 0.001
