@@ -22,7 +22,7 @@ _WITHIN_RUN = frozenset(("shrink", "expand", "warn"))
 _END_OF_RUN = frozenset(("preempt", "expire", "complete", "kill"))
 _END = frozenset(("complete", "kill", "cancel"))
 _OF_JOBS = frozenset(
-    ("submit", "notice", "reserve", "time-out", "wait", "gather", "start", "requeue", "withdraw", *_WITHIN_RUN)
+    ("hold", "submit", "notice", "reserve", "time-out", "wait", "gather", "start", "requeue", "withdraw", *_WITHIN_RUN)
 ) | (_END_OF_RUN | _END)
 _OF_OUTAGES = frozenset(("announce", "down", "up", "reserve", "close"))
 

@@ -105,7 +105,7 @@ class Task:
         self.row = row
         self.type = job.type
         self.submit = None if job.submit is None else to_ticks(job.submit)
-        # model.md, "Life of jobs": a job is in the queue from when it is eligible, which is not before its submit.
+        # docs/model.md, "Life of jobs": a job is in the queue from when it is eligible, which is not before its submit.
         self.arrival = self.submit
         if self.submit is not None and job.eligible is not None:
             self.arrival = max(self.submit, to_ticks(job.eligible))

@@ -13,6 +13,7 @@ from typing import Any
 from workloads.ground.errors import InputError, TraceError, shown
 from workloads.ground.fields import number
 from workloads.ground.files import read_text
+from workloads.ground.numbers import decimal
 from workloads.ground.units import LARGEST_SIZE, LARGEST_TIME
 from workloads.logs.sacctvalues import (
     ARRAY,
@@ -215,7 +216,7 @@ def _rows_of(cells: Mapping[str, str], runs: bool) -> list[QueueRow]:
 def _billing(cells: Mapping[str, str]) -> float:
     """What a job is charged for each second; 0: not told."""
     try:
-        billing = float(cells.get("BILLING") or cells.get("CPUS") or 0)
+        billing = decimal(cells.get("BILLING") or cells.get("CPUS") or "0")
     except ValueError:
         return 0.0
     return billing if 0 < billing <= LARGEST_TIME else 0.0

@@ -87,7 +87,7 @@ def add_present(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--at",
         metavar="TIME",
-        help="time of the state: a duration after the first submit, or a date in UTC, 2022-03-01T12:00; nothing later "
+        help="time of the state: [s] after the first submit, 20d, or a date in UTC, 2022-03-01T12:00; nothing later "
         "is read (default: the time of --queue)",
     )
     parser.add_argument(

@@ -227,7 +227,10 @@ WRONG_WORDS: list[tuple[list[str], str]] = [
     (["--stochastic-share", "0.5", "--plan", "masi q=3"], "unknown parameter of the strategy masi 'q'"),
     (["--stochastic-share", "0.5", "--plan", "masi k=x"], "k must be a number, not 'x'"),
     (["--stochastic-share", "0.5", "--plan", "masi k=0"], "k must be a whole number >= 1, not 0"),
-    (["--stochastic-share", "0.5", "--plan", "masi factor=0.5"], "factor must be a number > 1, not 0.5"),
+    (
+        ["--stochastic-share", "0.5", "--plan", "masi factor=0.5"],
+        "factor must be a number above 1 and at most 1,000,000",
+    ),
     (["--stochastic-share", "0.5", "--plan", "optimal n=0"], "n must be a whole number of cells from 1 to 200,000"),
     (["--stochastic-share", "0.5", "--plan", "optimal grid=cubist"], "unknown grid 'cubist'"),
     (["--stochastic-share", "0.5", "--plan", "mem-all-ckpt"], "chain"),
@@ -401,7 +404,7 @@ def test_broken_plan_files(name: str, tmp_path: Path, capsys: pytest.CaptureFixt
         ("none.json", "none.json"),
         ("optima", "optimal"),
         ("masi q=3", "'q'"),
-        ("masi factor=1", "factor must be a number > 1"),
+        ("masi factor=1", "factor must be a number above 1"),
         ("jobs", "unknown planning strategy 'jobs'"),
     ],
 )

@@ -104,7 +104,7 @@ def test_the_current_directory_is_no_module_path_afterwards(module: str) -> None
         ("my_orders:longets", UnknownNameError, "did you mean longest"),
         ("my_orders:", InputError, "must be given as module:name"),
         ("my_orders:number", InputError, "an order is a function"),
-        ("my_orders:Needy", InputError, "needs values for its parameters"),
+        ("my_orders:Needy", InputError, "cannot be made without values for its parameters: value"),
         ("my_orders:longest x=1", InputError, "has no parameters"),
         ("my_orders:Aged wieght=1", UnknownNameError, "did you mean weight"),
         ("my_orders:Aged weight", ParameterError, "weight must be given as name=value"),
@@ -126,7 +126,7 @@ def test_a_name_is_a_word(name: str) -> None:
 
 def test_what_is_no_plugin_is_not_added() -> None:
     registry: Registry[object] = Registry("thing", adapt=function_of("nothing"))
-    with pytest.raises(InputError, match="thing 'seven': must be a function of nothing, not int 7"):
+    with pytest.raises(InputError, match="thing 'seven': must be a function of nothing, not of the type int"):
         registry.add("seven", 7)
     assert not len(registry)
 
