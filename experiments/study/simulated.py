@@ -14,6 +14,7 @@ from experiments.figures.study.mechanisms import METRICS
 from experiments.study.experiment import Resources, Row
 from experiments.sweeps import DELAYS, SweepResult, make_sweep, run_sweep
 from policies.mechanism import BASELINE, MECHANISMS
+from simulator.results.records import STATES
 from workloads.ground.errors import ParameterError
 from workloads.hybrid.notices import NOTICE_MIXES
 from workloads.theta.year import ThetaYear
@@ -25,12 +26,14 @@ SIX = tuple(mechanism.name for mechanism in MECHANISMS)
 ALL = (BASELINE, *SIX)
 MIXES = tuple(NOTICE_MIXES)
 
-#: What is kept of each simulation: the eight metrics of Fig. 6 and some that explain them.
-COLUMNS = (
+#: What is kept of the summary of each simulation: the eight metrics of Fig. 6 and some that explain them.
+_SUMMARY_COLUMNS = (
     *(metric.name for metric in METRICS),
     *("instant_start_ratio_strict", "shrink_ratio", "wait_h", "bounded_slowdown", "makespan_h", "lost_node_hours"),
     *DELAYS,
 )
+#: All metrics of a simulation; the last ones are computed here, from the accounting of node-hours.
+COLUMNS = (*_SUMMARY_COLUMNS, "compute_utilization")
 
 
 @dataclass(frozen=True)
@@ -123,4 +126,13 @@ def labels(row: Row) -> dict[str, Any]:
 
 def metric_rows(result: SweepResult, *others: str) -> list[Row]:
     """A row for each simulation: trace, mix, mechanism, the other columns named, and :data:`COLUMNS`."""
-    return [{**labels(row), **{name: row[name] for name in (*others, *COLUMNS)}} for row in result.summary]
+    return [
+        {**labels(row), **{name: row[name] for name in (*others, *_SUMMARY_COLUMNS)}, **_accounting_metrics(hours)}
+        for row, hours in zip(result.summary, result.accounting, strict=True)
+    ]
+
+
+def _accounting_metrics(hours: Row) -> Row:
+    """The metrics that the accounting of one simulation gives."""
+    total = sum(float(hours[f"{state}_node_hours"]) for state in STATES)
+    return {"compute_utilization": float(hours["compute_node_hours"]) / total if total else None}

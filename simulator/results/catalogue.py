@@ -173,7 +173,8 @@ _ENTRIES: Mapping[Group, Iterable[Metric]] = {
         _entry("delayed_on_demand", "delayed", "on-demand jobs", _LESS,
                "On-demand jobs that did not start instantly.", "Hybrid workloads, V-A, observation 9"),
         _entry("crowded_on_demand", "crowded out", "on-demand jobs", _LESS,
-               "Delayed on-demand jobs for which the other on-demand jobs leave no room.",
+               "Delayed on-demand jobs that exceed the machine together with the on-demand jobs that run or gather "
+               "nodes at their arrival.",
                "Hybrid workloads, V-A, observation 9"),
         _entry("node_hours", "undisturbed work", _ALL, Better.NEITHER,
                "Nodes times undisturbed runtime of the jobs of one type submitted in one week.", _MODEL, **_NODE_HOURS),
