@@ -19,7 +19,7 @@ from workloads.ground.errors import ParameterError
 from workloads.hybrid.notices import NOTICE_MIXES
 from workloads.theta.year import ThetaYear
 
-__all__ = ["ALL", "COLUMNS", "MIXES", "SIX", "Traces", "labels", "metric_rows", "simulated"]
+__all__ = ["ALL", "COLUMNS", "MIXES", "SIX", "Traces", "Years", "labels", "metric_rows", "simulated"]
 
 #: The mechanisms of the paper, and these with the baseline.
 SIX = tuple(mechanism.name for mechanism in MECHANISMS)
@@ -37,15 +37,15 @@ COLUMNS = (*_SUMMARY_COLUMNS, "compute_utilization")
 
 
 @dataclass(frozen=True)
-class Traces:
-    """The traces of an experiment.
+class Years:
+    """Generated years.
 
     Attributes
     ----------
     jobs
-        Number of jobs of each generated year.
+        Number of jobs of each year.
     traces
-        How many, 2 or more.
+        Number of years.
     preset
         Parameters of the years, a name of :data:`workloads.theta.presets.PRESETS`.
     """
@@ -53,6 +53,11 @@ class Traces:
     jobs: int = ThetaYear().jobs
     traces: int = 10
     preset: str = field(default="default", kw_only=True)
+
+
+@dataclass(frozen=True)
+class Traces(Years):
+    """The traces of an experiment: two years or more, for a confidence interval."""
 
     def __post_init__(self) -> None:
         if self.traces < 2:
@@ -62,14 +67,13 @@ class Traces:
 def simulated(
     resources: Resources,
     name: str,
-    parameters: Traces,
+    parameters: Years,
     seed: int,
     mechanisms: Sequence[str],
     assignment: Mapping[str, Any] | None = None,
     options: Mapping[str, Any] | None = None,
     vary: str = "product",
     preset: str = "",
-    draws: int = 0,
 ) -> SweepResult:
     """A grid of simulations, of which only what is missing in the store is carried out.
 
@@ -87,8 +91,6 @@ def simulated(
         How: every value with every other, or ``one-at-a-time``.
     preset
         Of the years, in place of the parameters' own.
-    draws
-        Repetitions of one year, the first, each with types drawn anew; 0: a year for each repetition.
 
     Raises
     ------
@@ -97,15 +99,14 @@ def simulated(
     HoldfastError
         If a simulation failed.
     """
-    own = {"seeds": f"{seed}:{seed + draws}"} if draws else {}
     sweep = make_sweep(
         workload={
-            "seeds": f"{seed}:{seed + (1 if draws else parameters.traces)}",
+            "seeds": f"{seed}:{seed + parameters.traces}",
             "jobs": parameters.jobs,
             "presets": preset or parameters.preset,
         },
         mechanisms=list(mechanisms),
-        assignment={**(assignment or {}), **own},
+        assignment=dict(assignment or {}),
         options=dict(options or {}),
         vary=vary,
     )
