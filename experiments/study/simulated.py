@@ -29,6 +29,7 @@ MIXES = tuple(NOTICE_MIXES)
 COLUMNS = (
     *(metric.name for metric in METRICS),
     *("instant_start_ratio_strict", "shrink_ratio", "wait_h", "bounded_slowdown", "makespan_h", "lost_node_hours"),
+    "utilization_to_last_submit",
     *DELAYS,
 )
 

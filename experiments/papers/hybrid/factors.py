@@ -38,6 +38,8 @@ class Factor:
         Preset of the generated years that goes with it (:data:`workloads.theta.presets.PRESETS`).
     parameter
         Parameter of the arrival strategies.
+    arrivals
+        Those that have it.
     crossed
         Whether it is varied together with the others; else alone.
     """
@@ -49,6 +51,7 @@ class Factor:
     options: Mapping[str, Any] = field(default_factory=dict)
     preset: str = ""
     parameter: str = ""
+    arrivals: tuple[str, ...] = ("PAA", "SPAA")
     crossed: bool = True
 
     @property
@@ -77,6 +80,15 @@ FACTORS: Sequence[Factor] = (
     Factor("tenants", "any", "none", options={"tenants": "none"}, crossed=False),
     Factor("node_mtbf", "5y", "1y", assignment={"node_mtbf": YEAR}, crossed=False),
     Factor("node_mtbf", "5y", "25y", assignment={"node_mtbf": 25 * YEAR}, crossed=False),
+    Factor("malleable_start", "free", "requested", options={"malleable_start": "requested"}, crossed=False),
+    Factor("malleable_resume", "start", "former", options={"malleable_resume": "former"}, crossed=False),
+    Factor("malleable_head", "minimum", "requested", options={"malleable_head": "requested"}, crossed=False),
+    Factor("arrival_takes", "own", "reserved", options={"arrival_takes": "reserved"}, crossed=False),
+    Factor("overhead", "node-seconds", "seconds", parameter="overhead=seconds", crossed=False),
+    Factor("shrink", "even", "minimum", parameter="shrink=minimum", arrivals=("SPAA",), crossed=False),
+    Factor("shrunk_lenders", "expand", "stay", options={"shrunk_lenders": "stay"}, crossed=False),
+    Factor("preempted_lenders", "resume", "hold", options={"preempted_lenders": "hold"}, crossed=False),
+    Factor("walltimes", "extended", "trace", assignment={"walltimes": "trace"}, crossed=False),
 )
 _CROSSED = sum(factor.crossed for factor in FACTORS)
 
@@ -114,7 +126,9 @@ class Choice:
 
     def mechanism(self, name: str) -> str:
         """A mechanism with the parameters of its arrival strategy."""
-        return " ".join((name, *(factor.parameter for factor in self.changed if factor.parameter)))
+        arrival = name.rpartition("-")[2]
+        own = (factor.parameter for factor in self.changed if factor.parameter and arrival in factor.arrivals)
+        return " ".join((name, *own))
 
 
 def named_choice(name: str) -> Choice:

@@ -39,7 +39,9 @@ def test_sixteen_readings_cross_any_three_factors_evenly() -> None:
 
 
 def test_other_levels_are_tried_one_at_a_time() -> None:
-    assert [choice.name for choice in screening()[16:]] == ["tenants=none", "node_mtbf=1y", "node_mtbf=25y"]
+    alone = [choice.name for choice in screening()[16:]]
+    assert alone[:3] == ["tenants=none", "node_mtbf=1y", "node_mtbf=25y"]
+    assert alone == [factor.label for factor in FACTORS[len(CROSSED) :]]
     assert list(range(8)) == CROSSED
     assert all(not any(choice.levels[8:]) for choice in screening()[:16])
 
@@ -73,6 +75,10 @@ def test_readings_are_named_by_what_is_not_at_its_default() -> None:
     assert choice.mechanism("CUA-PAA") == "CUA-PAA victims=malleable-first"
     assert named_choice(choice.name) == choice
     assert named_choice("tenants=none node_mtbf=1y").assignment == {"node_mtbf": 365 * 86400.0}
+    both = named_choice("shrink=minimum overhead=seconds walltimes=trace")
+    assert both.mechanism("CUP-PAA") == "CUP-PAA overhead=seconds"
+    assert both.mechanism("CUP-SPAA") == "CUP-SPAA overhead=seconds shrink=minimum"
+    assert both.assignment == {"walltimes": "trace"}
     for wrong in ("tenants=some", "tenants=fits tenants=none"):
         with pytest.raises(InputError, match="tenants=fits"):
             named_choice(wrong)
@@ -193,7 +199,7 @@ def test_chosen_readings_are_simulated_as_they_say(tmp_path: Path) -> None:
     names = list(dict.fromkeys(row["reading"] for row in tables[""]))
     assert names[0] == "default"
     assert len(names) == 3
-    assert len({row["reading"] for row in tables["screening"]}) == 19
+    assert {row["reading"] for row in tables["screening"]} == {choice.name for choice in screening()}
     assert len(LEVELS) == 6
     opposite = Choice(tuple(factor.crossed for factor in FACTORS)).name
     for stage, name, own in (("screening", "default", 1), ("screening", opposite, 1), ("draws", "default", 2)):
