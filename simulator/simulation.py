@@ -302,7 +302,7 @@ def _record(state: JobState, origin: int) -> JobRecord:
     elif not came:
         status = "no_show"
     else:
-        status = "killed" if job.killed else "completed"
+        status = "killed" if job.killed and state.ends_at_walltime else "completed"
     return JobRecord(
         job.job_id,
         job.type,

@@ -173,6 +173,14 @@ class JobState:
     def project(self) -> str:
         return self.job.project
 
+    @property
+    def ends_at_walltime(self) -> bool:
+        """Whether its walltime ends it; the baseline knows nothing of a job that only its overheads prolong so far."""
+        job = self.job
+        if not job.killed or job.trace_runtime is None or job.trace_walltime is None:
+            return job.killed
+        return job.trace_runtime >= job.trace_walltime or self.undisturbed != to_ticks(job.trace_runtime)
+
     def resume_at(self, nodes: int) -> None:
         """A malleable job was preempted at that size, with its remaining work up to date."""
         if self.resumes_as_stopped:

@@ -166,7 +166,8 @@ class System:
         if done:
             job.end = self.now
             if self.log.enabled:
-                self.log(self.now, "kill" if job.job.killed else "complete", job.job_id, run.nodes, 0)
+                killed = job.job.killed and job.ends_at_walltime
+                self.log(self.now, "kill" if killed else "complete", job.job_id, run.nodes, 0)
         else:
             self.log(self.now, "expire", job.job_id, run.nodes, 0)
         return done
