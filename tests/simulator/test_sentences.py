@@ -225,29 +225,38 @@ def test_held_nodes_cannot_be_backfilled(play: Play) -> None:
     assert play(jobs, 10, "N-PAA", preempted_lenders="hold")[4] == (210, 250, 0, 0)
 
 
-def test_lenders_that_wait_for_each_other_resume_one_by_one(play: Play) -> None:
-    """Jobs 1 and 2 need six and five of eight nodes. Each lends to an on-demand job, and is held a part.
+def test_lender_takes_what_is_held_for_a_later_one(play: Play) -> None:
+    """Job 1 needs seven of ten nodes and job 2 six; what is held for both is not enough for either.
 
     ::
 
-        1 on 6 nodes    0..10; lends 4 to job 8 until 100, two nodes are released
-        2 on 5 nodes    8..    does not fit beside job 1; it starts only after it
+        7 on 3 nodes    0..15    on-demand
+        1 on 7 nodes    0..10    lends 4 to job 8, which ends at 60
+        2 on 6 nodes   15..20    backfilled; lends 5 to job 9, which ends at 80
+        4 on 1 node    21..1021
 
+    At 60 four nodes are held for job 1, at 80 five for job 2. Job 1 takes three of these and runs until 180; then job 2
+    has two and takes four free ones. Without held nodes job 2 resumes at 80 on five and a free one, and job 1 at 125.
     """
-    jobs = [rigid(1, 0, 4, 100), rigid(2, 0, 4, 100), on_demand(8, 10, 3, 50), on_demand(9, 20, 5, 60)]
-    seen = play(jobs, 8, "N-PAA", preempted_lenders="hold")
-    assert seen[8] == (10, 60, 0, 0)
-    assert seen[9] == (20, 80, 0, 0)
-    assert {seen[1][1], seen[2][1]} == {180}
+    jobs = [
+        *(on_demand(7, 0, 3, 15), rigid(1, 0, 7, 100), rigid(2, 12, 6, 45), rigid(4, 21, 1, 1000)),
+        *(on_demand(8, 10, 4, 50), on_demand(9, 20, 5, 60)),
+    ]
+    released = play(jobs, 10, "N-PAA")
+    assert (released[1], released[2]) == ((0, 225, 1, 0), (15, 125, 1, 0))
+    held = play(jobs, 10, "N-PAA", preempted_lenders="hold")
+    assert (held[1], held[2]) == ((0, 180, 1, 0), (15, 225, 1, 0))
+    assert held[4] == (21, 1021, 0, 0)
 
 
 def test_an_outage_ends_the_holding() -> None:
-    """At 70 two nodes fail until 1000: the four nodes held for job 1 are released, and job 4 starts on them."""
+    """One node fails at 70: the four nodes held for job 1 are released, and job 4 is backfilled on three of them."""
     failure = Outage(OutageKind.FAILURE, 70, 90, 1, place=0.0)
     jobs = [*lenders()[:-1], rigid(4, 30, 3, 30)]
-    held = {"preempted_lenders": "hold", "outages": [failure], "decisions": True}
-    records = {record.job_id: record for record in simulate(jobs, 10, "N-PAA", **held).records}
-    assert records[4].start == 70_000_000
+    held = simulate(jobs, 10, "N-PAA", preempted_lenders="hold")
+    struck = simulate(jobs, 10, "N-PAA", preempted_lenders="hold", outages=[failure])
+    starts = [{record.job_id: record.start for record in result.records}[4] for result in (held, struck)]
+    assert starts == [210_000_000, 70_000_000]
 
 
 def test_cancelled_lender_gives_up_what_is_held_for_it() -> None:
