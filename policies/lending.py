@@ -42,7 +42,8 @@ def give_back(
     -------
     list of Expand, Start or Keep
         A shrunk run that still goes on expands by what it lent. A preempted job that waits and has not run since
-        resumes at once if what it lent and the free nodes suffice; otherwise it gets nothing, or what it lent is held for it.
+        resumes at once if what it lent and the free nodes suffice; otherwise it gets nothing, or what it lent is held
+        for it.
     """
     actions: list[Expand | Start | Keep] = []
     # What each run has got back already: it may have lent more than once.

@@ -42,8 +42,8 @@ class Options:
     malleable_head
         Size that a malleable job needs while it is the first that waits: its ``minimum``, or the ``requested`` one.
     arrival_takes
-        Idle reserved nodes that an arriving on-demand job may use beside free ones: those of its ``own`` reservation, or
-        all ``reserved`` ones.
+        Idle reserved nodes that an arriving on-demand job may use beside free ones: those of its ``own`` reservation,
+        or all ``reserved`` ones.
     shrunk_lenders
         What a shrunk job gets back when the on-demand job ends: ``expand``, the nodes that it lent; ``stay``, nothing.
     preempted_lenders

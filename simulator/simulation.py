@@ -90,7 +90,8 @@ def simulate(
     **options
         Fields of :class:`simulator.options.Options`: ``order``, ``backfilling``, ``backfill_length``, ``passes``,
         ``tenants``, ``malleable_start``, ``malleable_resume``, ``malleable_head``, ``arrival_takes``,
-        ``shrunk_lenders``, ``preempted_lenders``, ``expansion``, ``warning``, ``timeout``, ``checkpoint_variation``, ``checkpoint_mode``, ``seed``.
+        ``shrunk_lenders``, ``preempted_lenders``, ``expansion``, ``warning``, ``timeout``, ``checkpoint_variation``,
+        ``checkpoint_mode``, ``seed``.
 
     Returns
     -------

@@ -107,7 +107,7 @@ def test_job_that_has_shrunk_resumes_as_small(play: Play) -> None:
 def test_head_waits_for_its_requested_size_while_others_start_smaller(play: Play) -> None:
     """Job 1 leaves four nodes until 100. Job 2 stands first, job 3 behind it; both ask for 8 nodes, from 2 on.
 
-    By its walltime job 2 can have its 8 nodes at 100, with 2 to spare. Job 3 needs 160 node-seconds: on four nodes 40 s.
+    By its walltime job 2 can have its 8 nodes at 100, with 2 to spare. Job 3 has 160 node-seconds, 40 s on four.
     """
     jobs = [rigid(1, 0, 6, 100), malleable(2, 1, 8, 50, min_nodes=2), malleable(3, 1, 8, 20, min_nodes=2)]
     assert play(jobs, 10, "N-PAA") == {1: (0, 100, 0, 0), 2: (1, 101, 0, 0), 3: (100, 126.666667, 0, 0)}
@@ -323,9 +323,7 @@ def with_words(mechanism: str, words: list[str]) -> str:
 @pytest.mark.parametrize("mechanism", ["baseline", *MECHANISMS])
 @settings(max_examples=60)
 @given(table=job_tables(), chosen=chosen_options, words=chosen_words)
-def test_equals_the_independent_reading(
-    mechanism: str, table: Table, chosen: dict[str, Any], words: list[str]
-) -> None:
+def test_equals_the_independent_reading(mechanism: str, table: Table, chosen: dict[str, Any], words: list[str]) -> None:
     assert_equals_reference(table, mechanism if mechanism == "baseline" else with_words(mechanism, words), **chosen)
 
 
@@ -369,7 +367,9 @@ def test_stories_and_placements_know_held_nodes() -> None:
     held = 0
     for seed in range(80):
         table, mechanism, options = random_case(seed)
-        result = simulate(table.jobs, table.nodes, mechanism, decisions=True, **{**options, "preempted_lenders": "hold"})
+        result = simulate(
+            table.jobs, table.nodes, mechanism, decisions=True, **{**options, "preempted_lenders": "hold"}
+        )
         holders = [instant for instant in Chronicle(result, result.decisions).instants if instant.held]
         assert all(instant.holders for instant in holders)
         stories = Stories(result)

@@ -72,8 +72,8 @@ class Assignment:
         What dumps beyond those at Daly's interval cost: ``charged``: they make the job longer; ``free``: the job takes
         as long as at Daly's interval, and all its dumps together what they take there.
     walltimes
-        ``extended``: the walltime moves with the runtime where overheads do; ``trace``: it stays the trace's, and ends a
-        job that its overheads make longer.
+        ``extended``: the walltime moves with the runtime where overheads do; ``trace``: it stays the trace's, and ends
+        a job that its overheads make longer.
     stochastic_share
         Probability of a group to be a stochastic application, whatever it would be else.
     plan

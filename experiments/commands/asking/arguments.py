@@ -284,7 +284,7 @@ def add_preparation(parser: argparse.ArgumentParser) -> None:
         "--walltimes",
         metavar="{extended,trace}",
         default="extended",
-        help="walltime of a job with overheads: extended by them, or the trace's, which ends the job (default extended)",
+        help="walltime of jobs with overheads: extended by them, or the trace's, which ends them (default extended)",
     )
     group.add_argument(
         "--no-show-share", metavar="SHARE", default="0", help="share of noticed jobs that never arrive (default 0)"

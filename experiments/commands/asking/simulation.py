@@ -120,7 +120,7 @@ def add_simulation(parser: argparse.ArgumentParser) -> None:
         "--malleable-resume",
         metavar="{start,former}",
         default="start",
-        help="size at which a preempted malleable job starts again: as at its start, or its former size (default start)",
+        help="size of a malleable job after a preemption: as at its start, or its former size (default start)",
     )
     details.add_argument(
         "--malleable-head",

@@ -21,7 +21,8 @@ class Cause:
     Attributes
     ----------
     kind
-        ``in order``, ``backfilled``, ``tenant``, ``arrival``, ``returned`` (nodes that an on-demand job gives back), ``resumes`` (such nodes, which were held for it),
+        ``in order``, ``backfilled``, ``tenant``, ``arrival``, ``returned`` (nodes that an on-demand job gives back),
+        ``resumes`` (likewise, and they were held for it),
         ``made room`` (for an on-demand job, by its arrival strategy), ``planned`` (likewise, by its plan),
         ``dismissed`` (a tenant, because the on-demand job has come), ``warning over``, ``next reservation``,
         ``runs already`` (when the replay begins), ``none``, or ``other``.
