@@ -64,6 +64,10 @@ class WaitingJob(Protocol):
         """``limit(nodes)``, the least that it can be: at hand, because a pass looks at that of every job."""
 
     @property
+    def kept(self) -> int:
+        """Nodes that are held for it, because it lent them; it starts as soon as these and free ones suffice."""
+
+    @property
     def user(self) -> str:
         """The user or project of the job; empty where unknown."""
 
@@ -345,11 +349,24 @@ class Preempt:
 
 @dataclass(frozen=True, slots=True)
 class Shrink:
-    """Take nodes from a running malleable job."""
+    """Take nodes from a running malleable job.
+
+    Attributes
+    ----------
+    job_id
+        The job.
+    nodes
+        What it lends to the arriving job.
+    reason
+        As any action may have it.
+    surplus
+        What it gives up besides; it is released.
+    """
 
     job_id: int
     nodes: int
     reason: str = field(default="", repr=False, compare=False)
+    surplus: int = 0
 
 
 @dataclass(frozen=True, slots=True)

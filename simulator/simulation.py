@@ -89,7 +89,9 @@ def simulate(
         More failures, at a rate, from the first event of the table on.
     **options
         Fields of :class:`simulator.options.Options`: ``order``, ``backfilling``, ``backfill_length``, ``passes``,
-        ``tenants``, ``expansion``, ``warning``, ``timeout``, ``checkpoint_variation``, ``checkpoint_mode``, ``seed``.
+        ``tenants``, ``malleable_start``, ``malleable_resume``, ``malleable_head``, ``arrival_takes``,
+        ``shrunk_lenders``, ``preempted_lenders``, ``expansion``, ``warning``, ``timeout``, ``checkpoint_variation``,
+        ``checkpoint_mode``, ``seed``.
 
     Returns
     -------
@@ -301,7 +303,7 @@ def _record(state: JobState, origin: int) -> JobRecord:
     elif not came:
         status = "no_show"
     else:
-        status = "killed" if job.killed else "completed"
+        status = "killed" if job.killed and state.ends_at_walltime else "completed"
     return JobRecord(
         job.job_id,
         job.type,

@@ -53,6 +53,7 @@ class _Waiting:
     type: JobType = JobType.RIGID
     user: str = ""
     project: str = ""
+    kept: int = 0
 
     @property
     def min_nodes(self) -> int:

@@ -30,6 +30,7 @@ MIXES = tuple(NOTICE_MIXES)
 _SUMMARY_COLUMNS = (
     *(metric.name for metric in METRICS),
     *("instant_start_ratio_strict", "shrink_ratio", "wait_h", "bounded_slowdown", "makespan_h", "lost_node_hours"),
+    "utilization_to_last_submit",
     *DELAYS,
 )
 #: All metrics of a simulation; the last ones are computed here, from the accounting of node-hours.

@@ -35,6 +35,7 @@ class Queued:
     project: str = ""
     user: str = ""
     estimated_arrival: int = 0
+    kept: int = 0
     peeks: list[int] = field(default_factory=list, compare=False, repr=False)
 
     def limit(self, nodes: int) -> int:

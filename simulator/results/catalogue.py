@@ -102,6 +102,9 @@ _ENTRIES: Mapping[Group, Iterable[Metric]] = {
         _entry("utilization", "utilisation", "machine", _MORE,
                "Node-seconds occupied less those lost, over N times the time from the first submit to the last "
                "completion.", _FAN, **_SHARE),
+        _entry("utilization_to_last_submit", "utilisation until the last submit", "machine", _MORE,
+               "The same from the first to the last submit: what happens after it, until the last job has ended, does "
+               "not count. A loss counts at its preemption.", _MODEL, **_SHARE),
         _entry("lost_node_hours", "lost", "machine", _LESS,
                "Node-hours of setups that were preempted, of unsaved compute, of partial checkpoints and of warnings.",
                _MODEL, **_NODE_HOURS),

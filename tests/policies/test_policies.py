@@ -42,6 +42,7 @@ class Waiting:
     least: int | None = None
     runtime: int | None = None
     estimated_arrival: int = 0
+    kept: int = 0
 
     @property
     def min_nodes(self) -> int:

@@ -32,6 +32,10 @@ class Factor:
         Preset of the generated years that goes with it (:data:`workloads.theta.presets.PRESETS`).
     parameter
         Parameter of the arrival strategies.
+    arrivals
+        Those that have it.
+    metrics
+        Metrics that stand for others; nothing is simulated anew for them.
     crossed
         Whether it is varied together with the others; else alone.
     """
@@ -43,6 +47,8 @@ class Factor:
     options: Mapping[str, Any] = field(default_factory=dict)
     preset: str = ""
     parameter: str = ""
+    arrivals: tuple[str, ...] = ("PAA", "SPAA")
+    metrics: Mapping[str, str] = field(default_factory=dict)
     crossed: bool = True
 
     @property
@@ -68,6 +74,22 @@ FACTORS: Sequence[Factor] = (
     Factor("victims", "least-loss", "malleable-first", parameter="victims=malleable-first"),
     Factor("extra_dumps", "charged", "free", assignment={"extra_dumps": "free"}),
     Factor("expansion", "none", "greedy", options={"expansion": "greedy"}),
+    Factor("malleable_start", "free", "requested", options={"malleable_start": "requested"}),
+    Factor("malleable_resume", "start", "former", options={"malleable_resume": "former"}),
+    Factor("malleable_head", "minimum", "requested", options={"malleable_head": "requested"}),
+    Factor("arrival_takes", "own", "reserved", options={"arrival_takes": "reserved"}),
+    Factor("overhead", "node-seconds", "seconds", parameter="overhead=seconds"),
+    Factor("shrink", "even", "minimum", parameter="shrink=minimum", arrivals=("SPAA",)),
+    Factor("shrunk_lenders", "expand", "stay", options={"shrunk_lenders": "stay"}),
+    Factor("preempted_lenders", "resume", "hold", options={"preempted_lenders": "hold"}),
+    Factor("walltimes", "extended", "trace", assignment={"walltimes": "trace"}),
+    Factor(
+        "utilization",
+        "to-last-completion",
+        "to-last-submit",
+        metrics={"utilization": "utilization_to_last_submit"},
+        crossed=False,
+    ),
     Factor("tenants", "any", "none", options={"tenants": "none"}, crossed=False),
     Factor("node_mtbf", "5y", "1y", assignment={"node_mtbf": YEAR}, crossed=False),
     Factor("node_mtbf", "5y", "25y", assignment={"node_mtbf": 25 * YEAR}, crossed=False),
@@ -107,9 +129,16 @@ class Choice:
         """Of the generated years."""
         return "+".join(factor.preset for factor in self.changed if factor.preset) or "default"
 
+    @property
+    def metrics(self) -> dict[str, str]:
+        """Metrics that stand for others."""
+        return {key: value for factor in self.changed for key, value in factor.metrics.items()}
+
     def mechanism(self, name: str) -> str:
         """A mechanism with the parameters of its arrival strategy."""
-        return " ".join((name, *(factor.parameter for factor in self.changed if factor.parameter)))
+        arrival = name.rpartition("-")[2]
+        own = (factor.parameter for factor in self.changed if factor.parameter and arrival in factor.arrivals)
+        return " ".join((name, *own))
 
 
 def named_choice(name: str) -> Choice:

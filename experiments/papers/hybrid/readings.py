@@ -106,7 +106,15 @@ def _simulate(choice: Choice, years: Years, mixes: Sequence[str], mix: str, seed
     halves = simulate(f"{label}-checkpoints", list(own), {"notice_mix": mix, "checkpoint_factor": [0.5, 1.0]})
 
     def rows(found: Sequence[Row]) -> list[Row]:
-        return [{"reading": choice.name, **row, "mechanism": own.get(row["mechanism"], BASELINE)} for row in found]
+        return [
+            {
+                "reading": choice.name,
+                **row,
+                **{name: row[metric] for name, metric in choice.metrics.items()},
+                "mechanism": own.get(row["mechanism"], BASELINE),
+            }
+            for row in found
+        ]
 
     return rows(metric_rows(grid)), rows(metric_rows(halves, "checkpoint_factor"))
 

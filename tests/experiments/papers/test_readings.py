@@ -44,6 +44,11 @@ def test_readings_are_named_by_what_is_not_at_its_default() -> None:
     assert choice.mechanism("CUA-PAA") == "CUA-PAA victims=malleable-first"
     assert named_choice(choice.name) == choice
     assert named_choice("tenants=none node_mtbf=1y").assignment == {"node_mtbf": 365 * 86400.0}
+    both = named_choice("shrink=minimum overhead=seconds walltimes=trace")
+    assert both.mechanism("CUP-PAA") == "CUP-PAA overhead=seconds"
+    assert both.mechanism("CUP-SPAA") == "CUP-SPAA overhead=seconds shrink=minimum"
+    assert both.assignment == {"walltimes": "trace"}
+    assert named_choice("utilization=to-last-submit").metrics == {"utilization": "utilization_to_last_submit"}
     for wrong in ("tenants=some", "tenants=fits tenants=none"):
         with pytest.raises(InputError, match="tenants=fits"):
             named_choice(wrong)
@@ -240,6 +245,9 @@ def test_readings_are_simulated_as_they_say(tmp_path: Path) -> None:
     assert tables["confirmation"][0]["reading"] == best_score(score_readings(tables)).choice.name
     # The best of the first readings and all its neighbours have been tried.
     assert len({row["reading"] for row in tables["neighbours"]}) >= len(FACTORS)
+    until = [row for row in tables["neighbours"] if "utilization=to-last-submit" in row["reading"]]
+    assert until
+    assert all(row["utilization"] == row["utilization_to_last_submit"] for row in until)
     opposite = DESIGN[-1]
     block = 1 + int(year_blocks(4)[-1])
     for stage, choice, own in (("screening", opposite, block), ("", named_choice("default"), 2)):
