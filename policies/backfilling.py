@@ -123,6 +123,10 @@ class Easy:
         ends = [(now + job.limit(own.nodes), own.job_id, own.nodes) for own, job in zip(starts, queue, strict=False)]
         needed = head.nodes if whole else head.min_nodes
         shadow, extra = shadow_of(view, head, free, ends, needed - head.kept)
+        if shadow == NEVER and view.kept:
+            # It waits for nodes that are held for others, which resume at an unknown time: a job that passes could keep
+            # them from it again and again.
+            return starts
         if window < NEVER and shadow + head.limit(needed) > window:
             return None
         by_runtime = self.length == "runtime"

@@ -225,6 +225,10 @@ class SystemView(Protocol):
     def reservations(self) -> Sequence[Reservation]:
         """Open reservations, earliest notice first."""
 
+    @property
+    def kept(self) -> Collection[int]:
+        """The jobs for which returned nodes are held, by their ids; these nodes are in no release."""
+
     def group_usage(self, group: str | None) -> float:
         """Node-ticks that a project (the user where there is none) has used until now, older ones counting less; None:
         of all. 0 unless the queue order has a ``half_life``."""

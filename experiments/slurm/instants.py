@@ -80,6 +80,7 @@ class _View:
     running: Sequence[RunningJob] = ()
     reservations: Sequence[Reservation] = ()
     windows: Sequence[Window] = ()
+    kept: Sequence[int] = ()
 
     def group_usage(self, group: str | None) -> float:
         return 0.0

@@ -20,7 +20,7 @@ from simulator.options import Options
 from simulator.services.answers import listed, refused, start_problem, tenant_problem
 from simulator.services.growth import Growth
 from simulator.services.outages import OutageService
-from simulator.services.resuming import resume
+from simulator.services.resumption import resume
 
 __all__ = ["Scheduler"]
 

@@ -200,6 +200,7 @@ class View:
         self.reservations: Sequence[Reserved] = list(scenario.reservations)
         self.releases = sorted((run.expected_end, run.job_id, run.nodes - run.borrowed) for run in scenario.running)
         self.windows: Sequence[Window] = list(scenario.windows)
+        self.kept: Sequence[int] = ()
         self.nodes, self.now, self.free = scenario.nodes, scenario.now, scenario.free
         self.warning = scenario.warning
         self.on_demand_waits = any(job.type is JobType.ON_DEMAND for job in scenario.queue)

@@ -130,7 +130,7 @@ class JobState:
         self.walltime = walltime
         self.interval = self.cost = self.period = self.dumps = self.setup = self.work = self.work_limit = 0
         self.runs = self.preemptions = self.shrinks = self.lost = self.kept = 0
-        self.waiting = self.withdrawn = self.resumes_as_stopped = False
+        self.waiting = self.withdrawn = False
         self.start = self.end = None
 
     def take_overheads(self) -> None:

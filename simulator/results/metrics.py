@@ -43,6 +43,7 @@ _HOUR = 3600 * SECOND
 
 #: Where a record has its submit, start, end, runtime, preemptions and shrinks.
 _TIMES_AND_COUNTS = tuple(map(JobRecord._fields.index, ("submit", "start", "end", "runtime", "preemptions", "shrinks")))
+_SUBMIT = itemgetter(_TIMES_AND_COUNTS[0])
 #: What is told of some jobs.
 _TOLD = (
     *("turnaround_h", "wait_h", "wait_median_h", "wait_p95_h", "wait_max_h"),
@@ -354,7 +355,7 @@ def _utilization_to_last_submit(result: Recording, chosen: Sequence[JobRecord], 
     if isinstance(chosen, LongRecords):
         submit = int(chosen.submit.max())
     else:
-        submit = max((record.submit for record in chosen if record.submit is not None), default=opens + result.origin)
+        submit = max(map(_SUBMIT, chosen), default=opens + result.origin)
     closes = min(submit - result.origin, ends)
     if closes <= opens:
         return math.nan
@@ -372,7 +373,7 @@ def _utilization_to_last_submit(result: Recording, chosen: Sequence[JobRecord], 
     busy = sum(nodes * (until - max(at, closes)) for (at, nodes), (until, _) in pairwise(after))
     lost = sum(node_ticks for time, node_ticks in result.losses if time > closes)
     done = spent.compute + spent.setup + spent.checkpoint - busy + lost
-    return done / (result.nodes * (closes - opens))
+    return float(done / (result.nodes * (closes - opens)))
 
 
 def _machine(result: Recording, window: MeasuredWindow) -> tuple[float, int, int]:

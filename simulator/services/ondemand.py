@@ -19,7 +19,7 @@ from simulator.machine.run import is_malleable
 from simulator.machine.system import System
 from simulator.options import Options
 from simulator.services.answers import hold_problem, listed, plan_problem, refused, room_problem
-from simulator.services.resuming import keep
+from simulator.services.resumption import keep
 from workloads.ground.errors import InvariantError
 
 __all__ = ["OnDemandService", "Timers"]

@@ -113,6 +113,7 @@ class View:
     releases: Sequence[tuple[int, int, int]] = field(default_factory=list)
     warning: int = 120 * SECOND
     windows: Sequence[Window] = ()
+    kept: Sequence[int] = ()
 
 
 def starts(actions: Sequence[Any]) -> list[tuple[int, int]]:

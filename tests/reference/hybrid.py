@@ -1085,7 +1085,7 @@ class Model:
                 shadow = time
         if shadow is None:
             assert self.kept
-            return math.inf, 0
+            return -math.inf, 0
         # "extra = that sum at the shadow time, all jobs that end exactly then included, minus nodes(H)"
         return shadow, available - needed
 

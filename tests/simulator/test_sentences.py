@@ -249,6 +249,28 @@ def test_lender_takes_what_is_held_for_a_later_one(play: Play) -> None:
     assert held[4] == (21, 1021, 0, 0)
 
 
+def test_no_job_passes_one_that_waits_for_held_nodes(play: Play) -> None:
+    """Job 3 stands first and needs all ten nodes. From 60 on four of them are held for job 1.
+
+    ::
+
+        7 on 3 nodes    0..15    on-demand, walltime 200
+        1 on 7 nodes    0..10    backfilled; lends 4 to job 8, which ends at 60
+        2 on 6 nodes   15..20    backfilled; lends 5 to job 9, which ends at 80
+
+    At 61 one node is free, and job 5 could use it for 10 s. It waits. At 80 job 2 resumes on that node and the five that
+    come back, at 125 job 1 on the four that are held and three of these; then job 5 starts, before job 3 can.
+    """
+    jobs = [
+        *(on_demand(7, 0, 3, 15, 200), rigid(3, 0, 10, 10), rigid(1, 0, 7, 100), rigid(2, 12, 6, 45)),
+        *(on_demand(8, 10, 4, 50), on_demand(9, 20, 5, 60), rigid(5, 61, 1, 10)),
+    ]
+    held = play(jobs, 10, "N-PAA", preempted_lenders="hold")
+    assert (held[1], held[2]) == ((0, 225, 1, 0), (15, 125, 1, 0))
+    assert (held[3], held[5]) == ((225, 235, 0, 0), (125, 135, 0, 0))
+    assert play(jobs, 10, "N-PAA")[5] == (61, 71, 0, 0)
+
+
 def test_an_outage_ends_the_holding() -> None:
     """One node fails at 70: the four nodes held for job 1 are released, and job 4 is backfilled on three of them."""
     failure = Outage(OutageKind.FAILURE, 70, 90, 1, place=0.0)

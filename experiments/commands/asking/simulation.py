@@ -88,8 +88,7 @@ def add_simulation(parser: argparse.ArgumentParser) -> None:
         "--tenants",
         metavar="NAME",
         default="any",
-        help="queued jobs that may be backfilled on idle reserved nodes: any, fits (those that end before the arrival) "
-        "or none (default any)",
+        help="queued jobs on idle reserved nodes: any, fits (those that end before the arrival), none (default any)",
     )
     details = parser.add_argument_group("details of scheduling")
     details.add_argument(
