@@ -258,8 +258,8 @@ def test_no_job_passes_one_that_waits_for_held_nodes(play: Play) -> None:
         1 on 7 nodes    0..10    backfilled; lends 4 to job 8, which ends at 60
         2 on 6 nodes   15..20    backfilled; lends 5 to job 9, which ends at 80
 
-    At 61 one node is free, and job 5 could use it for 10 s. It waits. At 80 job 2 resumes on that node and the five that
-    come back, at 125 job 1 on the four that are held and three of these; then job 5 starts, before job 3 can.
+    At 61 one node is free, and job 5 could use it for 10 s. It waits. At 80 job 2 resumes on that node and the five
+    that come back, at 125 job 1 on the four that are held and three of these; job 5 then starts, before job 3 can.
     """
     jobs = [
         *(on_demand(7, 0, 3, 15, 200), rigid(3, 0, 10, 10), rigid(1, 0, 7, 100), rigid(2, 12, 6, 45)),
