@@ -43,8 +43,15 @@ def _available(run: RunningJob) -> int:
     return 0 if run.type is ON_DEMAND else run.nodes - run.borrowed
 
 
-#: In which order PAA takes its victims.
+#: In which order PAA takes its victims, in which unit it compares their overheads, and how far SPAA shrinks.
 _VICTIMS = ("least-loss", "malleable-first")
+_OVERHEADS = ("node-seconds", "seconds")
+_SHRINKS = ("even", "minimum")
+
+
+def _check(name: str, value: str, legal: tuple[str, ...]) -> None:
+    if value not in legal:
+        raise ParameterError(name, " or ".join(legal), value)
 
 
 @dataclass(frozen=True)
@@ -55,28 +62,32 @@ class PreemptAtArrival:
     ----------
     victims
         ``least-loss``: all jobs in one order; ``malleable-first``: malleable jobs in this order, then rigid ones.
+    overhead
+        Unit in which overheads are compared: ``node-seconds``, or ``seconds``, whatever the size of the job.
 
     Raises
     ------
     ParameterError
-        If there is no such order.
+        If there is no such order or unit.
     """
 
     victims: str = "least-loss"
+    overhead: str = "node-seconds"
 
     def __post_init__(self) -> None:
-        if self.victims not in _VICTIMS:
-            raise ParameterError("victims", " or ".join(_VICTIMS), self.victims)
+        _check("victims", self.victims, _VICTIMS)
+        _check("overhead", self.overhead, _OVERHEADS)
 
     def room(self, view: SystemView, request: Request) -> int:
         return sum([_available(run) for run in view.running if not run.owes(request.job_id)])
 
     def make_room(self, view: SystemView, request: Request, missing: int) -> list[Preempt | Shrink]:
         actions: list[Preempt | Shrink] = []
-        apart = self.victims == "malleable-first"
+        apart, in_seconds = self.victims == "malleable-first", self.overhead == "seconds"
         now = view.now
+        # A loss is that of each node times the nodes.
         victims = sorted(
-            (apart and run.type is not MALLEABLE, run.loss(now), run.job_id, nodes)
+            (apart and run.type is not MALLEABLE, run.loss(now) // (run.nodes if in_seconds else 1), run.job_id, nodes)
             for run in view.running
             if (nodes := _available(run))
         )
@@ -94,17 +105,23 @@ class ShrinkPreemptAtArrival:
 
     Attributes
     ----------
-    victims
-        The order of PAA.
+    victims, overhead
+        As of PAA.
+    shrink
+        ``even``: the jobs give up what is missing; ``minimum``: each gives up all that it can. It lends its even share
+        of what is missing, and the rest is released.
     """
 
     victims: str = "least-loss"
+    overhead: str = "node-seconds"
+    shrink: str = "even"
 
     def __post_init__(self) -> None:
         self._preempting()
+        _check("shrink", self.shrink, _SHRINKS)
 
     def _preempting(self) -> PreemptAtArrival:
-        return PreemptAtArrival(self.victims)
+        return PreemptAtArrival(self.victims, self.overhead)
 
     def room(self, view: SystemView, request: Request) -> int:
         # Each job that can be shrunk can be preempted, so preemption reaches furthest.
@@ -114,7 +131,11 @@ class ShrinkPreemptAtArrival:
         spare = _shrinkable(view)
         if sum(spare.values()) < missing:
             return self._preempting().make_room(view, request, missing)
-        return [Shrink(job_id, nodes) for job_id, nodes in even_shares(spare, missing).items()]
+        shares = even_shares(spare, missing)
+        if self.shrink == "minimum":
+            lent = {job_id: shares.get(job_id, 0) for job_id in sorted(spare)}
+            return [Shrink(job_id, nodes, surplus=spare[job_id] - nodes) for job_id, nodes in lent.items()]
+        return [Shrink(job_id, nodes) for job_id, nodes in shares.items()]
 
 
 @dataclass(frozen=True)

@@ -61,12 +61,18 @@ class Easy:
     depth
         How many waiting jobs hold a reservation. One is EASY; more as in Chiang, Arpaci-Dusseau & Vernon (JSSPP 2002)
         and by the parameter RESERVATIONDEPTH of Maui (Jackson, Snell & Clement, JSSPP 2001).
+    head
+        What a malleable job needs to start in its turn, and what is reserved for it: its ``minimum``, or its
+        ``requested`` size. One that passes another starts from its minimum on.
     """
 
     length: Literal["walltime", "runtime"] = "walltime"
     depth: int = 1
+    head: Literal["minimum", "requested"] = "minimum"
 
     def __post_init__(self) -> None:
+        if self.head not in ("minimum", "requested"):
+            raise ParameterError("head", "minimum or requested", self.head)
         if self.length not in ("walltime", "runtime"):
             raise ParameterError("length", "walltime or runtime", self.length)
 
@@ -84,10 +90,10 @@ class Easy:
         What is over before a window need not know of it, and most passes are far from any. ``queue`` and ``free`` are
         those of the view, which need not be asked for them again.
         """
-        now = view.now
+        now, whole = view.now, self.head == "requested"
         starts: list[Start] = []
         for head in queue:
-            if head.min_nodes > free:
+            if head.min_nodes > free or (whole and head.nodes > free):
                 break
             size = head.nodes if head.nodes <= free else free
             if window < NEVER and now + head.limit(size) > window:
@@ -118,8 +124,13 @@ class Easy:
             if free < fewest:
                 return starts
         ends = [(now + job.limit(own.nodes), own.job_id, own.nodes) for own, job in zip(starts, queue, strict=False)]
-        shadow, extra = shadow_of(view, head, free, ends)
-        if window < NEVER and shadow + head.limit(head.min_nodes) > window:
+        needed = head.nodes if whole else head.min_nodes
+        shadow, extra = shadow_of(view, head, free, ends, needed - head.kept)
+        if shadow == NEVER and view.kept:
+            # It waits for nodes that are held for others, which resume at an unknown time: a job that passes could keep
+            # them from it again and again.
+            return starts
+        if window < NEVER and shadow + head.limit(needed) > window:
             return None
         by_runtime = self.length == "runtime"
         latest = shadow + TOLERANCE - now
@@ -158,9 +169,11 @@ class Easy:
         free = view.free
         started: list[tuple[int, int, int]] = []
         for job in view.queue:
-            if job.min_nodes > free:
-                at = shadow_of(view, job, free, sorted(started)).time
-                return [Promise(job.job_id, at, job.min_nodes)] if at < NEVER else []
+            needed = job.nodes if self.head == "requested" else job.min_nodes
+            if needed > free:
+                needed -= job.kept
+                at = shadow_of(view, job, free, sorted(started), needed).time
+                return [Promise(job.job_id, at, needed)] if at < NEVER else []
             size = min(job.nodes, free)
             started.append((view.now + job.limit(size), job.job_id, size))
             free -= size
@@ -170,10 +183,11 @@ class Easy:
         """The rule of one simulation."""
         if self.depth == 1:
             return EasyAgain(self)
-        return self if self.length == "runtime" else KeptPlan(self._outlook())
+        plain = self.length == "walltime" and self.head == "minimum"
+        return KeptPlan(self._outlook()) if plain else self
 
     def _outlook(self) -> Outlook:
-        return Outlook(self.depth, by_runtime=self.length == "runtime")
+        return Outlook(self.depth, by_runtime=self.length == "runtime", whole=self.head == "requested")
 
 
 class EasyAgain:
@@ -263,19 +277,24 @@ BACKFILLING.add(
 )
 
 
-def backfilling(name: str, length: str = "walltime") -> Backfilling:
-    """The rule of that name, judging candidates by that length.
+def backfilling(name: str, length: str = "walltime", head: str = "minimum") -> Backfilling:
+    """The rule of that name, judging candidates by that length and reserving that size for the head.
 
     Raises
     ------
     UnknownNameError
         If there is no such rule.
     ParameterError
-        If it does not look at runtimes, and should.
+        If it does not look at runtimes, or has no size for the head, and should.
     """
     rule = BACKFILLING[name]
-    if length == "walltime":
-        return rule
-    if "length" not in parameters_of(rule):
-        raise ParameterError("backfill_length", f"walltime with the backfilling rule {name}", length)
-    return cast(Backfilling, replace(cast(Any, rule), length=length))
+    changes: dict[str, str] = {}
+    for option, parameter, value, default in (
+        ("backfill_length", "length", length, "walltime"),
+        ("malleable_head", "head", head, "minimum"),
+    ):
+        if value != default:
+            if parameter not in parameters_of(rule):
+                raise ParameterError(option, f"{default} with the backfilling rule {name}", value)
+            changes[parameter] = value
+    return cast(Backfilling, replace(cast(Any, rule), **changes)) if changes else rule

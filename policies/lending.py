@@ -6,14 +6,25 @@ Source: Fan et al., IPDPS 2022, section III-B.3; docs/model.md, "The six mechani
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from policies.port import Expand, Loan, Start, SystemView
 from policies.windows import admitted, spare
 
-__all__ = ["give_back"]
+__all__ = ["Keep", "give_back"]
 
 
-def give_back(view: SystemView, loans: Iterable[Loan], nodes: int) -> list[Expand | Start]:
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """Hold returned nodes for a preempted job until it can resume."""
+
+    job_id: int
+    nodes: int
+
+
+def give_back(
+    view: SystemView, loans: Iterable[Loan], nodes: int, *, hold: bool = False
+) -> list[Expand | Start | Keep]:
     """What each lender gets, in the order of lending.
 
     Parameters
@@ -24,14 +35,17 @@ def give_back(view: SystemView, loans: Iterable[Loan], nodes: int) -> list[Expan
         In the order of lending.
     nodes
         How many nodes the completed job returns.
+    hold
+        Whether a preempted job that cannot resume keeps what it lent.
 
     Returns
     -------
-    list of Expand or Start
+    list of Expand, Start or Keep
         A shrunk run that still goes on expands by what it lent. A preempted job that waits and has not run since
-        resumes at once if what it lent and the free nodes suffice; otherwise it gets nothing.
+        resumes at once if what it lent and the free nodes suffice; otherwise it gets nothing, or what it lent is held
+        for it.
     """
-    actions: list[Expand | Start] = []
+    actions: list[Expand | Start | Keep] = []
     # What each run has got back already: it may have lent more than once.
     regained: dict[int, int] = {}
     # (end of the walltime, nodes) of what has been given back: windows count it.
@@ -50,13 +64,16 @@ def give_back(view: SystemView, loans: Iterable[Loan], nodes: int) -> list[Expan
                 actions.append(Expand(run.job_id, grown))
                 regained[run.job_id] = regained.get(run.job_id, 0) + grown
                 nodes -= grown
-        elif job is not None and lent + free >= job.min_nodes:
+        elif job is not None:
             size = min(job.nodes, lent + free)
-            if view.windows:
+            if size >= job.min_nodes and view.windows:
                 size = admitted(view, job, size, given)
-                if not size:
-                    continue
-                given.append((view.now + job.limit(size), size))
+            if size < job.min_nodes:
+                if hold and lent:
+                    actions.append(Keep(job.job_id, lent))
+                    nodes -= lent
+                continue
+            given.append((view.now + job.limit(size), size))
             returned = min(lent, size)
             actions.append(Start(job.job_id, size, "nodes returned", returned=returned))
             nodes -= returned

@@ -68,6 +68,10 @@ class WaitingJob(Protocol):
         """``limit(nodes)``, the least that it can be: at hand, because a pass looks at that of every job."""
 
     @property
+    def kept(self) -> int:
+        """Nodes that are held for it, because it lent them; it starts as soon as these and free ones suffice."""
+
+    @property
     def user(self) -> str:
         """The user or project of the job; empty where unknown."""
 
@@ -225,6 +229,10 @@ class SystemView(Protocol):
     def reservations(self) -> Sequence[Reservation]:
         """Open reservations, earliest notice first."""
 
+    @property
+    def kept(self) -> Collection[int]:
+        """The jobs for which returned nodes are held, by their ids; these nodes are in no release."""
+
     def group_usage(self, group: str | None) -> float:
         """Node-ticks that a project (the user where there is none) has used until now, older ones counting less; None:
         of all. 0 unless the queue order has a ``half_life``."""
@@ -349,11 +357,24 @@ class Preempt:
 
 @dataclass(frozen=True, slots=True)
 class Shrink:
-    """Take nodes from a running malleable job."""
+    """Take nodes from a running malleable job.
+
+    Attributes
+    ----------
+    job_id
+        The job.
+    nodes
+        What it lends to the arriving job.
+    reason
+        As any action may have it.
+    surplus
+        What it gives up besides; it is released.
+    """
 
     job_id: int
     nodes: int
     reason: str = field(default="", repr=False, compare=False)
+    surplus: int = 0
 
 
 @dataclass(frozen=True, slots=True)

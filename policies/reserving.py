@@ -32,15 +32,18 @@ class Outlook(NamedTuple):
         minimum, as the head's is under EASY.
     by_runtime
         Whether candidates are judged by their true runtime.
+    whole
+        Whether a malleable job starts in its turn, and has a reservation, at its requested size only.
     """
 
     depth: int | None
     largest: bool = False
     by_runtime: bool = False
+    whole: bool = False
 
 
-def in_order(view: SystemView) -> list[Start]:
-    """The jobs that start before any has to wait."""
+def in_order(view: SystemView, *, whole: bool = False) -> list[Start]:
+    """The jobs that start before any has to wait; ``whole``: at their requested sizes only."""
     starts: list[Start] = []
     free = view.free
     profile = profile_of(view) if view.windows and view.queue else None
@@ -48,7 +51,7 @@ def in_order(view: SystemView) -> list[Start]:
         size = job.nodes if job.nodes < free else free
         if profile is not None:
             size = profile.largest(job, size)
-        if size < job.min_nodes:
+        if size < (job.nodes if whole else job.min_nodes):
             break
         starts.append(Start(job.job_id, size))
         free -= size
@@ -72,7 +75,7 @@ def plan_queue(view: SystemView, outlook: Outlook, promises: list[Promise] | Non
     queue, now, free = view.queue, view.now, view.free
     if isinstance(queue, LongQueue):
         queue = queue[:]
-    starts = in_order(view)
+    starts = in_order(view, whole=outlook.whole)
     heads = len(starts)
     if heads == len(queue):
         return starts
@@ -114,7 +117,7 @@ def plan_queue(view: SystemView, outlook: Outlook, promises: list[Promise] | Non
             free -= size
         elif left:
             left -= 1
-            promise = _reserve(profile, job, largest=outlook.largest)
+            promise = _reserve(profile, job, outlook)
             if promises is not None and promise.at < NEVER:
                 promises.append(promise)
         else:
@@ -127,12 +130,12 @@ def plan_queue(view: SystemView, outlook: Outlook, promises: list[Promise] | Non
     return starts
 
 
-def _reserve(profile: Profile, job: WaitingJob, *, largest: bool) -> Promise:
+def _reserve(profile: Profile, job: WaitingJob, outlook: Outlook) -> Promise:
     """Give a job the earliest time at which it can run through, if there is any."""
-    if largest:
+    if outlook.largest:
         at, size = profile.earliest_and_largest(job)
     else:
-        size = job.min_nodes
+        size = job.nodes if outlook.whole else job.min_nodes
         at = profile.earliest(size, job.limit(size))
     if at < NEVER:
         profile.reserve(at, job.limit(size), size)

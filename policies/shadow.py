@@ -22,7 +22,9 @@ class Shadow(NamedTuple):
     extra: int
 
 
-def shadow_of(view: SystemView, head: WaitingJob, free: int, started: Sequence[tuple[int, int, int]]) -> Shadow:
+def shadow_of(
+    view: SystemView, head: WaitingJob, free: int, started: Sequence[tuple[int, int, int]], nodes: int = 0
+) -> Shadow:
     """The earliest time at which the head of the queue finds its nodes, and what is left over then.
 
     Parameters
@@ -30,18 +32,20 @@ def shadow_of(view: SystemView, head: WaitingJob, free: int, started: Sequence[t
     view
         The machine as it was when the pass began.
     head
-        The first job that does not fit; a malleable one needs its minimum.
+        The first job that does not fit.
     free
         Free nodes after the starts of this pass.
     started
         (expected end, tie-break, nodes) of the jobs that this pass has started.
+    nodes
+        How many it needs; 0: its minimum.
 
     Returns
     -------
     Shadow
         Source: Mu'alem & Feitelson, IEEE TPDS 12(6), 2001; docs/model.md, "Backfilling", on open reservations.
     """
-    nodes = head.min_nodes
+    nodes = nodes or head.min_nodes
     releases: Sequence[tuple[int, int, int]] = view.releases
     if started:
         merged = list(releases)

@@ -33,6 +33,22 @@ class Options:
     tenants
         Queued jobs that may be backfilled on idle reserved nodes: ``any`` that fits, one that ``fits`` before the
         estimated arrival, or ``none``.
+    malleable_start
+        Size at which a malleable job starts: its requested size or what is ``free`` of it, at least its minimum, or
+        always the ``requested`` one.
+    malleable_resume
+        Size at which it starts again after a preemption: as at its first ``start``, or the ``former`` size, which it
+        had when it was preempted.
+    malleable_head
+        Size that a malleable job needs while it is the first that waits: its ``minimum``, or the ``requested`` one.
+    arrival_takes
+        Idle reserved nodes that an arriving on-demand job may use beside free ones: those of its ``own`` reservation,
+        or all ``reserved`` ones.
+    shrunk_lenders
+        What a shrunk job gets back when the on-demand job ends: ``expand``, the nodes that it lent; ``stay``, nothing.
+    preempted_lenders
+        What becomes of nodes that are returned to a preempted job: ``resume``, it resumes at once or they are
+        released; ``hold``, they are held for it until it can resume.
     expansion
         Expansion of running malleable jobs into nodes that no waiting job can use: ``none``, ``greedy`` or ``even``.
     warning
@@ -58,6 +74,12 @@ class Options:
     backfill_length: Literal["walltime", "runtime"] = "walltime"
     passes: Literal["instant", "event"] = "instant"
     tenants: str = "any"
+    malleable_start: Literal["free", "requested"] = "free"
+    malleable_resume: Literal["start", "former"] = "start"
+    malleable_head: Literal["minimum", "requested"] = "minimum"
+    arrival_takes: Literal["own", "reserved"] = "own"
+    shrunk_lenders: Literal["expand", "stay"] = "expand"
+    preempted_lenders: Literal["resume", "hold"] = "resume"
     expansion: str = "none"
     warning: float = 120.0
     timeout: float = 600.0
@@ -69,13 +91,19 @@ class Options:
         self._check_values()
         # The registries refuse unknown names.
         _ = ORDERS[self.order], TENANCIES[self.tenants], EXPANSIONS[self.expansion]
-        _ = backfilling(self.backfilling, self.backfill_length)
+        _ = backfilling(self.backfilling, self.backfill_length, self.malleable_head)
 
     def _check_values(self) -> None:
         """Refuse what is not legal, whatever plug-ins there are."""
         for name, legal in (
             ("backfill_length", ("walltime", "runtime")),
             ("passes", ("instant", "event")),
+            ("malleable_start", ("free", "requested")),
+            ("malleable_resume", ("start", "former")),
+            ("malleable_head", ("minimum", "requested")),
+            ("arrival_takes", ("own", "reserved")),
+            ("shrunk_lenders", ("expand", "stay")),
+            ("preempted_lenders", ("resume", "hold")),
             ("checkpoint_mode", ("absorbed", "strict")),
         ):
             value = getattr(self, name)

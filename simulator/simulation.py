@@ -93,7 +93,9 @@ def simulate(
         Past usage, and nodes of the jobs that run already, of a replay that begins in a state; None: not known.
     **options
         Fields of :class:`simulator.options.Options`: ``order``, ``backfilling``, ``backfill_length``, ``passes``,
-        ``tenants``, ``expansion``, ``warning``, ``timeout``, ``checkpoint_variation``, ``checkpoint_mode``, ``seed``.
+        ``tenants``, ``malleable_start``, ``malleable_resume``, ``malleable_head``, ``arrival_takes``,
+        ``shrunk_lenders``, ``preempted_lenders``, ``expansion``, ``warning``, ``timeout``, ``checkpoint_variation``,
+        ``checkpoint_mode``, ``seed``.
 
     Returns
     -------
@@ -314,7 +316,7 @@ def _record(state: JobState, origin: int) -> JobRecord:
     elif not came:
         status = "no_show"
     else:
-        status = "killed" if job.killed else "completed"
+        status = "killed" if job.killed and state.ends_at_walltime else "completed"
     return JobRecord(
         job.job_id,
         job.type,

@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--cooldown", metavar="TIME", default="0", help="time left out before the last submit [s] (default 0)"
     )
     measuring.add_argument(
-        "--events", action="store_true", help="write the event logs, which explain, export, gantt and picture need"
+        "--events", action="store_true", help="write event logs, for explain, export, gantt, picture"
     )
     measuring.add_argument("--plot", action="store_true", help="draw the figures")
     measuring.add_argument("--verbose", action="store_true", help="print wall-clock times, too")

@@ -54,6 +54,7 @@ class _Waiting:
     type: JobType = JobType.RIGID
     user: str = ""
     project: str = ""
+    kept: int = 0
 
     @property
     def min_nodes(self) -> int:
@@ -80,6 +81,7 @@ class _View:
     running: Sequence[RunningJob] = ()
     reservations: Sequence[Reservation] = ()
     windows: Sequence[Window] = ()
+    kept: Sequence[int] = ()
 
     def group_usage(self, group: str | None) -> float:
         return 0.0

@@ -95,7 +95,7 @@ class _Controller:
         self._slurm, self._steering, self._tell = slurm, steering, tell
         self._log = EventLog()
         self._mirror = Mirror(nodes, options, self._log, self, steering)
-        self._service = OnDemandService(self._mirror, mechanism, self)
+        self._service = OnDemandService(self._mirror, mechanism, self, options)
         self._tenants = TENANCIES[options.tenants]
         self._timeout, self._grace = to_ticks(options.timeout), to_ticks(grace)
         self._due: list[tuple[int, int, Callable[[], object]]] = []

@@ -8,7 +8,8 @@ trace is not taken for noise; an interval is of 95 % confidence, by Student's t.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ from experiments.study.verdicts import Statement, Verdict
 __all__ = [
     "PERCENT",
     "Finding",
+    "Test",
     "average",
     "difference",
     "every",
@@ -38,6 +40,21 @@ Pair = tuple[Floats, Floats]
 #: Bounds of a share in per cent. A duration has the bounds (0, infinity).
 PERCENT = (0.0, 100.0)
 _DURATION = (0.0, float("inf"))
+
+
+class Test(NamedTuple):
+    """One comparison of a claim.
+
+    Attributes
+    ----------
+    rule
+        What its mean must fulfil.
+    values
+        The measurements, trace by trace; NaN where a trace has none.
+    """
+
+    rule: Rule
+    values: Floats
 
 
 @dataclass(frozen=True)
@@ -61,6 +78,8 @@ class Finding:
         p-value of the test that the outcome rests on; None where nothing varies.
     level
         Whether the effect is a level, not a difference.
+    tests
+        The comparisons that the claim consists of, each of which must hold, by name.
     """
 
     outcome: Outcome
@@ -70,6 +89,7 @@ class Finding:
     detail: str = ""
     p_value: float | None = None
     level: bool = False
+    tests: Mapping[str, Test] = field(default_factory=dict)
 
     @property
     def decision(self) -> Decision:
@@ -142,8 +162,9 @@ def _each(found: Mapping[str, Finding], means: Mapping[str, float], pattern: str
     rule = next(iter(found.values())).rule
     words = f"{rule}; each of {len(found)}, refuted by one after Holm" if len(found) > 1 else rule
     undefined = [item for item in found.values() if item.outcome is Outcome.NOT_COMPARABLE]
+    tests = {f"{name} {part}".strip(): test for name, item in found.items() for part, test in item.tests.items()}
     if undefined:
-        return replace(undefined[0], rule=words)
+        return replace(undefined[0], rule=words, tests=tests)
     decision = together([item.decision for item in found.values()])
     outcomes = {item.outcome for item in found.values()}
     worst = next(item for item in (Outcome.FAILS, Outcome.UNDECIDED, Outcome.HOLDS) if item in outcomes)
@@ -158,6 +179,7 @@ def _each(found: Mapping[str, Finding], means: Mapping[str, float], pattern: str
         p_value=decision.p_value,
         rule=words,
         detail=f"{told}; decisive: {weakest}" if len(found) > 1 else told,
+        tests=tests,
     )
 
 
@@ -186,14 +208,15 @@ def reaches(values: Floats, level: float, unit: str) -> Finding:
 
 
 def _weighed(values: Floats, rule: Rule, sign: int = 0, bounds: tuple[float, float] | None = None) -> Finding:
-    known = np.asarray(values, dtype=float)
-    known = known[np.isfinite(known)]
+    own = np.asarray(values, dtype=float)
+    tests = {"": Test(rule, own)}
+    known = own[np.isfinite(own)]
     if len(known) < 2:
-        return missing("fewer than two traces have such jobs", rule.words)
+        return replace(missing("fewer than two traces have such jobs", rule.words), tests=tests)
     effect = interval(known) if bounds is None else interval(known, bounds=bounds)
     decision = rule.decide(effect)
     size = _size(known, effect, sign) if sign else None
-    return Finding(decision.outcome, rule.words, effect, size, p_value=decision.p_value)
+    return Finding(decision.outcome, rule.words, effect, size, p_value=decision.p_value, tests=tests)
 
 
 def _size(gap: Floats, effect: Interval, sign: int) -> Interval | None:

@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from experiments.statistics import Interval
 
 __all__ = [
@@ -28,6 +31,7 @@ __all__ = [
     "together",
 ]
 
+Floats = NDArray[np.float64]
 #: A decision errs with at most this probability; after Holm's correction, all of a family together.
 LEVEL = 0.05
 
@@ -59,6 +63,10 @@ class Rule(Protocol):
 
     def decide(self, found: Interval) -> Decision:
         """What the interval says."""
+        ...
+
+    def slack(self, mean: Floats) -> Floats:
+        """How far inside the rule means are, in the unit of the interval; negative where they break it."""
         ...
 
 
@@ -100,6 +108,10 @@ class Above:
         """What a 95 % interval says; no difference at all does not hold."""
         return _sided(found, found.low > self.level, found.high <= self.level, self.level)
 
+    def slack(self, mean: Floats) -> Floats:
+        """Height above the level."""
+        return mean - self.level
+
 
 @dataclass(frozen=True)
 class Below(Above):
@@ -114,6 +126,10 @@ class Below(Above):
     def decide(self, found: Interval) -> Decision:
         """What a 95 % interval says."""
         return _sided(found, found.high < self.level, found.low >= self.level, self.level)
+
+    def slack(self, mean: Floats) -> Floats:
+        """Depth below the level."""
+        return self.level - mean
 
 
 @dataclass(frozen=True)
@@ -154,6 +170,10 @@ class AtMost(Above):
     def decide(self, found: Interval) -> Decision:
         """What a 95 % interval says."""
         return _sided(found, found.high <= self.level, found.low > self.level, self.level)
+
+    def slack(self, mean: Floats) -> Floats:
+        """Depth below the level."""
+        return self.level - mean
 
 
 @dataclass(frozen=True)
@@ -212,6 +232,10 @@ class Near:
             return Decision(Outcome.FAILS, outside)
         return Decision(Outcome.UNDECIDED, min(inside, outside))
 
+    def slack(self, mean: Floats) -> Floats:
+        """Distance to the nearer end of the margin."""
+        return self.margin - np.abs(mean - self.value)
+
 
 @dataclass(frozen=True)
 class Digits:
@@ -245,6 +269,11 @@ class Digits:
     def decide(self, found: Interval) -> Decision:
         """What a value says: its interval has no width."""
         return Decision(Outcome.HOLDS if self.equal(found.mean) else Outcome.FAILS)
+
+    def slack(self, mean: Floats) -> Floats:
+        """Distance to the nearer end of what rounds to the printed digits."""
+        plain = self.printed.replace(",", "")
+        return 0.5 * 10.0 ** -len(plain.partition(".")[2]) - np.abs(mean - float(plain))
 
 
 def together(decisions: Sequence[Decision]) -> Decision:

@@ -14,35 +14,39 @@ from experiments.figures.study.mechanisms import METRICS
 from experiments.study.experiment import Resources, Row
 from experiments.sweeps import DELAYS, SweepResult, make_sweep, run_sweep
 from policies.mechanism import BASELINE, MECHANISMS
+from simulator.results.records import STATES
 from workloads.ground.errors import ParameterError
 from workloads.hybrid.notices import NOTICE_MIXES
 from workloads.theta.year import ThetaYear
 
-__all__ = ["ALL", "COLUMNS", "MIXES", "SIX", "Traces", "labels", "metric_rows", "simulated"]
+__all__ = ["ALL", "COLUMNS", "MIXES", "SIX", "Traces", "Years", "labels", "metric_rows", "simulated"]
 
 #: The mechanisms of the paper, and these with the baseline.
 SIX = tuple(mechanism.name for mechanism in MECHANISMS)
 ALL = (BASELINE, *SIX)
 MIXES = tuple(NOTICE_MIXES)
 
-#: What is kept of each simulation: the eight metrics of Fig. 6 and some that explain them.
-COLUMNS = (
+#: What is kept of the summary of each simulation: the eight metrics of Fig. 6 and some that explain them.
+_SUMMARY_COLUMNS = (
     *(metric.name for metric in METRICS),
     *("instant_start_ratio_strict", "shrink_ratio", "wait_h", "bounded_slowdown", "makespan_h", "lost_node_hours"),
+    "utilization_to_last_submit",
     *DELAYS,
 )
+#: All metrics of a simulation; the last ones are computed here, from the accounting of node-hours.
+COLUMNS = (*_SUMMARY_COLUMNS, "compute_utilization")
 
 
 @dataclass(frozen=True)
-class Traces:
-    """The traces of an experiment.
+class Years:
+    """Generated years.
 
     Attributes
     ----------
     jobs
-        Number of jobs of each generated year.
+        Number of jobs of each year.
     traces
-        How many, 2 or more.
+        Number of years.
     preset
         Parameters of the years, a name of :data:`workloads.theta.presets.PRESETS`.
     """
@@ -50,6 +54,11 @@ class Traces:
     jobs: int = ThetaYear().jobs
     traces: int = 10
     preset: str = field(default="default", kw_only=True)
+
+
+@dataclass(frozen=True)
+class Traces(Years):
+    """The traces of an experiment: two years or more, for a confidence interval."""
 
     def __post_init__(self) -> None:
         if self.traces < 2:
@@ -59,14 +68,13 @@ class Traces:
 def simulated(
     resources: Resources,
     name: str,
-    parameters: Traces,
+    parameters: Years,
     seed: int,
     mechanisms: Sequence[str],
     assignment: Mapping[str, Any] | None = None,
     options: Mapping[str, Any] | None = None,
     vary: str = "product",
     preset: str = "",
-    draws: int = 0,
 ) -> SweepResult:
     """A grid of simulations, of which only what is missing in the store is carried out.
 
@@ -84,8 +92,6 @@ def simulated(
         How: every value with every other, or ``one-at-a-time``.
     preset
         Of the years, in place of the parameters' own.
-    draws
-        Repetitions of one year, the first, each with types drawn anew; 0: a year for each repetition.
 
     Raises
     ------
@@ -94,15 +100,14 @@ def simulated(
     HoldfastError
         If a simulation failed.
     """
-    own = {"seeds": f"{seed}:{seed + draws}"} if draws else {}
     sweep = make_sweep(
         workload={
-            "seeds": f"{seed}:{seed + (1 if draws else parameters.traces)}",
+            "seeds": f"{seed}:{seed + parameters.traces}",
             "jobs": parameters.jobs,
             "presets": preset or parameters.preset,
         },
         mechanisms=list(mechanisms),
-        assignment={**(assignment or {}), **own},
+        assignment=dict(assignment or {}),
         options=dict(options or {}),
         vary=vary,
     )
@@ -123,4 +128,13 @@ def labels(row: Row) -> dict[str, Any]:
 
 def metric_rows(result: SweepResult, *others: str) -> list[Row]:
     """A row for each simulation: trace, mix, mechanism, the other columns named, and :data:`COLUMNS`."""
-    return [{**labels(row), **{name: row[name] for name in (*others, *COLUMNS)}} for row in result.summary]
+    return [
+        {**labels(row), **{name: row[name] for name in (*others, *_SUMMARY_COLUMNS)}, **_accounting_metrics(hours)}
+        for row, hours in zip(result.summary, result.accounting, strict=True)
+    ]
+
+
+def _accounting_metrics(hours: Row) -> Row:
+    """The metrics that the accounting of one simulation gives."""
+    total = sum(float(hours[f"{state}_node_hours"]) for state in STATES)
+    return {"compute_utilization": float(hours["compute_node_hours"]) / total if total else None}

@@ -1,4 +1,4 @@
-"""Delays of on-demand jobs: how many do not start instantly, and for how many of them the others leave no room.
+"""Delays of on-demand jobs: how many do not start instantly, and how many of them have no room beside the others.
 
 Source: hybrid-workload-scheduling, section V-A, observation 9.
 """
@@ -18,28 +18,31 @@ __all__ = ["DELAYS", "count_delays"]
 DELAYS = ("delayed_on_demand", "crowded_on_demand")
 
 
-def count_delays(records: Sequence[JobRecord], nodes: int, instant_tolerance: float) -> dict[str, int]:
-    """Count the on-demand jobs that start late, and those of them that could not start in time.
+def count_delays(records: Sequence[JobRecord], nodes: int, instant_tolerance: float, warning: float) -> dict[str, int]:
+    """Count the on-demand jobs that start late, and those of them that had no room beside the other on-demand jobs.
 
-    A job is crowded out if the machine has fewer nodes than it asks for together with the on-demand jobs that have
-    arrived before and have not completed: they run, or gather their nodes.
+    A job has no room if the machine has fewer nodes than it requests together with the on-demand jobs that run or
+    gather nodes at its arrival. On-demand jobs that wait in the queue hold no nodes and do not count.
 
     Parameters
     ----------
     records
         Records of all jobs; times in ticks.
     nodes
-        Size of the machine.
+        Nodes of the machine.
     instant_tolerance
-        A job that starts so long after its arrival [s] still starts instantly.
+        Longest wait of an instant start [s].
+    warning
+        Time between the warning of a malleable job and its preemption [s]. A job gathers nodes for at most this time,
+        so a job that starts later has waited in the queue.
 
     Returns
     -------
     dict
         ``delayed_on_demand`` and ``crowded_on_demand``, a part of them.
     """
-    tolerance = to_ticks(instant_tolerance)
-    came = sorted(
+    tolerance, gathering = to_ticks(instant_tolerance), to_ticks(warning)
+    arrivals = sorted(
         (record.queued, record.job_id, record.start, record.end, record.nodes)
         for record in records
         if record.type is ON_DEMAND
@@ -47,14 +50,15 @@ def count_delays(records: Sequence[JobRecord], nodes: int, instant_tolerance: fl
         and record.start is not None
         and record.end is not None
     )
-    present: list[tuple[int, int]] = []  # (end, nodes) of the jobs that have arrived and have not completed
+    #: (end, first instant at which it holds nodes, nodes) of the jobs that have arrived and have not completed
+    present: list[tuple[int, int, int]] = []
     delayed = crowded = 0
-    for submit, _, start, end, size in came:
+    for submit, _, start, end, size in arrivals:
         # A completion at the instant of the arrival comes first.
         while present and present[0][0] <= submit:
             del present[0]
         if start - submit > tolerance:
             delayed += 1
-            crowded += size + sum(other for _, other in present) > nodes
-        insort(present, (end, size))
+            crowded += size + sum(other for _, holds, other in present if holds <= submit) > nodes
+        insort(present, (end, submit if start - submit <= gathering else start, size))
     return dict(zip(DELAYS, (delayed, crowded), strict=True))

@@ -108,7 +108,7 @@ def _simulated(run: RunConfiguration) -> RunOutcome:
     clock = {name: summary.pop(name, None) for name in WALL_CLOCK}
     measured = {
         "nodes": nodes,
-        "summary": _without(summary, "mechanism") | count_delays(result.records, nodes, tolerance),
+        "summary": _without(summary, "mechanism") | count_delays(result.records, nodes, tolerance, run.options.warning),
         "types": [_without(row, "mechanism") for row in types],
         "accounting": {name: ticks / (_HOUR * SECOND) for name, ticks in result.accounting.told().items()},
         "weeks": weeks,

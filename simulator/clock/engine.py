@@ -64,7 +64,9 @@ class Engine:
         jobs, options, state, closures = setup.states, setup.options, setup.running, setup.closures
         self._log = setup.log
         self.system = System(setup.nodes, options, setup.log, self, setup.decisions)
-        self._service = OnDemandService(self.system, setup.mechanism, self) if setup.mechanism is not None else None
+        self._service = (
+            OnDemandService(self.system, setup.mechanism, self, options) if setup.mechanism is not None else None
+        )
         self.outages = OutageService(self.system, self._service, closures) if closures is not None else None
         told = (self.system, options, jobs, self.outages, setup.trial, setup.stream)
         self._asking = asking = setup.asking or Asking()

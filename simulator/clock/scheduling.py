@@ -20,6 +20,7 @@ from simulator.options import Options
 from simulator.services.answers import listed, refused, start_problem, tenant_problem
 from simulator.services.growth import Growth
 from simulator.services.outages import OutageService
+from simulator.services.resumption import resume
 
 __all__ = ["Scheduler"]
 
@@ -55,7 +56,7 @@ class Scheduler:
         self._system = system
         self._outages = outages
         self._trial = trial
-        rule = backfilling(options.backfilling, options.backfill_length)
+        rule = backfilling(options.backfilling, options.backfill_length, options.malleable_head)
         begun: Any = getattr(rule, "begin", lambda: rule)()
         self._begun = begun
         # A bound method is called faster than an object.
@@ -97,6 +98,8 @@ class Scheduler:
         system = self._system
         if self._outages is not None:
             self._outages.start_booked()
+        if system.kept:
+            resume(system)
         pool, waiting = self._pool, self._waiting
         sizes = waiting.sizes
         if pool.nodes >= (sizes.least or sizes.smallest()):

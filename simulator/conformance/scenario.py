@@ -35,6 +35,7 @@ class Queued:
     project: str = ""
     user: str = ""
     estimated_arrival: int = 0
+    kept: int = 0
     peeks: list[int] = field(default_factory=list, compare=False, repr=False)
 
     @property
@@ -203,6 +204,7 @@ class View:
         self.reservations: Sequence[Reserved] = list(scenario.reservations)
         self.releases = sorted((run.expected_end, run.job_id, run.nodes - run.borrowed) for run in scenario.running)
         self.windows: Sequence[Window] = list(scenario.windows)
+        self.kept: Sequence[int] = ()
         self.nodes, self.now, self.free = scenario.nodes, scenario.now, scenario.free
         self.warning = scenario.warning
         self.on_demand_waits = any(job.type is JobType.ON_DEMAND for job in scenario.queue)

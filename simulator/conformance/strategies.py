@@ -110,7 +110,7 @@ def _judge_room(scenario: Scenario, needed: int, actions: Any, room: int) -> Ite
             return
         if isinstance(action, Shrink):
             missing -= action.nodes
-            runs[run.job_id] = replace(run, nodes=run.nodes - action.nodes)
+            runs[run.job_id] = replace(run, nodes=run.nodes - action.nodes - action.surplus)
         else:
             missing -= run.nodes - run.borrowed
             del runs[run.job_id]

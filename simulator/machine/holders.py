@@ -13,7 +13,7 @@ from simulator.machine.cluster import Account, Kind
 from simulator.machine.jobstate import JobState
 from simulator.machine.usage import Usage
 
-__all__ = ["Gathering", "Lender", "Loan", "Reservation", "Run"]
+__all__ = ["Gathering", "Kept", "Lender", "Loan", "Reservation", "Run"]
 
 
 class Run(Account):
@@ -86,11 +86,11 @@ class Run(Account):
 
     @property
     def min_nodes(self) -> int:
-        return self.job.min_nodes
+        return self.job.smallest
 
     @property
     def max_nodes(self) -> int:
-        return self.job.nodes
+        return self.job.largest
 
     @property
     def setup(self) -> int:
@@ -262,6 +262,22 @@ class Gathering(Account):
     def promised(self) -> int:
         """Nodes that runs under warning still owe it."""
         return sum(count for run in dict.fromkeys(self.awaited) for other, count in run.claims if other is self)
+
+
+class Kept(Account):
+    """Nodes that have come back to a preempted job, held until it can resume.
+
+    Attributes
+    ----------
+    job
+        The job, which waits.
+    """
+
+    __slots__ = ("job",)
+
+    def __init__(self, job: JobState) -> None:
+        super().__init__(Kind.HELD)
+        self.job = job
 
 
 class Loan:

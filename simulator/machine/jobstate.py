@@ -62,6 +62,14 @@ class JobState:
         Compute time between two checkpoints, duration of one, and their sum; period 0: it takes none.
     work, work_limit
         Malleable jobs: node-ticks left to do, and left until its walltime; they fall together.
+    min_nodes, nodes
+        Smallest and largest size at which its next run may start.
+    smallest, largest
+        Smallest and largest size of a run: it may shrink and expand between these.
+    kept
+        Nodes that are held for it while it waits.
+    resumes_as_stopped
+        Malleable jobs: whether a run after a preemption starts at the size that the preempted run had.
     """
 
     __slots__ = (
@@ -76,6 +84,8 @@ class JobState:
         "interval",
         "job",
         "job_id",
+        "kept",
+        "largest",
         "lost",
         "min_nodes",
         "nodes",
@@ -84,10 +94,12 @@ class JobState:
         "period",
         "preemptions",
         "rank",
+        "resumes_as_stopped",
         "row",
         "runs",
         "setup",
         "shrinks",
+        "smallest",
         "start",
         "submit",
         "type",
@@ -112,7 +124,7 @@ class JobState:
         self.type = kind
         self.row = row
         self.rank = rank
-        self.nodes = self.min_nodes = job.nodes
+        self.nodes = self.min_nodes = self.smallest = self.largest = job.nodes
         self.submit = self.first_submit = self.estimated_arrival = self.eligible = self.first_eligible = submit
         if job.eligible is not None and submit >= 0:
             self.eligible = self.first_eligible = max(submit, to_ticks(job.eligible) - origin)
@@ -123,7 +135,7 @@ class JobState:
         self.undisturbed = self.compute = runtime
         self.walltime = walltime
         self.interval = self.cost = self.period = self.dumps = self.setup = self.work = self.work_limit = 0
-        self.runs = self.preemptions = self.shrinks = self.lost = 0
+        self.runs = self.preemptions = self.shrinks = self.lost = self.kept = 0
         self.waiting = self.withdrawn = False
         self.start = self.end = None
 
@@ -140,10 +152,19 @@ class JobState:
             self.dumps = max(0, -(-(total - self.setup) // self.period) - 1)
         self.compute = total - self.setup - self.dumps * self.cost
 
-    def take_any_size(self) -> None:
-        """Let a malleable job, which is not taken for a rigid one, run at any size from ``min_nodes`` to ``nodes``."""
+    def take_any_size(self, start: str, resume: str) -> None:
+        """Let a malleable job, which is not taken for a rigid one, run at any size from ``smallest`` to ``largest``.
+
+        Parameters
+        ----------
+        start, resume
+            Options ``malleable_start`` and ``malleable_resume``: the sizes at which runs begin.
+        """
         job, runtime = self.job, self.compute
-        self.min_nodes = job.min_nodes if job.min_nodes is not None else job.nodes
+        self.smallest = job.min_nodes if job.min_nodes is not None else job.nodes
+        if start == "free":
+            self.min_nodes = self.smallest
+        self.resumes_as_stopped = resume == "former"
         self.setup = min(to_ticks(job.setup), runtime)
         self.compute = 0
         self.work = (runtime - self.setup) * job.nodes
@@ -157,6 +178,20 @@ class JobState:
     @property
     def project(self) -> str:
         return self.job.project
+
+    @property
+    def ends_at_walltime(self) -> bool:
+        """Whether its walltime ends it; the baseline knows nothing of a job that only its overheads prolong so far."""
+        job = self.job
+        if not job.killed or job.trace_runtime is None or job.trace_walltime is None:
+            return job.killed
+        return job.trace_runtime >= job.trace_walltime or self.undisturbed != to_ticks(job.trace_runtime)
+
+    def resume_at(self, nodes: int) -> None:
+        """A malleable job was preempted at that size, with its remaining work up to date."""
+        if self.resumes_as_stopped:
+            self.min_nodes = self.nodes = nodes
+        self.walltime = self.limit(self.nodes)
 
     def limit(self, nodes: int) -> int:
         """Walltime of the next run at that size."""

@@ -84,7 +84,7 @@ def _state(
         if kind is RIGID:
             state.take_overheads()
         elif kind is MALLEABLE:
-            state.take_any_size()
+            state.take_any_size(options.malleable_start, options.malleable_resume)
     return state
 
 

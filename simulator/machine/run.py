@@ -72,7 +72,7 @@ class JobRun(Run):
         job = self.job
         if self.type is MALLEABLE:
             self.settle(now)
-            job.walltime = job.limit(job.nodes)
+            job.resume_at(self.nodes)
             usage.compute += self._in_work
             usage.lose(job, self._in_setup, now)
             return

@@ -42,12 +42,12 @@ class StreamedJob(JobState):
         self.job_id = job_id
         self.type = RIGID
         self.submit = self.first_submit = self.estimated_arrival = self.eligible = self.first_eligible = submit
-        self.nodes = self.min_nodes = nodes
+        self.nodes = self.min_nodes = self.smallest = self.largest = nodes
         self.undisturbed = self.compute = runtime
         self.walltime = walltime
         self.notice = -1
         self.interval = self.cost = self.period = self.dumps = self.setup = self.work = self.work_limit = 0
-        self.runs = self.preemptions = self.shrinks = self.lost = 0
+        self.runs = self.preemptions = self.shrinks = self.lost = self.kept = 0
         self.waiting = self.withdrawn = False
         self.start = self.end = None
 

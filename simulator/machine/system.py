@@ -18,7 +18,7 @@ from simulator.machine.cluster import Account, Cluster
 from simulator.machine.decisions import Decisions
 from simulator.machine.eventlog import EventLog
 from simulator.machine.fairshare import UsageLedger
-from simulator.machine.holders import Gathering, Lender, Loan, Reservation, Run
+from simulator.machine.holders import Gathering, Kept, Lender, Loan, Reservation, Run
 from simulator.machine.jobstate import JobState
 from simulator.machine.kinds import begin_run
 from simulator.machine.releases import ExpectedReleases
@@ -74,6 +74,7 @@ class System:
         self.runs: dict[int, Run] = {}
         self.leaving: dict[int, Run] = {}
         self.reservations: list[Reservation] = []
+        self.kept: dict[int, Kept] = {}
         self.expected = ExpectedReleases()
         self.releases = self.expected.entries
         self._expect = self.expected.expect
@@ -134,6 +135,8 @@ class System:
         now, move = self.now, self.cluster.move
         if job.waiting:
             self.waiting.remove(job)
+        if job.kept:
+            self.let_go(job)
         if run is None:
             run = begin_run(job, now)
         for account, count in sources:
@@ -163,7 +166,8 @@ class System:
         if done:
             job.end = self.now
             if self.log.enabled:
-                self.log(self.now, "kill" if job.job.killed else "complete", job.job_id, run.nodes, 0)
+                killed = job.job.killed and job.ends_at_walltime
+                self.log(self.now, "kill" if killed else "complete", job.job_id, run.nodes, 0)
         else:
             self.log(self.now, "expire", job.job_id, run.nodes, 0)
         return done
@@ -344,6 +348,22 @@ class System:
             before = lender.nodes + lender.lent
             self.cluster.move(source, lender, count, self.now)
             self.log(self.now, "reserve", lender.job_id, before, lender.nodes + lender.lent)
+
+    def take(self, lender: Lender, gathering: Gathering, count: int) -> None:
+        """An arrived job uses idle nodes that are set aside for another one."""
+        if count:
+            before = lender.nodes + lender.lent
+            self.cluster.move(lender, gathering, count, self.now)
+            cause = f"taken by {gathering.job.job_id}"
+            self.log(self.now, "reserve", lender.job_id, before, lender.nodes + lender.lent, cause)
+
+    def let_go(self, job: JobState) -> None:
+        """Release the nodes that are held for a job."""
+        held = self.kept.pop(job.job_id, None)
+        job.kept = 0
+        if held is not None:
+            self.log(self.now, "reserve", job.job_id, held.nodes, 0, "released")
+            self.release(held)
 
     def leave(self, run: Run) -> None:
         """A run is over; its nodes are still to be given away."""

@@ -110,6 +110,9 @@ _ENTRIES: Mapping[Group, Iterable[Metric]] = {
         _entry("utilization", "utilisation", "machine", _MORE,
                "Node-seconds occupied less those lost, over N times the time from the first submit to the last "
                "completion.", _FAN, **_SHARE),
+        _entry("utilization_to_last_submit", "utilisation until the last submit", "machine", _MORE,
+               "The same from the first to the last submit: what happens after it, until the last job has ended, does "
+               "not count. A loss counts at its preemption.", _MODEL, **_SHARE),
         _entry("lost_node_hours", "lost", "machine", _LESS,
                "Node-hours of setups that were preempted, of unsaved compute, of partial checkpoints and of warnings.",
                _MODEL, **_NODE_HOURS),
@@ -181,7 +184,8 @@ _ENTRIES: Mapping[Group, Iterable[Metric]] = {
         _entry("delayed_on_demand", "delayed", "on-demand jobs", _LESS,
                "On-demand jobs that did not start instantly.", "Hybrid workloads, V-A, observation 9"),
         _entry("crowded_on_demand", "crowded out", "on-demand jobs", _LESS,
-               "Delayed on-demand jobs for which the other on-demand jobs leave no room.",
+               "Delayed on-demand jobs that exceed the machine together with the on-demand jobs that run or gather "
+               "nodes at their arrival.",
                "Hybrid workloads, V-A, observation 9"),
         _entry("node_hours", "undisturbed work", _ALL, Better.NEITHER,
                "Nodes times undisturbed runtime of the jobs of one type submitted in one week.", _MODEL, **_NODE_HOURS),

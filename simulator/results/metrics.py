@@ -8,8 +8,11 @@ waited was decided before.
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import pairwise
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -41,6 +44,7 @@ _HOUR = 3600 * SECOND
 #: Where a record has its submit, start, end, runtime, preemptions and shrinks.
 _TIMES_AND_COUNTS = tuple(map(JobRecord._fields.index, ("submit", "start", "end", "runtime", "preemptions", "shrinks")))
 _ELIGIBLE = JobRecord._fields.index("eligible")
+_SUBMIT = itemgetter(_TIMES_AND_COUNTS[0])
 #: What is told of some jobs.
 _TOLD = (
     *("turnaround_h", "wait_h", "wait_median_h", "wait_p95_h", "wait_max_h"),
@@ -296,6 +300,7 @@ def _summary(
         all_jobs["wait_max_h"],
         elapsed / _HOUR,
         utilization,
+        _utilization_to_last_submit(result, chosen, window),
         lost / _HOUR,
         latencies.quantile(0.99) if latencies is not None else math.nan,
         latencies.most if latencies is not None else math.nan,
@@ -349,6 +354,33 @@ def _availability(result: Recording, window: MeasuredWindow, utilization: float)
     }
 
 
+def _utilization_to_last_submit(result: Recording, chosen: Sequence[JobRecord], window: MeasuredWindow) -> float:
+    """Utilisation from where measuring begins to the last submit of a measured job; NaN if that is no time."""
+    opens, ends, _ = _measured_time(result, window)
+    if isinstance(chosen, LongRecords):
+        submit = int(chosen.submit.max())
+    else:
+        submit = max(map(_SUBMIT, chosen), default=opens + result.origin)
+    closes = min(submit - result.origin, ends)
+    if closes <= opens:
+        return math.nan
+    if window != (0.0, 0.0):
+        occupied, lost = _use(result, opens, closes)
+        return (occupied - lost) / (result.nodes * (closes - opens))
+    # All of the time is accounted for already: only what follows need be added up, which is short.
+    spent = result.accounting
+    samples = result.samples
+    if isinstance(samples, LongSamples):
+        place = int(np.searchsorted(samples.table[:, 0], closes, side="right"))
+        after = samples.table[place - 1 :, :2].tolist()
+    else:
+        after = [(sample[0], sample[1]) for sample in samples[bisect_right(samples, closes, key=itemgetter(0)) - 1 :]]
+    busy = sum(nodes * (until - max(at, closes)) for (at, nodes), (until, _) in pairwise(after))
+    lost = sum(node_ticks for time, node_ticks in result.losses if time > closes)
+    done = spent.compute + spent.setup + spent.checkpoint - busy + lost
+    return float(done / (result.nodes * (closes - opens)))
+
+
 def _machine(result: Recording, window: MeasuredWindow) -> tuple[float, int, int]:
     """Utilisation, node-ticks lost, and elapsed ticks; a loss counts when it is booked."""
     if window == (0.0, 0.0):
@@ -360,6 +392,12 @@ def _machine(result: Recording, window: MeasuredWindow) -> tuple[float, int, int
     opens, closes, elapsed = _measured_time(result, window)
     if closes <= opens:
         return math.nan, 0, elapsed
+    occupied, lost = _use(result, opens, closes)
+    return (occupied - lost) / (result.nodes * (closes - opens)), lost, elapsed
+
+
+def _use(result: Recording, opens: int, closes: int) -> tuple[int, int]:
+    """Node-ticks occupied between two times, and lost there; a loss counts when it is booked."""
     # The last sample is taken at the last completion.
     if isinstance(result.samples, LongSamples):
         times, busy = result.samples.table[:, 0], result.samples.table[:-1, 1]
@@ -368,5 +406,4 @@ def _machine(result: Recording, window: MeasuredWindow) -> tuple[float, int, int
         times, busy = np.array(instants, dtype=np.int64), np.array(in_use[:-1], dtype=np.int64)
     spans = np.diff(np.clip(times, opens, closes))
     occupied = integral(busy, spans)
-    lost = sum(node_ticks for time, node_ticks in result.losses if opens <= time <= closes)
-    return (occupied - lost) / (result.nodes * (closes - opens)), lost, elapsed
+    return occupied, sum(node_ticks for time, node_ticks in result.losses if opens <= time <= closes)

@@ -1,5 +1,5 @@
 """What follows from notices, arrivals, outages, failures and cancellations.
 
-Other folders use ``answers``, ``closures``, ``growth``, ``ondemand``, ``outages``, ``startingstate``, ``survival``
-and ``withdrawals``.
+Other folders use ``answers``, ``closures``, ``growth``, ``ondemand``, ``outages``, ``resumption``,
+``startingstate``, ``survival`` and ``withdrawals``.
 """

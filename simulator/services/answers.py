@@ -29,6 +29,8 @@ __all__ = [
 
 def described(answer: object) -> str:
     """An answer in short, e.g. ``Start(7, nodes=3)``."""
+    if isinstance(answer, Shrink) and answer.surplus:
+        return f"Shrink({answer.job_id!r}, nodes={answer.nodes!r}, surplus={answer.surplus!r})"
     if isinstance(answer, Start | Shrink | Expand):
         return f"{type(answer).__name__}({answer.job_id!r}, nodes={answer.nodes!r})"
     if isinstance(answer, Expect | Preempt):
@@ -128,17 +130,19 @@ def room_problem(action: Any, run: Any, missing: int) -> str:
         return "an arrival strategy answers with Preempt and Shrink"
     if run is None:
         return f"job {action.job_id!r} does not run"
-    if missing <= 0:
+    if missing <= 0 and not (isinstance(action, Shrink) and action.surplus):
         return "nothing is missing any more"
     if isinstance(action, Preempt):
         return f"job {run.job_id} may not be preempted" if run.type is ON_DEMAND else ""
     if run.type is not MALLEABLE:
         return f"job {run.job_id} is not malleable"
-    if type(action.nodes) is not int or action.nodes < 1:
+    if any(type(count) is not int or count < 0 for count in (action.nodes, action.surplus)):
+        return "the nodes must be whole numbers of at least 0"
+    if action.nodes + action.surplus < 1:
         return "the nodes must be a whole number of at least 1"
     # What it borrows belongs to reservations.
     spare = min(run.nodes - run.min_nodes, run.nodes - run.borrowed)
-    if action.nodes > spare:
+    if action.nodes + action.surplus > spare:
         return f"job {run.job_id} can give up {max(0, spare)} of its {_nodes(run.nodes)}"
     if action.nodes > missing:
         return f"only {_nodes(missing)} {'is' if missing == 1 else 'are'} missing"

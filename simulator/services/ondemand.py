@@ -9,15 +9,17 @@ from __future__ import annotations
 from typing import Protocol
 
 from policies.arrival import ArrivalStrategy
-from policies.lending import give_back
+from policies.lending import Keep, give_back
 from policies.mechanism import Mechanism
 from policies.port import Expand, Expect, Hold, Preempt, Shrink
-from simulator.machine.cluster import Account
+from simulator.machine.cluster import Account, Kind
 from simulator.machine.holders import Gathering, Loan, Reservation, Run
 from simulator.machine.jobstate import JobState
 from simulator.machine.run import is_malleable
 from simulator.machine.system import System
+from simulator.options import Options
 from simulator.services.answers import hold_problem, listed, plan_problem, refused, room_problem
+from simulator.services.resumption import keep
 from workloads.ground.errors import InvariantError
 
 __all__ = ["OnDemandService", "Timers"]
@@ -44,10 +46,15 @@ class OnDemandService:
         Notice and arrival strategy.
     timers
         Clock that wakes it.
+    options
+        What arriving jobs may take, and how lenders get nodes back.
     """
 
-    def __init__(self, system: System, mechanism: Mechanism, timers: Timers) -> None:
+    def __init__(self, system: System, mechanism: Mechanism, timers: Timers, options: Options) -> None:
         self._system = system
+        self._takes_reserved = options.arrival_takes == "reserved"
+        self._holds_for_lenders = options.preempted_lenders == "hold"
+        self._shrunk_expand = options.shrunk_lenders == "expand"
         self._on_notice = mechanism.on_notice
         arrival = mechanism.on_arrival
         self._on_arrival: ArrivalStrategy = getattr(arrival, "begin", lambda: arrival)()
@@ -120,7 +127,7 @@ class OnDemandService:
         if reservation is not None:
             own = reservation.nodes + reservation.lent + reservation.on_their_way
             own += sum(tenant.unclaimed for tenant in reservation.tenants)
-        return job.nodes - self._system.free - own
+        return job.nodes - self._system.free - self._takeable(reservation) - own
 
     def arrive(self, job: JobState) -> None:
         """An on-demand job arrives: it gets its nodes, or waits at the front of the queue."""
@@ -150,7 +157,7 @@ class OnDemandService:
             self._loans[job.job_id] = reservation.loans
             system.close(reservation)
         missing = job.nodes - gathering.nodes
-        if missing > system.free:
+        if missing > system.free + self._takeable(None):
             for run in sorted(coming, key=lambda run: (run.end, run.job_id)):
                 promised = min(coming[run], missing)
                 if promised:
@@ -159,12 +166,30 @@ class OnDemandService:
                     # A victim of its plan lends what is really taken of it; a tenant is no lender.
                     if run in lenders:
                         self._lend(self._loans[job.job_id], job.job_id, Loan(run, promised, was_shrunk=False))
-        taken = min(missing, system.free)
-        system.cluster.move(system.cluster.pool, gathering, taken, system.now)
-        missing -= taken
+        missing = self._take_idle(gathering, missing)
         if missing:
             self._make_room(job, gathering, missing)
         self._launch_or_wait(gathering)
+
+    def _takeable(self, own: Reservation | None) -> int:
+        """Idle nodes of other open reservations that an arriving job may use."""
+        if not self._takes_reserved:
+            return 0
+        return sum(item.nodes for item in self._system.reservations if item is not own)
+
+    def _take_idle(self, gathering: Gathering, missing: int) -> int:
+        """Take free nodes, then idle reserved ones if that is allowed; returns how many are still missing."""
+        system = self._system
+        taken = min(missing, system.free)
+        system.cluster.move(system.cluster.pool, gathering, taken, system.now)
+        missing -= taken
+        if missing and self._takes_reserved:
+            # The latest notice has the most time to collect others, ties by id as everywhere.
+            for other in sorted(system.reservations, key=lambda item: (-item.notice, item.job_id)):
+                taken = min(missing, other.nodes)
+                system.take(other, gathering, taken)
+                missing -= taken
+        return missing
 
     def _launch_or_wait(self, gathering: Gathering) -> None:
         system = self._system
@@ -190,7 +215,7 @@ class OnDemandService:
         """Nodes that an arrived job had, or was promised, have failed: find others, or let it wait with none."""
         system, job = self._system, gathering.job
         missing = job.nodes - gathering.nodes - gathering.promised
-        lacking = missing - system.free
+        lacking = missing - system.free - self._takeable(None)
         if lacking > 0 and self._on_arrival.room(system, job) < lacking:
             self.give_up(gathering, "not enough nodes could be freed")
             return
@@ -198,10 +223,9 @@ class OnDemandService:
         gathering.release = None
         if job.waiting:
             system.waiting.remove(job)
-        taken = min(missing, system.free)
-        system.cluster.move(system.cluster.pool, gathering, taken, system.now)
-        if missing > taken:
-            self._make_room(job, gathering, missing - taken)
+        missing = self._take_idle(gathering, missing)
+        if missing:
+            self._make_room(job, gathering, missing)
         self._launch_or_wait(gathering)
 
     def give_up(self, gathering: Gathering, cause: str) -> None:
@@ -254,8 +278,11 @@ class OnDemandService:
         system = self._system
         loans = self._loans.pop(job_id, [])
         waiting = {job.job_id: job for loan in loans if (job := loan.preempted) is not None}
-        for action in give_back(system, loans, account.nodes) if loans else ():
-            if isinstance(action, Expand):
+        for action in give_back(system, loans, account.nodes, hold=self._holds_for_lenders) if loans else ():
+            if isinstance(action, Keep):
+                keep(system, waiting[action.job_id], account, action.nodes)
+                back = action.nodes
+            elif isinstance(action, Expand):
                 lender = system.runs[action.job_id]
                 back = action.nodes
                 if not is_malleable(lender):
@@ -297,7 +324,7 @@ class OnDemandService:
         system = self._system
         loans = self._loans.setdefault(job.job_id, [])
         cause = f"for {job.job_id}"
-        needed = missing
+        needed, surplus = missing, Account(Kind.HELD)
         actions = listed(self._arriving, self._on_arrival.make_room(system, job, missing))
         system.decisions.chosen(system.now, job.job_id, actions, system.runs)
         for action in actions:
@@ -307,9 +334,13 @@ class OnDemandService:
                 raise refused(self._arriving, action, problem)
             if isinstance(action, Shrink) and is_malleable(run):
                 run.job.shrinks += 1
-                self._lend(loans, job.job_id, Loan(run, action.nodes, was_shrunk=True))
-                system.resize(run, gathering, -action.nodes, cause)
-                missing -= action.nodes
+                if action.nodes:
+                    if self._shrunk_expand:
+                        self._lend(loans, job.job_id, Loan(run, action.nodes, was_shrunk=True))
+                    system.resize(run, gathering, -action.nodes, cause)
+                    missing -= action.nodes
+                if action.surplus:
+                    system.resize(run, surplus, -action.surplus, f"beside what {job.job_id} takes")
             else:
                 count = min(run.nodes - run.borrowed, missing)
                 # A tenant is no lender.
@@ -322,6 +353,8 @@ class OnDemandService:
                 f"the {self._arriving} found {needed - missing} of the {needed} nodes that job {job.job_id} misses, "
                 f"but had said that there was room"
             )
+        if surplus.nodes:
+            system.release(surplus)
 
     def _lend(self, loans: list[Loan], borrower: int, loan: Loan) -> None:
         loans.append(loan)

@@ -63,6 +63,8 @@ class OutageService:
 
     def begin(self, closure: Closure) -> bool:
         """An outage begins; returns whether anything follows from it."""
+        for held in list(self._system.kept.values()):
+            self._system.let_go(held.job)
         if not closure.is_window:
             self._strike(closure)
             return bool(closure.wanted)

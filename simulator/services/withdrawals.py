@@ -86,6 +86,7 @@ class Withdrawals:
             return True
         if job.waiting:
             system.waiting.remove(job)
+            system.let_go(job)
             cause = "waits"
         elif self._service is not None and self._service.is_gathering(job.job_id):
             cause = "waits for nodes under warning"

@@ -42,6 +42,7 @@ class Waiting:
     least: int | None = None
     runtime: int | None = None
     estimated_arrival: int = 0
+    kept: int = 0
 
     @property
     def min_nodes(self) -> int:
@@ -112,6 +113,7 @@ class View:
     releases: Sequence[tuple[int, int, int]] = field(default_factory=list)
     warning: int = 120 * SECOND
     windows: Sequence[Window] = ()
+    kept: Sequence[int] = ()
 
 
 def starts(actions: Sequence[Any]) -> list[tuple[int, int]]:

@@ -9,11 +9,13 @@ with the tolerance of one tick.
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise
+from typing import Any
 
 from tests.reference.knapsack import Offer, least_loss
 from workloads.ground.units import to_seconds, to_ticks
@@ -32,6 +34,41 @@ TOLERANCE = 1
 # "Order within an instant: (0) completions and nodes vacated after a warning, (1) requeues and reservation time-outs,
 # (2) planned preemptions, (3) advance notices, (4) arrivals and submissions, then the pass"
 COMPLETION, REQUEUE, PLANNED, NOTICE, ARRIVAL = range(5)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How open sentences of the paper are read (docs/model.md, the table); the defaults are the page's.
+
+    Attributes
+    ----------
+    tenants, backfill_length, passes, warning, timeout
+        As in :func:`replay`.
+    malleable_start
+        ``free``: "A malleable job [...] starts at min(n, free)"; ``requested``: always at its requested size.
+    malleable_resume
+        After a preemption: ``start``, as before; ``former``, at the size that it had when it was preempted.
+    malleable_head
+        ``minimum``: "A malleable head needs its minimum"; ``requested``: the size that it asks for.
+    arrival_takes
+        ``own``, or all ``reserved`` idle nodes.
+    shrunk_lenders
+        ``expand``, or ``stay`` as small as they are.
+    preempted_lenders
+        ``resume`` at once or never; ``hold``: what is returned to them until they can.
+    """
+
+    tenants: str = "any"
+    backfill_length: str = "walltime"
+    passes: str = "instant"
+    warning: float = 120.0
+    timeout: float = 600.0
+    malleable_start: str = "free"
+    malleable_resume: str = "start"
+    malleable_head: str = "minimum"
+    arrival_takes: str = "own"
+    shrunk_lenders: str = "expand"
+    preempted_lenders: str = "resume"
 
 
 @dataclass
@@ -100,7 +137,8 @@ class Replay(dict[int, Outcome]):
 class Task:
     """A job with what it keeps from run to run, in ticks."""
 
-    def __init__(self, job: Job, row: int, baseline: bool) -> None:
+    def __init__(self, job: Job, row: int, baseline: bool, reading: Reading) -> None:
+        self.reading = reading
         self.id = job.job_id
         self.row = row
         self.type = job.type
@@ -146,6 +184,7 @@ class Task:
 
         self.waiting = False
         self.runs = 0  # runs begun so far
+        self.former: int | None = None  # size of the last run, if it was preempted
         self.lost = 0  # node-ticks
         self.outcome = Outcome()
 
@@ -156,6 +195,15 @@ class Task:
     @property
     def malleable(self) -> bool:
         return self.type == JobType.MALLEABLE
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """Least and most nodes on which its next run may begin."""
+        if self.malleable and self.former is not None and self.reading.malleable_resume == "former":
+            return self.former, self.former
+        if self.malleable and self.reading.malleable_start == "requested":
+            return self.nodes, self.nodes
+        return self.min_nodes, self.nodes
 
     def walltime_at(self, size: int) -> int:
         """What is requested for the next run, at a size."""
@@ -273,35 +321,32 @@ def rounded(work: int, size: int) -> int:
 class Model:
     """The whole state, and one method for each kind of event."""
 
-    def __init__(
-        self,
-        jobs: list[Job],
-        nodes: int,
-        mechanism: str,
-        tenants: str,
-        length: str,
-        passes: str,
-        warning: float,
-        timeout: float,
-    ) -> None:
+    def __init__(self, jobs: list[Job], nodes: int, mechanism: str, reading: Reading) -> None:
+        self.reading = reading
         baseline = mechanism == "baseline"
         # "two-minute warning (120 s; **one** parameter `warning` that the machine, CUP's plan, the overheads of
         # KNAPSACK and WEIGH and the metrics share)"
-        self.warning = to_ticks(warning)
+        self.warning = to_ticks(reading.warning)
         # "the reservation times out 10 min after the estimated arrival"
-        self.timeout = to_ticks(timeout)
-        self.notice_strategy, _, self.arrival_strategy = mechanism.partition("-")
-        self.tenants = tenants
-        self.backfill_length = length
-        self.pass_per_event = passes == "event"
+        self.timeout = to_ticks(reading.timeout)
+        self.notice_strategy, _, arrival = mechanism.partition("-")
+        self.arrival_strategy, *words = arrival.split() or [""]
+        # Parameters of PAA and SPAA: "ascending order of their preemption overheads", in what unit, and of whom first;
+        # "shrink their sizes evenly", or to the minimum.
+        own = dict(word.split("=") for word in words)
+        self.victims = own.get("victims", "least-loss")
+        self.overhead_unit = own.get("overhead", "node-seconds")
+        self.shrink_to = own.get("shrink", "even")
+        self.pass_per_event = reading.passes == "event"
         self.nodes = nodes
         self.free = nodes
         self.now = 0
-        self.tasks = [Task(job, row, baseline) for row, job in enumerate(jobs)]
+        self.tasks = [Task(job, row, baseline, reading) for row, job in enumerate(jobs)]
         self.live: list[Run] = []  # running or under warning
         self.reservations: dict[int, Reservation] = {}  # the open ones, by job id
         self.arrived: dict[int, Arrived] = {}  # on-demand jobs that wait for nodes under warning, by job id
         self.loans: dict[int, list[Loan]] = {}  # of running on-demand jobs
+        self.kept: dict[int, int] = {}  # nodes held for preempted lenders, by job id, the first held first
         self.result = Replay()
         self.events: list[tuple[int, int, int, int, Callable[[], bool]]] = []
         self.pushed = 0
@@ -346,6 +391,7 @@ class Model:
     def record(self) -> None:
         """Note where the nodes are, and that none is lost or used twice."""
         held = sum(r.idle for r in self.reservations.values()) + sum(a.held for a in self.arrived.values())
+        held += sum(self.kept.values())
         occupied = sum(run.size for run in self.live)
         assert self.free >= 0 and all(r.idle >= 0 for r in self.reservations.values())
         assert self.free + held + occupied == self.nodes
@@ -430,6 +476,7 @@ class Model:
         # exactly, the setup of that run is lost."
         self.progress(run)
         run.warned_until = self.now + self.warning
+        task.former = run.size
         totals.compute += run.work_done
         totals.lost += run.setup_done
         totals.warning += run.size * self.warning
@@ -531,6 +578,9 @@ class Model:
             # lent them to a tenant; the arrived job may then have taken others, whose warning ends sooner.
             lent = min(loan.nodes, pool)
             if loan.shrunk:
+                # docs/model.md, `shrunk_lenders = stay`: "a shrunk job stays as small as it is"
+                if self.reading.shrunk_lenders == "stay":
+                    continue
                 # "a shrunk job expands by what it lent, up to its maximum, if the same run of it still goes on"
                 # reading: a run under warning does not go on.
                 if loan.run.running:
@@ -542,12 +592,17 @@ class Model:
                 # "a preempted job that has not run since and waits in the queue resumes at once if the nodes it lent
                 # plus free nodes suffice (malleable: at least its minimum, at min(n, lent + free)); otherwise it gets
                 # nothing."
-                size = min(task.nodes, lent + self.free)
-                if size >= task.min_nodes:
+                least, most = task.sizes
+                size = min(most, lent + self.free)
+                if size >= least:
                     from_pool = min(lent, size)
                     pool -= from_pool
                     self.free -= size - from_pool
                     self.begin(task, size)
+                elif lent and self.reading.preempted_lenders == "hold":
+                    # "what it lent is held for it until it can resume"
+                    self.kept[task.id] = self.kept.get(task.id, 0) + lent
+                    pool -= lent
         assert pool >= 0
         # "What remains is released: open reservations, then free."
         self.release(pool)
@@ -708,7 +763,7 @@ class Model:
         # by a plan) + what the arrival strategy could get (SPAA: shrinkable nodes; PAA: nodes of running rigid and
         # malleable jobs that are not its tenants)." SPAA falls back to PAA, so it could get what PAA can.
         own = self.reservations.get(task.id)
-        total = self.free
+        total = self.free + sum(other.idle for other in self.takeable(task))
         if own is not None:
             total += own.idle + self.lent(own.id) + self.under_warning_for(own.id)
             # 5.2 "nodes that they give up and that belong to no other open reservation are its own first (the sum of
@@ -757,7 +812,7 @@ class Model:
         missing = task.nodes - held
         awaited = 0
         ready = self.now
-        if missing > self.free:
+        if missing > self.free + sum(other.idle for other in self.takeable(task)):
             for until, _, run, nodes in sorted(under_warning, key=lambda entry: entry[:2]):
                 taken = min(nodes, missing)
                 if taken:
@@ -773,10 +828,19 @@ class Model:
         self.free -= taken
         held += taken
         missing -= taken
+        # docs/model.md, `arrival_takes = reserved`: "after the free nodes, those of the latest notice first"
+        # reading: ties by id.
+        for other in sorted(self.takeable(task), key=lambda other: (-other.notice, other.id)):
+            taken = min(other.idle, missing)
+            other.idle -= taken
+            held += taken
+            missing -= taken
 
         # 5.4 "SPAA: if the malleable jobs' shrinkable nodes (size - minimum, no tenants) cover what is missing, shrink
         # them evenly [...]. Otherwise PAA."
+        surplus = 0
         if missing and self.arrival_strategy == "SPAA" and self.shrinkable() >= missing:
+            surplus = self.shrinkable() - missing if self.shrink_to == "minimum" else 0
             shrunk = self.shrink_evenly(missing)
             loans = loans + shrunk
             held += sum(loan.nodes for loan in shrunk)
@@ -784,7 +848,7 @@ class Model:
         # 5.3 "PAA, for what is missing: running rigid and malleable jobs in ascending preemption overhead [...], ties
         # by id, are preempted from the front until satisfied."
         if missing:
-            victims = sorted(self.preemptible(), key=lambda run: (run.overhead(self.now), run.id))
+            victims = sorted(self.preemptible(), key=self.victim_order)
             if self.arrival_strategy in LEAST_LOSS:
                 victims = self.least_loss(missing)
             for run in victims:
@@ -813,6 +877,8 @@ class Model:
             held += sum(loan.nodes for loan in shrunk)
             missing -= sum(loan.nodes for loan in shrunk)
         assert not missing and held + awaited == task.nodes
+        # "surplus nodes [...] are released like any others"
+        self.release(surplus)
 
         # "It starts at its arrival, or, when it needs nodes under warning, when the last of these are vacated (at most
         # 120 s later); its other nodes are its own from the arrival on."
@@ -823,6 +889,19 @@ class Model:
             self.loans[task.id] = loans
             self.begin(task, task.nodes)
         return True
+
+    def takeable(self, task: Task) -> list[Reservation]:
+        """Open reservations of others whose idle nodes an arriving job may use."""
+        if self.reading.arrival_takes == "own":
+            return []
+        return [other for other in self.reservations.values() if other.id != task.id]
+
+    def victim_order(self, run: Run) -> tuple[bool, Fraction, int]:
+        """PAA: the smallest goes first."""
+        overhead = Fraction(run.overhead(self.now))
+        if self.overhead_unit == "seconds":
+            overhead /= run.size
+        return self.victims == "malleable-first" and not run.task.malleable, overhead, run.id
 
     def preemptible(self) -> Iterable[Run]:
         """Runs that PAA may preempt."""
@@ -875,6 +954,10 @@ class Model:
                 remainder -= 1
             if gives:
                 loans.append(Loan(run, gives, shrunk=True))
+            # docs/model.md, `shrink=minimum`: "each shrinks to its minimum, and lends its even share"
+            if self.shrink_to == "minimum" and self.arrival_strategy == "SPAA":
+                gives = cap
+            if gives:
                 run.task.outcome.shrinks += 1
                 self.resize(run, run.size - gives)
         return loans
@@ -895,37 +978,73 @@ class Model:
 
     def schedule(self) -> None:
         """One scheduling pass: EASY, then tenants."""
+        self.resume_lenders()
         queue = self.queue()
         # The EASY rule, 4a: "start queue heads while they fit in the free nodes"; "A malleable job fits from its
         # minimum size on and starts at min(n, free)."
-        while queue and queue[0].min_nodes <= self.free:
-            self.start_free(queue[0], min(queue[0].nodes, self.free))
+        while queue and self.needed_first(queue[0]) <= self.free:
+            self.start_free(queue[0], min(queue[0].sizes[1], self.free))
             queue.pop(0)
         if queue:
             # 4b, "A malleable head needs its minimum; shadow time and extra nodes are computed for that."
-            shadow, extra = self.shadow(queue[0].min_nodes)
+            # "The head needs as many nodes less as are held for it"
+            shadow, extra = self.shadow(self.needed_first(queue[0]) - self.kept.get(queue[0].id, 0))
             # 4c
             for task in queue[1:]:
-                size = min(task.nodes, self.free)
-                if size < task.min_nodes:
+                least, most = task.sizes
+                size = min(most, self.free)
+                if size < least:
                     continue
-                length = task.walltime_at if self.backfill_length == "walltime" else task.runtime_at
+                length = task.walltime_at if self.reading.backfill_length == "walltime" else task.runtime_at
                 if self.now + length(size) <= shadow + TOLERANCE:
                     self.start_free(task, size)
                     continue
                 # "A malleable candidate is tried at min(n, free); if it would then end after the shadow time, at
                 # min(n, free, extra), at least its minimum."
                 size = min(size, extra)
-                if size >= task.min_nodes:
+                if size >= least:
                     extra -= size
                     self.start_free(task, size)
         self.start_tenants()
+
+    def resume_lenders(self) -> None:
+        """Let lenders resume for which nodes are held."""
+        # docs/model.md, `preempted_lenders = hold`: "before each pass jobs resume, the first held first, for which
+        # these and the free nodes suffice, or with nodes held for later ones, the last first, up to its smallest size"
+        for job_id in [*self.kept]:
+            if job_id not in self.kept:
+                continue
+            task = next(task for task in self.tasks if task.id == job_id)
+            least, most = task.sizes
+            place = [*self.kept].index(job_id)
+            behind = [*self.kept][place + 1 :]
+            available = self.kept[job_id] + self.free
+            size = min(most, available)
+            if size < least and available + sum(self.kept[other] for other in behind) >= least:
+                for other in reversed(behind):
+                    taken = min(self.kept[other], least - available)
+                    self.kept[other] -= taken
+                    available += taken
+                    if not self.kept[other]:
+                        del self.kept[other]
+                size = least
+            if size >= least:
+                # reading: its own nodes are all used, because no more were held than it may have.
+                del self.kept[job_id]
+                self.free = available - size
+                self.begin(task, size)
+
+    def needed_first(self, task: Task) -> int:
+        """Nodes that a job needs while no other waits before it."""
+        # docs/model.md, `malleable_head = requested`: "a job in its turn needs its requested size"
+        least, most = task.sizes
+        return most if self.reading.malleable_head == "requested" else least
 
     def start_free(self, task: Task, size: int) -> None:
         self.free -= size
         self.begin(task, size)
 
-    def shadow(self, needed: int) -> tuple[int, int]:
+    def shadow(self, needed: int) -> tuple[float, int]:
         """Shadow time and extra nodes of a head that needs so many nodes."""
         # Releases by (time, reservations first, earliest notice): "from the nodes that running jobs release before" is
         # strict.
@@ -954,7 +1073,8 @@ class Model:
         ]
 
         # "at no time are more than N nodes promised"
-        assert self.free + sum(release[-1] for release in releases) == self.nodes
+        # "nodes held for lenders are counted as released at no time"
+        assert self.free + sum(release[-1] for release in releases) + sum(self.kept.values()) == self.nodes
         available = self.free
         collected = dict.fromkeys(to_fill, 0)
         shadow: int | None = None
@@ -972,14 +1092,17 @@ class Model:
                 available += nodes
             if available >= needed and shadow is None:
                 shadow = time
-        assert shadow is not None
+        if shadow is None:
+            assert self.kept
+            return -math.inf, 0
         # "extra = that sum at the shadow time, all jobs that end exactly then included, minus nodes(H)"
         return shadow, available - needed
 
     def start_tenants(self) -> None:
         """Let queued jobs run on idle reserved nodes."""
-        if self.tenants == "none":
+        if self.reading.tenants == "none":
             return
+        released = 0
         # "After the EASY pass, queued jobs (on-demand ones excepted, the head included) are looked at in queue order,
         # misfits skipped"
         for task in self.queue():
@@ -990,7 +1113,8 @@ class Model:
             # reading: with `fits` a malleable job takes the largest size at which the reservations that admit it at
             # that size have as many idle nodes.
             idle = sum(host.idle for host in self.reservations.values())
-            for size in range(min(task.nodes, idle), task.min_nodes - 1, -1):
+            least, most = task.sizes
+            for size in range(min(most, idle), least - 1, -1):
                 hosts = [host for host in self.reservations.values() if self.admits(host, task, size)]
                 if sum(host.idle for host in hosts) >= size:
                     # "drawing from the reservation with the latest notice first"
@@ -1004,11 +1128,15 @@ class Model:
                             host.idle -= drawn
                             left -= drawn
                     self.begin(task, size, borrowed)
+                    released += self.kept.pop(task.id, 0)
                     break
+        # docs/model.md, `preempted_lenders = hold`: "If it starts as a tenant, they are released"
+        # reading: the tenants of this pass do not find them.
+        self.release(released)
 
     def admits(self, host: Reservation, task: Task, size: int) -> bool:
         # "`fits` admits a job only on nodes of reservations whose estimated arrival its walltime does not pass"
-        return self.tenants == "any" or self.now + task.walltime_at(size) <= host.estimated + TOLERANCE
+        return self.reading.tenants == "any" or self.now + task.walltime_at(size) <= host.estimated + TOLERANCE
 
     # --- section 7 -----------------------------------------------------------------------------------------------
 
@@ -1038,17 +1166,7 @@ class Model:
             totals.held += held * stretch
 
 
-def replay(
-    jobs: list[Job],
-    nodes: int,
-    mechanism: str,
-    *,
-    tenants: str = "any",
-    backfill_length: str = "walltime",
-    passes: str = "instant",
-    warning: float = 120.0,
-    timeout: float = 600.0,
-) -> Replay:
+def replay(jobs: list[Job], nodes: int, mechanism: str, **options: Any) -> Replay:
     """Simulate a job table.
 
     Parameters
@@ -1060,16 +1178,14 @@ def replay(
     mechanism
         ``"baseline"``, one of :data:`MECHANISMS`, or a notice strategy of these with one of :data:`LEAST_LOSS` or
         ``WAIT``.
-    tenants
-        ``"any"``, ``"fits"`` or ``"none"``.
-    backfill_length, passes
-        As in :func:`tests.reference.easy.replay_easy`.
-    warning, timeout
-        Section 1 and section 4 [s].
+    **options
+        Fields of :class:`Reading`: ``tenants`` is ``"any"``, ``"fits"`` or ``"none"``; ``backfill_length`` and
+        ``passes`` as in :func:`tests.reference.easy.replay_easy`; ``warning`` and ``timeout`` [s] as in section 1 and
+        section 4.
 
     Returns
     -------
     Replay
         Outcome by job id, with the totals.
     """
-    return Model(jobs, nodes, mechanism, tenants, backfill_length, passes, warning, timeout).replay()
+    return Model(jobs, nodes, mechanism, Reading(**options)).replay()

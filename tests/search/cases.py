@@ -24,7 +24,10 @@ __all__ = ["Case", "draw_case", "seeded_case"]
 Pick = Callable[[int, int], int]
 
 _NOTICES = ("N", "CUA", "CUA", "CUP", "CUP", "WEIGH", "WEIGH price=0", "WEIGH price=5")
-_ARRIVALS = ("PAA", "SPAA", "SPAA", "KNAPSACK", "SKNAPSACK")
+_ARRIVALS = (
+    *("PAA", "SPAA", "SPAA", "KNAPSACK", "SKNAPSACK", "PAA overhead=seconds", "SPAA shrink=minimum"),
+    "SPAA shrink=minimum overhead=seconds victims=malleable-first",
+)
 _ORDERS = (
     *("sjf", "ljf", "smallest", "largest", "saf", "laf", "wfp3", "unicep", "f1", "f2", "f3", "f4", "alcf"),
     *("fairshare", "fairshare patience=600"),
@@ -36,6 +39,12 @@ _OPTIONS: Mapping[str, Sequence[object]] = {
     "backfill_length": ("walltime", "runtime"),
     "passes": ("instant", "event"),
     "tenants": ("any", "fits", "none"),
+    "malleable_start": ("free", "requested"),
+    "malleable_resume": ("start", "former"),
+    "malleable_head": ("minimum", "requested"),
+    "arrival_takes": ("own", "reserved"),
+    "shrunk_lenders": ("expand", "stay"),
+    "preempted_lenders": ("resume", "hold"),
     "expansion": ("none", "greedy", "even"),
     "warning": (120.0, 0.0, 1e-6, 20.0, 60.0, 600.0),
     "timeout": (600.0, 0.0, 60.0, 1e5),
@@ -155,7 +164,8 @@ def _options(pick: Pick) -> dict[str, object]:
     chosen = {
         name: values[pick(1, len(values) - 1)] for name, values in _OPTIONS.items() if len(values) > 1 and pick(0, 1)
     }
-    if chosen.get("backfill_length") == "runtime" and chosen.get("backfilling") in ("conservative", "none", "slurm"):
+    of_easy = chosen.get("backfill_length") == "runtime" or chosen.get("malleable_head") == "requested"
+    if of_easy and chosen.get("backfilling") in ("conservative", "none", "slurm"):
         del chosen["backfilling"]
     return chosen
 

@@ -177,8 +177,10 @@ def _queue(case: Case, result: Result, jobs: dict[int, Job]) -> Iterator[str]:
     """Nobody waits while any job of the queue could start: whatever the order, the first would."""
     if any(outage.kind is not OutageKind.FAILURE for outage in case.outages):
         return
-    baseline = case.mechanism == "baseline"
-    smallest = {job_id: job.nodes if baseline else job.min_nodes or job.nodes for job_id, job in jobs.items()}
+    # Sizes at which any job would start as the first of the queue.
+    sizes = ("malleable_start", "requested"), ("malleable_resume", "former"), ("malleable_head", "requested")
+    whole = case.mechanism == "baseline" or any(case.options.get(name) == value for name, value in sizes)
+    smallest = {job_id: job.nodes if whole else job.min_nodes or job.nodes for job_id, job in jobs.items()}
     waiting: set[int] = set()
     last, tenant = -1, -1
     downs = result.down_at_samples() if result.down else [0] * len(result.samples)

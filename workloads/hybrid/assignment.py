@@ -28,12 +28,14 @@ from workloads.table.job import MALLEABLE, ON_DEMAND, RIGID, STOCHASTIC, Job, Jo
 from workloads.table.jobs import Jobs
 from workloads.table.rigidcolumns import RigidColumns
 
-__all__ = ["EXTRA_DUMPS", "OVERHEADS", "Assignment", "as_rigid", "as_rigid_columns", "assign"]
+__all__ = ["EXTRA_DUMPS", "OVERHEADS", "WALLTIMES", "Assignment", "as_rigid", "as_rigid_columns", "assign"]
 
 #: Whether setup and checkpoints are part of the trace's runtime or come on top of it.
 OVERHEADS = ("inside", "added")
 #: Whether dumps beyond those at Daly's interval make a job longer.
 EXTRA_DUMPS = ("charged", "free")
+#: Whether the walltime moves with the overheads, or kills the job at the trace's.
+WALLTIMES = ("extended", "trace")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +71,9 @@ class Assignment:
     extra_dumps
         What dumps beyond those at Daly's interval cost: ``charged``: they make the job longer; ``free``: the job takes
         as long as at Daly's interval, and all its dumps together what they take there.
+    walltimes
+        ``extended``: the walltime moves with the runtime where overheads do; ``trace``: it stays the trace's, and ends
+        a job that its overheads make longer.
     stochastic_share
         Probability of a group to be a stochastic application, whatever it would be else.
     plan
@@ -94,6 +99,7 @@ class Assignment:
     node_mtbf: float = NODE_MTBF
     checkpoint_factor: float = 1.0
     extra_dumps: str = "charged"
+    walltimes: str = "extended"
     stochastic_share: float = 0.0
     plan: str = "optimal"
 
@@ -102,7 +108,12 @@ class Assignment:
         if len(shares) != 3 or not all(share >= 0 for share in shares) or not math.isclose(sum(shares), 1):
             raise ParameterError("shares", "three shares (on-demand, rigid, malleable) of sum 1", shares)
         notice_shares(self.notice_mix)
-        for name, legal in (("group_by", GROUPINGS), ("overheads", OVERHEADS), ("extra_dumps", EXTRA_DUMPS)):
+        for name, legal in (
+            ("group_by", GROUPINGS),
+            ("overheads", OVERHEADS),
+            ("extra_dumps", EXTRA_DUMPS),
+            ("walltimes", WALLTIMES),
+        ):
             if getattr(self, name) not in legal:
                 raise ParameterError(name, f"one of {', '.join(legal)}", getattr(self, name))
         if not self.plan.strip():

@@ -45,6 +45,8 @@ class Overheads(Protocol):
     @property
     def extra_dumps(self) -> str: ...
     @property
+    def walltimes(self) -> str: ...
+    @property
     def plan(self) -> str: ...
 
 
@@ -125,10 +127,20 @@ def _setup(runtime: int, bounds: tuple[float, float], draw: float) -> int:
     return round(runtime * (bounds[0] + draw * (bounds[1] - bounds[0])))
 
 
-def _moved(job: Job, ticks: int) -> Job:
+def _moved(job: Job, ticks: int, how: Overheads) -> Job:
     """The job longer by these ticks in runtime and walltime, its trace's own times kept for the baseline."""
     if ticks == 0:
         return job
+    if how.walltimes == "trace":
+        runtime = to_ticks(job.runtime) + ticks
+        killed = runtime > to_ticks(job.walltime)
+        return replace(
+            job,
+            runtime=job.walltime if killed else to_seconds(runtime),
+            killed=job.killed or killed,
+            trace_runtime=job.runtime,
+            trace_walltime=job.walltime,
+        )
     walltime = to_seconds(to_ticks(job.walltime) + ticks)
     if walltime > LARGEST_TIME:
         raise ParameterError(
@@ -181,7 +193,7 @@ def rigid(job: TraceJob, job_id: int, times: Times, draw: float, how: Overheads)
         checkpoint_interval=to_seconds(interval),
         checkpoint_cost=to_seconds(cost),
     )
-    return _moved(made, longer)
+    return _moved(made, longer, how)
 
 
 def stochastic(job: TraceJob, job_id: int, times: Times, group: str, how: Overheads) -> Job:
@@ -212,4 +224,4 @@ def malleable(job: TraceJob, job_id: int, times: Times, draw: float, how: Overhe
         min_nodes=max(1, math.ceil(round(how.min_share * job.nodes, 9))),
         setup=to_seconds(setup),
     )
-    return _moved(made, setup if how.overheads == "added" else 0)
+    return _moved(made, setup if how.overheads == "added" else 0, how)

@@ -296,6 +296,12 @@ def add_preparation(parser: argparse.ArgumentParser) -> None:
         help="cost of checkpoints beyond those at Daly's interval: charged to the runtime, or free (default charged)",
     )
     group.add_argument(
+        "--walltimes",
+        metavar="{extended,trace}",
+        default="extended",
+        help="walltime of jobs with overheads: extended by them, or the trace's, which ends them (default extended)",
+    )
+    group.add_argument(
         "--no-show-share", metavar="SHARE", default="0", help="share of noticed jobs that never arrive (default 0)"
     )
     group.add_argument(

@@ -118,8 +118,7 @@ def add_simulation(parser: argparse.ArgumentParser) -> None:
         "--tenants",
         metavar="NAME",
         default="any",
-        help="queued jobs that may be backfilled on idle reserved nodes: any, fits (those that end before the arrival) "
-        "or none (default any)",
+        help="queued jobs on idle reserved nodes: any, fits (those that end before the arrival), none (default any)",
     )
     details = parser.add_argument_group("details of scheduling")
     details.add_argument(
@@ -139,6 +138,42 @@ def add_simulation(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         default="none",
         help="expansion of running malleable jobs into idle nodes: none, greedy or even (default none)",
+    )
+    details.add_argument(
+        "--malleable-start",
+        metavar="{free,requested}",
+        default="free",
+        help="size at which a malleable job starts: what is free of its requested size, or all of it (default free)",
+    )
+    details.add_argument(
+        "--malleable-resume",
+        metavar="{start,former}",
+        default="start",
+        help="size of a malleable job after a preemption: as at its start, or its former size (default start)",
+    )
+    details.add_argument(
+        "--malleable-head",
+        metavar="{minimum,requested}",
+        default="minimum",
+        help="size for which the first waiting job waits if it is malleable (default minimum)",
+    )
+    details.add_argument(
+        "--arrival-takes",
+        metavar="{own,reserved}",
+        default="own",
+        help="idle reserved nodes for an arriving on-demand job: its own, or all reserved ones (default own)",
+    )
+    details.add_argument(
+        "--shrunk-lenders",
+        metavar="{expand,stay}",
+        default="expand",
+        help="shrunk jobs when the on-demand job ends: expand by what they lent, or stay (default expand)",
+    )
+    details.add_argument(
+        "--preempted-lenders",
+        metavar="{resume,hold}",
+        default="resume",
+        help="nodes returned to a preempted job that cannot resume at once: released, or held for it (default resume)",
     )
     details.add_argument(
         "--warning",
@@ -197,6 +232,12 @@ def options_of(arguments: argparse.Namespace) -> Options:
         backfill_length=arguments.backfill_length,
         passes=arguments.passes,
         tenants=arguments.tenants,
+        malleable_start=arguments.malleable_start,
+        malleable_resume=arguments.malleable_resume,
+        malleable_head=arguments.malleable_head,
+        arrival_takes=arguments.arrival_takes,
+        shrunk_lenders=arguments.shrunk_lenders,
+        preempted_lenders=arguments.preempted_lenders,
         expansion=arguments.expansion,
         warning=option_value(Options, "warning", arguments.warning),
         timeout=option_value(Options, "timeout", arguments.timeout),

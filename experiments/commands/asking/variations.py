@@ -75,6 +75,8 @@ LISTED: Mapping[str, Callable[[str, str], list[str]]] = {
     **dict.fromkeys(
         (
             *("order", "backfilling", "backfill_length", "passes", "tenants", "expansion", "warning", "timeout"),
+            *("malleable_start", "malleable_resume", "malleable_head", "arrival_takes"),
+            *("shrunk_lenders", "preempted_lenders", "walltimes"),
             *("nodes", "group_by", "overheads", "node_mtbf", "checkpoint_factor", "extra_dumps", "no_show_share"),
             *(
                 "stochastic_share",

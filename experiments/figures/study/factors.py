@@ -28,18 +28,21 @@ def plot_readings(effects: Rows, units: Mapping[str, str], findings: Rows, score
     units
         Unit of each measure.
     findings
-        Rows of claims with a ``reading``.
+        Rows of claims with a ``reading`` and ``fresh``, whether the years are those of the confirmation.
     scores
-        Rows of ``reading``, ``agreeing``, ``claims`` and ``distance``.
+        Rows of ``reading``, ``fresh``, ``held``, ``claims`` and ``distance``.
     away
-        Rows of ``reading``, ``level``, ``away`` (in margins) and ``draws``, whether it was measured in one year.
+        Rows of ``reading``, ``fresh``, ``level`` and ``away`` (in margins).
     """
     measures, factors = (list(dict.fromkeys(row[name] for row in effects)) for name in ("measure", "factor"))
     claims = list({f"{row['observation']}{row['part']}": row for row in findings}.values())
-    letters = {row["reading"]: chr(ord("A") + place) for place, row in enumerate(scores)}
+    letters = {
+        name: chr(ord("A") + place) for place, name in enumerate(dict.fromkeys(row["reading"] for row in scores))
+    }
+    columns = {(row["reading"], row["fresh"]): _column(letters[row["reading"]], row["fresh"]) for row in scores}
     legend = [
-        f"{letters[row['reading']]}: {row['reading']} ({row['agreeing']} of {row['claims']}, {row['distance']:.1f} "
-        "margins)"
+        f"{columns[row['reading'], row['fresh']]}: {row['reading']} ({row['held']} of {row['claims']} claims hold, "
+        f"levels {row['distance']:.1f} margins away)"
         for row in scores
     ]
     heights = (2.2 + 0.3 * len(factors), 2.3, 1.0 + 0.15 * len(claims), 0.3 + 0.15 * len(legend))
@@ -68,24 +71,28 @@ def plot_readings(effects: Rows, units: Mapping[str, str], findings: Rows, score
         axes.set_visible(False)
     top.suptitle("What each sentence read otherwise adds in the screening (95 % intervals)", fontsize=FONT["title"],
                  color=INK)  # fmt: skip
-    _draw_levels(levels.subplots(), away, letters)
+    _draw_levels(levels.subplots(), away, columns)
     levels.suptitle("Distance from each printed level under the readings A, B, ... (margins; blue: as printed)",
                     fontsize=FONT["title"], color=INK)  # fmt: skip
-    lettered = [{**row, "reading": letters[row["reading"]]} for row in findings]
-    draw_matrix(middle, lettered, claims, list(letters.values()))
+    lettered = [{**row, "reading": columns[row["reading"], row["fresh"]]} for row in findings]
+    draw_matrix(middle, lettered, claims, list(columns.values()))
     bottom.text(0.01, 0.98, "\n".join(legend), va="top", fontsize=FONT["note"], color=INK, linespacing=1.4)
     return figure
 
 
-def _draw_levels(axes: Axes, rows: Rows, letters: Mapping[str, str]) -> None:
+def _column(letter: str, fresh: bool) -> str:
+    return f"{letter}, fresh" if fresh else letter
+
+
+def _draw_levels(axes: Axes, rows: Rows, columns: Mapping[tuple[str, bool], str]) -> None:
     """How far each reading is from each printed level: a line for each level, a column for each reading."""
     titles = list(dict.fromkeys(row["level"] for row in rows))
-    columns = list(dict.fromkeys((row["reading"], row["draws"]) for row in rows))
+    order = list(columns)
     for row in rows:
         away = row["away"]
         if away != away:  # no on-demand jobs
             continue
-        line, column = titles.index(row["level"]), columns.index((row["reading"], row["draws"]))
+        line, column = titles.index(row["level"]), order.index((row["reading"], row["fresh"]))
         near = abs(away) <= 1
         color = _NEAR if near else _FAR
         axes.broken_barh(
@@ -94,9 +101,8 @@ def _draw_levels(axes: Axes, rows: Rows, letters: Mapping[str, str]) -> None:
         )  # fmt: skip
         axes.text(column, line, f"{round(away, 1) + 0.0:+.1f}", ha="center", va="center", fontsize=FONT["note"],
                   color="white" if near or abs(away) > 7 else INK)  # fmt: skip
-    axes.set_xlim(-0.5, len(columns) - 0.5)
-    names = [f"{letters[reading]}{', one year' if draws else ''}".replace(", ", "\n") for reading, draws in columns]
-    axes.set_xticks(range(len(columns)), names, fontsize=FONT["note"])
+    axes.set_xlim(-0.5, len(order) - 0.5)
+    axes.set_xticks(range(len(order)), [name.replace(", ", "\n") for name in columns.values()], fontsize=FONT["note"])
     axes.xaxis.tick_top()
     axes.set_yticks(range(len(titles)), titles, fontsize=FONT["note"])
     axes.set_ylim(len(titles) - 0.5, -0.5)

@@ -42,6 +42,7 @@ _INSTANT = "instant_start_ratio"
 _RIGID_P = "preemption_ratio_rigid"
 _MALLEABLE_P = "preemption_ratio_malleable"
 _USE = "utilization"
+_COMPUTE = "compute_utilization"
 
 
 class Claim(NamedTuple):
@@ -339,8 +340,8 @@ CHECKPOINT_CLAIMS: Mapping[str, Claim] = {
     for claim in (
         Claim(13, "a", "Twice as many checkpoints lower the rigid jobs' average turnaround, under each mechanism",
               "lower", "h", _half_against_optimum(_RIGID_H, -1)),
-        Claim(13, "b", "Twice as many checkpoints raise the utilisation, under each mechanism",
-              "higher", "points", _half_against_optimum(_USE, 1)),
+        Claim(13, "b", "Twice as many checkpoints raise the share of the machine's time that is useful computation, "
+              "under each mechanism", "higher", "points", _half_against_optimum(_COMPUTE, 1)),
         Claim(13, "c", "Twice as many checkpoints lower the average turnaround of all jobs, under each mechanism",
               "better", "h", _half_against_optimum(_ALL_H, -1)),
         Claim(13, "d", "Twice as many checkpoints lower the node-hours lost to preemptions, under each mechanism",

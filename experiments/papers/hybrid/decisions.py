@@ -76,13 +76,20 @@ def decision_verdict(rows: Sequence[Row]) -> Verdict:
 def _judge(tables: Tables) -> list[Verdict]:
     rows = _of_mechanisms(tables[""])
     runs, below = sum(row["runs"] for row in rows), sum(row["runs_below_10_ms"] for row in rows)
-    most = Statement("Every single decision takes less than 10 ms", "< 10 ms", _SOURCE).computed(
-        below > runs / 2,
-        "holds if the longest decision is below 10 ms in more than half of the simulations",
-        f"{below} of {runs} simulations; the slowest decision of all took {max(row['max_ms'] for row in rows):.1f} ms",
+    slowest = max(row["max_ms"] for row in rows)
+    every = Statement("Every single decision takes less than 10 ms", "< 10 ms", _SOURCE).computed(
+        slowest < _LIMIT,
+        "holds if the longest decision of all simulations is below 10 ms",
+        f"{slowest:.1f} ms",
         _CLOCK,
     )
-    return [decision_verdict(rows), most]
+    usual = Statement("In most simulations every decision takes less than 10 ms", "< 10 ms", _SOURCE).computed(
+        below > runs / 2,
+        "holds if the longest decision is below 10 ms in more than half of the simulations",
+        f"{below} of {runs} simulations",
+        _CLOCK,
+    )
+    return [decision_verdict(rows), every, usual]
 
 
 def _draw(tables: Tables) -> Figure:

@@ -1,27 +1,21 @@
-"""The open sentences of hybrid-workload-scheduling as factors, and designs over them.
+"""The open sentences of hybrid-workload-scheduling as factors.
 
-A reading of the paper is a level for each open sentence. Eight factors of two levels have 256 readings; a folded
-Hadamard design of 16 of them estimates each factor's own effect free of the interactions between any two (resolution
-IV). Levels that are no part of it are tried one at a time, in a reading of their own.
+A reading of the paper is a level for each open sentence. :mod:`experiments.papers.hybrid.designs` crosses them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from experiments.papers.hybrid.checkpoints import YEAR
-from experiments.statistics import Interval
 from workloads.ground.errors import InputError
 
-__all__ = ["FACTORS", "Choice", "Factor", "effects", "named_choice", "predicted", "screening"]
-
-Floats = NDArray[np.float64]
+__all__ = ["CROSSED", "FACTORS", "Choice", "Factor", "crossed_choices", "named_choice", "neighbours"]
 
 
 @dataclass(frozen=True)
@@ -38,6 +32,10 @@ class Factor:
         Preset of the generated years that goes with it (:data:`workloads.theta.presets.PRESETS`).
     parameter
         Parameter of the arrival strategies.
+    arrivals
+        Those that have it.
+    metrics
+        Metrics that stand for others; nothing is simulated anew for them.
     crossed
         Whether it is varied together with the others; else alone.
     """
@@ -49,6 +47,8 @@ class Factor:
     options: Mapping[str, Any] = field(default_factory=dict)
     preset: str = ""
     parameter: str = ""
+    arrivals: tuple[str, ...] = ("PAA", "SPAA")
+    metrics: Mapping[str, str] = field(default_factory=dict)
     crossed: bool = True
 
     @property
@@ -74,11 +74,28 @@ FACTORS: Sequence[Factor] = (
     Factor("victims", "least-loss", "malleable-first", parameter="victims=malleable-first"),
     Factor("extra_dumps", "charged", "free", assignment={"extra_dumps": "free"}),
     Factor("expansion", "none", "greedy", options={"expansion": "greedy"}),
+    Factor("malleable_start", "free", "requested", options={"malleable_start": "requested"}),
+    Factor("malleable_resume", "start", "former", options={"malleable_resume": "former"}),
+    Factor("malleable_head", "minimum", "requested", options={"malleable_head": "requested"}),
+    Factor("arrival_takes", "own", "reserved", options={"arrival_takes": "reserved"}),
+    Factor("overhead", "node-seconds", "seconds", parameter="overhead=seconds"),
+    Factor("shrink", "even", "minimum", parameter="shrink=minimum", arrivals=("SPAA",)),
+    Factor("shrunk_lenders", "expand", "stay", options={"shrunk_lenders": "stay"}),
+    Factor("preempted_lenders", "resume", "hold", options={"preempted_lenders": "hold"}),
+    Factor("walltimes", "extended", "trace", assignment={"walltimes": "trace"}),
+    Factor(
+        "utilization",
+        "to-last-completion",
+        "to-last-submit",
+        metrics={"utilization": "utilization_to_last_submit"},
+        crossed=False,
+    ),
     Factor("tenants", "any", "none", options={"tenants": "none"}, crossed=False),
     Factor("node_mtbf", "5y", "1y", assignment={"node_mtbf": YEAR}, crossed=False),
     Factor("node_mtbf", "5y", "25y", assignment={"node_mtbf": 25 * YEAR}, crossed=False),
 )
-_CROSSED = sum(factor.crossed for factor in FACTORS)
+#: Labels of the levels that are varied together.
+CROSSED = tuple(factor.label for factor in FACTORS if factor.crossed)
 
 
 @dataclass(frozen=True)
@@ -112,9 +129,16 @@ class Choice:
         """Of the generated years."""
         return "+".join(factor.preset for factor in self.changed if factor.preset) or "default"
 
+    @property
+    def metrics(self) -> dict[str, str]:
+        """Metrics that stand for others."""
+        return {key: value for factor in self.changed for key, value in factor.metrics.items()}
+
     def mechanism(self, name: str) -> str:
         """A mechanism with the parameters of its arrival strategy."""
-        return " ".join((name, *(factor.parameter for factor in self.changed if factor.parameter)))
+        arrival = name.rpartition("-")[2]
+        own = (factor.parameter for factor in self.changed if factor.parameter and arrival in factor.arrivals)
+        return " ".join((name, *own))
 
 
 def named_choice(name: str) -> Choice:
@@ -138,77 +162,32 @@ def named_choice(name: str) -> Choice:
     return Choice(tuple(label in words for label in known))
 
 
-def screening() -> list[Choice]:
-    """Sixteen readings of the factors that are crossed, and one for each other level.
+def neighbours(choice: Choice) -> list[Choice]:
+    """All readings that differ from a reading in one sentence.
 
-    Any two crossed factors take each pair of levels equally often, and any three, too. The first is the default.
+    Of a sentence with several other levels only one can be chosen at a time.
     """
-    from scipy.linalg import hadamard
+    found = []
+    for place, factor in enumerate(FACTORS):
+        levels = [
+            high and (other == place or FACTORS[other].name != factor.name) for other, high in enumerate(choice.levels)
+        ]
+        levels[place] = not choice.levels[place]
+        found.append(Choice(tuple(levels)))
+    return found
 
-    half = hadamard(_CROSSED)
-    rest = len(FACTORS) - _CROSSED
-    together = [Choice((*(row < 0).tolist(), *[False] * rest)) for row in np.concatenate((half, -half))]
-    alone = [Choice(tuple(place == own for place in range(len(FACTORS)))) for own in range(_CROSSED, len(FACTORS))]
-    return [*together, *alone]
 
-
-def effects(choices: Sequence[Choice], values: Sequence[float]) -> dict[str, Interval]:
-    """What each level adds to a quantity, by its label; of levels that no reading has, nothing.
+def crossed_choices(labels: Sequence[str], levels: NDArray[np.bool_]) -> list[Choice]:
+    """The readings of a design.
 
     Parameters
     ----------
-    choices
-        The readings of a screening.
-    values
-        The quantity under each.
-
-    Returns
-    -------
-    dict of str to Interval
-        Differences of means, with 95 % intervals from what the factors leave unexplained.
+    labels
+        Labels of the factors that are crossed.
+    levels
+        Shape (readings, labels).
     """
-    from scipy.special import stdtrit
-
-    levels = _tried(choices)
-    model = _model(choices, levels)
-    # Sums of equal numbers differ in their last digits.
-    found = np.asarray(values, dtype=float).round(9)
-    fit, *_ = np.linalg.lstsq(model, found, rcond=None)
-    freedom = len(found) - model.shape[1]
-    rest = found - model @ fit
-    spread = float(rest @ rest) / freedom
-    fit = fit.round(9)
-    errors = np.sqrt(spread * np.diag(np.linalg.inv(model.T @ model))).round(9)
-    quantile = float(stdtrit(freedom, 0.975))
-    return {
-        FACTORS[place].label: Interval(
-            float(own), float(own - quantile * error), float(own + quantile * error), float(error), freedom
-        )
-        for place, own, error in zip(levels, fit[1:], errors[1:], strict=True)
-    }
-
-
-def predicted(choices: Sequence[Choice], values: Sequence[float]) -> list[tuple[float, Choice]]:
-    """The quantity under every reading of the crossed factors as their own effects add up, the lowest first.
-
-    Parameters
-    ----------
-    choices, values
-        As of :func:`effects`.
-    """
-    levels = _tried(choices)
-    fit, *_ = np.linalg.lstsq(_model(choices, levels), np.asarray(values, dtype=float), rcond=None)
-    rest = (False,) * (len(FACTORS) - _CROSSED)
-    every = [Choice((*own, *rest)) for own in product((False, True), repeat=_CROSSED)]
-    told: Floats = _model(every, levels) @ fit
-    return sorted(zip(told.round(9).tolist(), every, strict=True), key=lambda item: (item[0], item[1].levels))
-
-
-def _tried(choices: Sequence[Choice]) -> list[int]:
-    """Places of the levels that some reading has."""
-    return [place for place in range(len(FACTORS)) if any(choice.levels[place] for choice in choices)]
-
-
-def _model(choices: Sequence[Choice], levels: Sequence[int]) -> Floats:
-    """A column of ones, and one for each of these levels: 1 where a reading has it."""
-    return np.array([[1.0, *(choice.levels[place] for place in levels)] for choice in choices], dtype=float)
+    places = [next(place for place, factor in enumerate(FACTORS) if factor.label == label) for label in labels]
+    table = np.zeros((len(levels), len(FACTORS)), dtype=bool)
+    table[:, places] = levels
+    return [Choice(tuple(row)) for row in table.tolist()]

@@ -1,8 +1,7 @@
-"""How near a reading of hybrid-workload-scheduling comes to the paper: claims as printed, and printed levels."""
+"""How near a reading of hybrid-workload-scheduling comes to the paper: claims that hold, and printed levels."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -18,15 +17,15 @@ from experiments.papers.hybrid.claims import (
     Claim,
     examine,
 )
-from experiments.papers.hybrid.factors import FACTORS, Choice, named_choice, predicted
+from experiments.papers.hybrid.factors import Choice, named_choice
 from experiments.study.evidence import Finding, mean_of
-from experiments.study.experiment import Tables
+from experiments.study.experiment import Row, Tables
 from experiments.study.measured import Measured
 from experiments.study.rules import Outcome
 from experiments.study.simulated import SIX
 from policies.mechanism import BASELINE
 
-__all__ = ["LEVELS", "Level", "Score", "best_of", "halves_of", "promising", "scores_of"]
+__all__ = ["LEVELS", "Level", "Score", "checkpoint_stage", "level_distance", "score_readings"]
 
 Floats = NDArray[np.float64]
 
@@ -87,15 +86,14 @@ class Score(NamedTuple):
     found: Mapping[str, tuple[Claim, Finding]]
     traces: Mapping[str, Floats]
 
-    @property
-    def agreeing(self) -> int:
-        """How many claims come out as printed, or lean to it."""
-        return sum(_leans(finding) for _, finding in self.found.values())
+    def count(self, outcome: Outcome) -> int:
+        """Claims with this outcome."""
+        return sum(finding.outcome is outcome for _, finding in self.found.values())
 
     @property
-    def decided(self) -> int:
-        """How many claims hold or do not."""
-        return sum(finding.outcome in (Outcome.HOLDS, Outcome.FAILS) for _, finding in self.found.values())
+    def held(self) -> int:
+        """Claims that are decided as printed. An undecided claim counts nothing, whatever the sign of its effect."""
+        return self.count(Outcome.HOLDS)
 
     @property
     def levels(self) -> dict[str, float]:
@@ -105,23 +103,33 @@ class Score(NamedTuple):
     @property
     def distance(self) -> float:
         """Root mean square of the levels' deviations from what is printed, in margins."""
+        return level_distance(np.array([[self.levels[level.name] for level in LEVELS]]))[0]
+
+    @property
+    def levels_met(self) -> int:
+        """Printed levels within whose margin the mean lies."""
         levels = self.levels
-        return math.sqrt(float(np.nanmean(np.square([level.away(levels[level.name]) for level in LEVELS]))))
+        return sum(abs(level.away(levels[level.name])) <= 1 for level in LEVELS)
 
 
-def _leans(finding: Finding) -> bool:
-    """Whether a claim comes out as printed, or is undecided with its effect on that side."""
-    if finding.outcome is Outcome.UNDECIDED:
-        return finding.size is not None and finding.size.mean > 0
-    return finding.outcome is Outcome.HOLDS
+def level_distance(levels: Floats) -> Floats:
+    """Root mean square of the deviations from :data:`LEVELS`, in margins.
+
+    Parameters
+    ----------
+    levels
+        Shape (readings, 6); a level that is not defined does not count.
+    """
+    printed, margins = (np.array([getattr(level, name) for level in LEVELS]) for name in ("printed", "margin"))
+    return np.sqrt(np.nanmean(np.square((levels - printed) / margins), axis=1))
 
 
-def halves_of(stage: str) -> str:
+def checkpoint_stage(stage: str) -> str:
     """Name of the table of observation 13 that belongs to the table of a stage."""
     return f"{stage}-checkpoints" if stage else "checkpoints"
 
 
-def scores_of(tables: Tables, stage: str = "") -> list[Score]:
+def score_readings(tables: Tables, stage: str = "") -> list[Score]:
     """The scores of the readings of a stage, in their order; none if it was left out.
 
     Parameters
@@ -131,21 +139,23 @@ def scores_of(tables: Tables, stage: str = "") -> list[Score]:
     stage
         Name of the stage's main table.
     """
-    grid, halves = tables.get(stage, ()), tables.get(halves_of(stage), ())
+    grid, checkpoints = (_rows_by_reading(tables.get(name, ())) for name in (stage, checkpoint_stage(stage)))
     return [
-        _score(
-            named_choice(name),
-            Measured(row for row in grid if row["reading"] == name),
-            by_factor([row for row in halves if row["reading"] == name]),
-        )
-        for name in dict.fromkeys(row["reading"] for row in grid)
+        _score(named_choice(name), Measured(rows), by_factor(checkpoints.get(name, ()))) for name, rows in grid.items()
     ]
 
 
-def _score(choice: Choice, grid: Measured, halves: Measured) -> Score:
+def _rows_by_reading(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(row["reading"], []).append(row)
+    return groups
+
+
+def _score(choice: Choice, grid: Measured, checkpoints: Measured) -> Score:
     found = {
         claim.name: (claim, examine(claim, data))
-        for claims, data in ((CLAIMS, grid), (CHECKPOINT_CLAIMS.values(), halves))
+        for claims, data in ((CLAIMS, grid), (CHECKPOINT_CLAIMS.values(), checkpoints))
         for claim in claims
         if not claim.own
     }
@@ -164,31 +174,3 @@ def _highest(grid: Measured, metric: str) -> Floats:
     """A metric under the mechanism and the mix of its highest mean."""
     cells = [grid(metric, mechanism, mix) for mechanism in SIX for mix in grid.values("mix")]
     return max(cells, key=mean_of)
-
-
-def best_of(scores: Sequence[Score]) -> Score:
-    """Most claims as printed; of equals the nearest levels."""
-    return max(scores, key=lambda score: (score.agreeing, -score.distance))
-
-
-def promising(scores: Sequence[Score], count: int) -> list[Choice]:
-    """The default, and the readings that promise most, by both measures in turn.
-
-    Parameters
-    ----------
-    scores
-        Of the screening.
-    count
-        How many besides the default.
-    """
-    choices = [score.choice for score in scores]
-    ranked = (
-        predicted(choices, [-float(score.agreeing) for score in scores]),
-        predicted(choices, [score.distance for score in scores]),
-    )
-    chosen = dict.fromkeys([Choice((False,) * len(FACTORS))])
-    for place in range(len(ranked[0])):
-        for ranking in ranked:
-            if len(chosen) <= count:
-                chosen.setdefault(ranking[place][1])
-    return list(chosen)

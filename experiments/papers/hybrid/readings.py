@@ -1,8 +1,9 @@
 """Which reading of hybrid-workload-scheduling reproduces most of it: its open sentences, varied together.
 
-A screening on short years estimates what each sentence does to each printed level and to the number of claims that come
-out as printed. The readings for which these effects promise most are then simulated on whole years. The best of them is
-also simulated as the paper does it: one year, with other types in each repetition.
+The search has four stages, all on whole years. A screening crosses the open sentences in a design of resolution V and
+predicts every reading from the effects of sentences and of pairs of them. The readings that promise most are simulated
+on the same few years, then all neighbours of the best one, until none is better. The finalists are simulated on many
+paired years. The best of them is confirmed on fresh years, which no earlier stage has used.
 """
 
 from __future__ import annotations
@@ -12,21 +13,22 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from experiments.papers.hybrid.claims import Claim, level
-from experiments.papers.hybrid.factors import FACTORS, Choice, effects, screening
-from experiments.papers.hybrid.fidelity import (
-    LEVELS,
-    Level,
-    Score,
-    best_of,
-    halves_of,
-    promising,
-    scores_of,
-)
+from experiments.papers.hybrid.designs import FEWEST_FACTORS, MOST_FACTORS, resolution_five, year_blocks
+from experiments.papers.hybrid.factors import CROSSED, FACTORS, Choice, crossed_choices, neighbours
+from experiments.papers.hybrid.fidelity import LEVELS, Level, Score, checkpoint_stage, score_readings
 from experiments.papers.hybrid.findings import finding_row
+from experiments.papers.hybrid.search import (
+    Responses,
+    measured_outlook,
+    promising_readings,
+    rank_readings,
+    screening_responses,
+)
 from experiments.statistics import Interval
+from experiments.study.evidence import judged
 from experiments.study.experiment import Experiment, Resources, Row, Tables
-from experiments.study.rules import Near, Outcome, either, together
-from experiments.study.simulated import MIXES, SIX, Traces, metric_rows, simulated
+from experiments.study.rules import Near, Outcome, together
+from experiments.study.simulated import MIXES, SIX, Traces, Years, metric_rows, simulated
 from experiments.study.verdicts import HYPOTHESIS, Statement, Verdict, table, text
 from experiments.sweeps import SweepResult
 from policies.mechanism import BASELINE
@@ -37,10 +39,10 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPERIMENTS", "Readings"]
 
-#: The measure that counts claims, and how many are still as many.
-_CLAIMS, _SAME = "claims, as printed", 2.0
-#: Stages, by the names of their tables.
-_SCREENING, _YEARS, _DRAWS = "screening", "", "draws"
+#: Stages, by the names of their tables. The finalists are the main table.
+_SCREENING, _NEIGHBOURS, _FINALISTS, _CONFIRMATION = "screening", "neighbours", "", "confirmation"
+#: The seeds of the confirmation begin that far after those of the search.
+_FRESH = 1000
 
 
 @dataclass(frozen=True)
@@ -49,247 +51,282 @@ class Readings(Traces):
 
     Attributes
     ----------
+    traces
+        Paired years of each finalist, and of the confirmation.
     mixes
-        Notice mixes of the chosen readings.
+        Notice mixes of the finalists and of the confirmation.
     mix
-        Notice mix of observation 13.
-    screened_jobs, screened_traces, screened_mixes
-        Years of the screening.
+        Notice mix of observation 13 there.
+    factors
+        Labels of the sentences that the screening crosses.
+    screened_mixes
+        Notice mixes of the screening, which has one year for each reading; observation 13 takes the last one.
     chosen
-        How many readings are simulated on the whole years, the default besides: half of them because most claims are
-        expected to come out as printed, half because the levels are expected to be nearest.
-    draws
-        Draws of types for the first year, under the default and the best reading.
+        Readings that are simulated because the screening promises most of them, the default besides.
+    neighbour_traces, neighbour_mixes
+        Years and notice mixes of these readings and of the neighbours.
+    rounds
+        Rounds of neighbours at most.
+    finalists
+        Readings that are simulated on all years, the default besides.
     """
 
+    traces: int = 40
     mixes: tuple[str, ...] = MIXES
     mix: str = "W5"
-    screened_jobs: int = 12_000
-    screened_traces: int = 3
-    screened_mixes: tuple[str, ...] = ("W2", "W4", "W5")
-    chosen: int = 10
-    draws: int = 10
+    factors: tuple[str, ...] = CROSSED
+    screened_mixes: tuple[str, ...] = ("W2", "W4")
+    chosen: int = 8
+    neighbour_traces: int = 3
+    neighbour_mixes: tuple[str, ...] = ("W2", "W4", "W5")
+    rounds: int = 3
+    finalists: int = 3
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.screened_traces < 2:
-            raise ParameterError("screened_traces", "at least 2, for a confidence interval", self.screened_traces)
-        most = 2 ** sum(factor.crossed for factor in FACTORS) - 1
-        if not 1 <= self.chosen <= most:
-            raise ParameterError("chosen", f"from 1 to {most}", self.chosen)
-        if self.draws < 2:
-            raise ParameterError("draws", "at least 2, for a confidence interval", self.draws)
+        unknown = set(self.factors) - set(CROSSED)
+        if unknown or not FEWEST_FACTORS <= len(set(self.factors)) == len(self.factors) <= MOST_FACTORS:
+            raise ParameterError("factors", f"{FEWEST_FACTORS} to {MOST_FACTORS} of {', '.join(CROSSED)}", self.factors)
+        for name, least in (("chosen", 1), ("neighbour_traces", 2), ("rounds", 0), ("finalists", 1)):
+            if getattr(self, name) < least:
+                raise ParameterError(name, f"at least {least}", getattr(self, name))
 
 
-def _simulate(choice: Choice, traces: Traces, mixes: Sequence[str], mix: str, seed: int, resources: Resources,
-              name: str, draws: int) -> tuple[list[Row], list[Row]]:  # fmt: skip
+def _simulate(choice: Choice, years: Years, mixes: Sequence[str], mix: str, seed: int, resources: Resources,
+              name: str) -> tuple[list[Row], list[Row]]:  # fmt: skip
     """The metrics under a reading, and those at both checkpoint intervals of observation 13."""
     own = {choice.mechanism(mechanism): mechanism for mechanism in SIX}
-    label = f"{name}-{sum(high << place for place, high in enumerate(choice.levels)):02x}"
+    label = f"{name}-{sum(high << place for place, high in enumerate(choice.levels)):05x}"
 
     def simulate(name: str, mechanisms: Sequence[str], varied: Mapping[str, Any]) -> SweepResult:
         assignment = {**varied, **choice.assignment}
-        return simulated(
-            resources, name, traces, seed, mechanisms, assignment, choice.options, preset=choice.preset, draws=draws
-        )
+        return simulated(resources, name, years, seed, mechanisms, assignment, choice.options, preset=choice.preset)
 
     grid = simulate(label, [BASELINE, *own], {"notice_mix": list(mixes)})
     halves = simulate(f"{label}-checkpoints", list(own), {"notice_mix": mix, "checkpoint_factor": [0.5, 1.0]})
 
     def rows(found: Sequence[Row]) -> list[Row]:
-        return [{"reading": choice.name, **row, "mechanism": own.get(row["mechanism"], BASELINE)} for row in found]
+        return [
+            {
+                "reading": choice.name,
+                **row,
+                **{name: row[metric] for name, metric in choice.metrics.items()},
+                "mechanism": own.get(row["mechanism"], BASELINE),
+            }
+            for row in found
+        ]
 
     return rows(metric_rows(grid)), rows(metric_rows(halves, "checkpoint_factor"))
 
 
+class _Search:
+    """The stages of the search, and the tables that they fill."""
+
+    def __init__(self, parameters: Readings, seed: int, resources: Resources) -> None:
+        self.parameters, self.seed, self.resources = parameters, seed, resources
+        self.tables: dict[str, list[Row]] = {}
+
+    def simulate(self, stage: str, choice: Choice, years: Years, mixes: Sequence[str], mix: str, seed: int) -> None:
+        """Append the metrics of a reading to the tables of a stage."""
+        name = f"reading-{stage or 'finalists'}"
+        grid, checkpoints = _simulate(choice, years, mixes, mix, seed, self.resources, name)
+        self.tables.setdefault(stage, []).extend(grid)
+        self.tables.setdefault(checkpoint_stage(stage), []).extend(checkpoints)
+
+    def screen(self) -> Responses:
+        """Simulate each reading of the design on the year of its block."""
+        own, names = self.parameters, self.parameters.factors
+        design = crossed_choices(names, resolution_five(len(names)))
+        for choice, block in zip(design, year_blocks(len(names)).tolist(), strict=True):
+            self.simulate(
+                _SCREENING, choice, Years(own.jobs, 1), own.screened_mixes, own.screened_mixes[-1], self.seed + block
+            )
+        return screening_responses(score_readings(self.tables, _SCREENING), names)
+
+    def climb(self, responses: Responses) -> list[Choice]:
+        """Simulate the promising readings and the neighbours of the best, until none is better; the best first."""
+        own = self.parameters
+        candidates = [Choice((False,) * len(FACTORS))]
+        candidates += [choice for choice, _ in promising_readings(responses, own.chosen, own.traces)]
+        known: dict[str, Choice] = {}
+        climbed: set[str] = set()
+        for _ in range(own.rounds + 1):
+            for choice in candidates:
+                if choice.name not in known:
+                    known[choice.name] = choice
+                    years = Years(own.jobs, own.neighbour_traces)
+                    self.simulate(_NEIGHBOURS, choice, years, own.neighbour_mixes, own.neighbour_mixes[-1], self.seed)
+            ranking = rank_measured(score_readings(self.tables, _NEIGHBOURS), responses, own.traces)
+            best = ranking[0]
+            if best in climbed:
+                break
+            climbed.add(best)
+            candidates = neighbours(known[best])
+        return [known[name] for name in ranking]
+
+    def decide(self, ranking: Sequence[Choice]) -> None:
+        """Simulate the default and the finalists on all years, and the best of them on fresh years."""
+        own = self.parameters
+        default = Choice((False,) * len(FACTORS))
+        for choice in dict.fromkeys((default, *ranking[: own.finalists])):
+            self.simulate(_FINALISTS, choice, Years(own.jobs, own.traces), own.mixes, own.mix, self.seed)
+        best = best_score(score_readings(self.tables)).choice
+        years = Years(own.jobs, own.traces)
+        self.simulate(_CONFIRMATION, best, years, own.mixes, own.mix, self.seed + _FRESH)
+
+
+def rank_measured(scores: Sequence[Score], responses: Responses, years: int) -> list[str]:
+    """Names of measured readings, the one with the best outlook first."""
+    found = measured_outlook(scores, responses, years)
+    return rank_readings({score.choice.name: item for score, item in zip(scores, found, strict=True)})
+
+
+def best_score(scores: Sequence[Score]) -> Score:
+    """Most claims decided as printed; of equals the nearest levels."""
+    return max(scores, key=lambda score: (score.held, -score.distance))
+
+
 def _measure(parameters: Readings, seed: int, resources: Resources) -> Tables:
-    tables: dict[str, list[Row]] = {}
-
-    def simulate(stage: str, choices: Sequence[Choice], traces: Traces, mixes: Sequence[str], draws: int = 0) -> None:
-        own, halves = tables.setdefault(stage, []), tables.setdefault(halves_of(stage), [])
-        for choice in choices:
-            name = f"reading-{stage or 'year'}"
-            grid, rest = _simulate(choice, traces, mixes, parameters.mix, seed, resources, name, draws)
-            own += grid
-            halves += rest
-
-    short = Traces(jobs=parameters.screened_jobs, traces=parameters.screened_traces)
-    simulate(_SCREENING, screening(), short, parameters.screened_mixes)
-    simulate(_YEARS, promising(scores_of(tables, _SCREENING), parameters.chosen), parameters, parameters.mixes)
-    scores = scores_of(tables)
-    both = dict.fromkeys((scores[0].choice, best_of(scores).choice))
-    simulate(_DRAWS, list(both), parameters, parameters.mixes, parameters.draws)
-    return tables
+    search = _Search(parameters, seed, resources)
+    search.decide(search.climb(search.screen()))
+    return search.tables
 
 
-# What is said of it.
+# Verdicts.
 
 
 def _judge(tables: Tables) -> list[Verdict]:
-    scores, drawn = scores_of(tables), scores_of(tables, _DRAWS)
-    best = best_of(scores)
+    finalists, (best,) = score_readings(tables), score_readings(tables, _CONFIRMATION)
     return [
-        _found_best(best, scores),
-        *(_level(own, best, scores) for own in LEVELS),
-        *(_observation(claim, scores) for claim, _ in best.found.values()),
-        *_sentences(scores_of(tables, _SCREENING)),
-        *_one_year(drawn, scores),
+        _all_claims(best, finalists),
+        *(_level(own, best, finalists) for own in LEVELS),
+        *(_observation(claim, best, finalists) for claim, _ in best.found.values()),
+        *_sentences(_fitted(tables)),
     ]
 
 
-#: How a reading comes out, of one of them and of several.
+def _all_claims(best: Score, finalists: Sequence[Score]) -> Verdict:
+    counts = ", ".join(f"{best.count(outcome)} {words}" for outcome, words in _WORDS.items() if best.count(outcome))
+    others = "; ".join(f"{score.choice.name}: {score.held}" for score in finalists)
+    return Statement("One reading gives all observations of the paper", f"all {len(best.found)}", text("V")).computed(
+        best.held == len(best.found),
+        "holds if each claim holds under the best reading, on years that the search has not used",
+        f"{counts} under {best.choice.name}",
+        f"{best.levels_met} of {len(LEVELS)} printed levels are met; on the years of the finalists hold {others}",
+    )
+
+
+#: Outcomes in a count.
 _WORDS = {
-    Outcome.HOLDS: ("holds", "hold"),
-    Outcome.FAILS: ("does not hold", "do not hold"),
-    Outcome.UNDECIDED: ("is undecided", "are undecided"),
-    Outcome.NOT_COMPARABLE: ("is not comparable", "are not comparable"),
+    Outcome.HOLDS: "hold",
+    Outcome.FAILS: "do not hold",
+    Outcome.UNDECIDED: "undecided",
+    Outcome.NOT_COMPARABLE: "not comparable",
 }
 
 
-def _found_best(best: Score, scores: Sequence[Score]) -> Verdict:
-    statement = Statement("Some reading of the paper gives all its observations", f"all {len(best.found)}", text("V"))
-    nearest = min(scores, key=lambda score: score.distance)
-    held = [_held(name, scores) for name in best.found]
-    some = sum(any(own) and not all(own) for own in held)
-    return statement.computed(
-        best.agreeing == len(best.found),
-        "holds if under one reading all claims come out as printed or lean to it",
-        f"at most {best.agreeing} of {len(best.found)}: {best.choice.name}; under the default {scores[0].agreeing}",
-        f"nearest in its levels, {nearest.distance:.1f} margins away: {nearest.choice.name}; of the claims "
-        f"{sum(map(all, held))} hold under each of {len(scores)} readings, {some} under some, "
-        f"{len(held) - sum(map(any, held))} under none",
-    )
-
-
-def _level(own: Level, best: Score, scores: Sequence[Score]) -> Verdict:
-    values = {score.choice.name: score.levels[own.name] for score in scores}
-    name = min(values, key=lambda key: abs(own.away(values[key])))
+def _level(own: Level, best: Score, finalists: Sequence[Score]) -> Verdict:
+    """A printed level under the best reading on fresh years, beside the other readings."""
     source = table("II") if own.name.startswith("baseline") else text("V-A")
-    at_best = best.levels[own.name]
-    return Statement(f"Some reading gives the {own.title}", f"{own.printed:g} {own.unit}", source).computed(
-        abs(own.away(values[name])) <= 1,
-        f"holds if a reading is within {own.printed:g} +- {own.margin:g} {own.unit}",
-        f"{values[name]:.1f} {own.unit} ({name}); {at_best:.1f} under the reading of most claims",
-        f"that is {at_best - own.printed:+.1f} {own.difference}, {abs(own.away(at_best)):.1f} margins",
-    )
+    statement = Statement(f"The best reading gives the {own.title}", f"{own.printed:g} {own.unit}", source)
+    others = ", ".join(f"{score.choice.name} {score.levels[own.name]:.1f}" for score in finalists)
+    return judged(statement, own.unit, level({"": best.traces[own.name]}, own.printed, own.unit), others)
 
 
-def _held(name: str, scores: Sequence[Score]) -> list[bool]:
-    """Under which readings a claim holds."""
-    return [score.found[name][1].outcome is Outcome.HOLDS for score in scores]
+def _observation(claim: Claim, best: Score, finalists: Sequence[Score]) -> Verdict:
+    """A claim under the best reading on fresh years, and how many of the finalists it holds under."""
+    words = f"Observation {claim.name}, under the best reading: {claim.text}"
+    held = [score for score in finalists if score.found[claim.name][1].outcome is Outcome.HOLDS]
+    default = finalists[0].found[claim.name][1]
+    told = f"by default: {default.outcome}; holds under {len(held)} of {len(finalists)} finalists"
+    return judged(Statement(words, claim.printed, claim.source), claim.unit, best.found[claim.name][1], told)
 
 
-def _observation(claim: Claim, scores: Sequence[Score]) -> Verdict:
-    every = [score.found[claim.name][1] for score in scores]
-    statement = Statement(f"Observation {claim.name}, under some reading: {claim.text}", claim.printed, claim.source)
-    counts = {outcome: sum(own.outcome is outcome for own in every) for outcome in _WORDS}
-    told = ", ".join(f"{count} {_WORDS[outcome][count > 1]}" for outcome, count in counts.items() if count)
-    rule = "; ".join(filter(None, (every[0].rule, f"under one of {len(every)} readings after Holm, or under none")))
-    return statement.verdict(either([own.decision for own in every]), rule, told, _depends(claim.name, scores))
+# What each sentence decides.
 
 
-def _depends(name: str, scores: Sequence[Score]) -> str:
-    """Whether a claim holds whatever the reading, and else by which sentence its readings differ most."""
-    holds = _held(name, scores)
-    if len(set(holds)) == 1:
-        return "robust: the same under each reading" if holds[0] else "under no reading"
-    best: tuple[float, str] = (0.0, "")
-    for place, factor in enumerate(FACTORS):
-        high, low = (
-            [own for own, score in zip(holds, scores, strict=True) if score.choice.levels[place] is level]
-            for level in (True, False)
-        )
-        if high and low:
-            gap = abs(sum(high) / len(high) - sum(low) / len(low))
-            told = (
-                f"differs most by {factor.name}: holds under {sum(high)} of {len(high)} with {factor.high}, "
-                f"{sum(low)} of {len(low)} with {factor.low}"
-            )
-            best = max(best, (gap, told), key=lambda item: item[0])
-    return best[1]
+def _fitted(tables: Tables) -> Responses:
+    """The linear model of the screening."""
+    scores = score_readings(tables, _SCREENING)
+    names = [word for score in scores for word in score.choice.name.split() if word != "default"]
+    crossed = set(names)
+    return screening_responses(scores, [label for label in CROSSED if label in crossed])
 
 
-def _measures(screened: Sequence[Score]) -> dict[str, dict[str, Interval]]:
-    """What each level of the catalogue adds to the claims and to the printed levels, by measure and label."""
-    choices = [score.choice for score in screened]
-    values = {_CLAIMS: [float(score.agreeing) for score in screened]}
-    values |= {own.title: [score.levels[own.name] for score in screened] for own in LEVELS}
-    return {measure: effects(choices, own) for measure, own in values.items()}
+def _level_effects(fitted: Responses) -> dict[str, dict[str, Interval]]:
+    """What each sentence adds to the printed levels, by level and label."""
+    first = len(fitted.tests)
+    return {
+        own.title: {label: fitted.model.effect(first + at, place) for place, label in enumerate(fitted.labels)}
+        for at, own in enumerate(LEVELS)
+    }
 
 
-_UNITS = {_CLAIMS: ""} | {own.title: own.difference for own in LEVELS}
-_MARGINS = {_CLAIMS: _SAME} | {own.title: own.margin for own in LEVELS}
+_UNITS = {own.title: own.difference for own in LEVELS}
+_MARGINS = {own.title: own.margin for own in LEVELS}
 
 
-def _sentences(screened: Sequence[Score]) -> list[Verdict]:
-    """Of each level of the catalogue, whether it changes anything."""
-    found = _measures(screened)
+def _sentences(fitted: Responses) -> list[Verdict]:
+    """Of each sentence, whether it changes any printed level."""
+    found = _level_effects(fitted)
     rule = (
-        f"holds if each effect lies within its margin ({_SAME:g} claims, 5 % of a printed duration, 1 point of a "
-        f"share, by two one-sided tests), does not hold if one lies outside, refuted by one of {len(found)} after Holm"
+        "holds if each effect lies within its margin (5 % of a printed duration, 1 point of a share, by two one-sided "
+        f"tests), does not hold if one lies outside, refuted by one of {len(found)} after Holm"
     )
     verdicts = []
-    for label in found[_CLAIMS]:
-        own = {measure: each[label] for measure, each in found.items()}
-        # What is not defined in some reading, as instant starts in a year without on-demand jobs, tells nothing.
-        known = {measure: each for measure, each in own.items() if each.mean == each.mean}
-        decision = together([Near(0.0, _MARGINS[measure]).decide(each) for measure, each in known.items()])
-        told = "; ".join(f"{measure} {each.text('+.1f')} {_UNITS[measure]}".strip() for measure, each in known.items())
-        statement = Statement(f"In the screening {label} changes nothing", "as by default", HYPOTHESIS)
-        verdicts.append(statement.verdict(decision, rule, told))
+    for place, label in enumerate(fitted.labels):
+        # What is not defined in some reading, as instant starts in a year without on-demand jobs, says nothing.
+        own = {measure: each[label] for measure, each in found.items() if each[label].mean == each[label].mean}
+        decision = together([Near(0.0, _MARGINS[measure]).decide(each) for measure, each in own.items()])
+        words = "; ".join(f"{measure} {each.text('+.1f')} {_UNITS[measure]}" for measure, each in own.items())
+        statement = Statement(f"{label} changes none of the printed levels", "as by default", HYPOTHESIS)
+        verdicts.append(statement.verdict(decision, rule, words, _partner(fitted, place)))
     return verdicts
 
 
-def _one_year(drawn: Sequence[Score], scores: Sequence[Score]) -> list[Verdict]:
-    """The design of the paper: one year, other types in each repetition."""
-    if not drawn:
-        return []
-    verdicts = []
-    for own in LEVELS:
-        found = {score.choice.name: level({"": score.traces[own.name]}, own.printed, own.unit) for score in drawn}
-        source = table("II") if own.name.startswith("baseline") else text("V-A")
-        statement = Statement(f"One year with draws of types gives the {own.title}", f"{own.printed:g} {own.unit}",
-                              source)  # fmt: skip
-        told = [f"{name} {each.effect.text('.1f')}" for name, each in found.items() if each.effect is not None]
-        rule = f"{next(iter(found.values())).rule}; under one of {len(found)} readings after Holm, or under none"
-        decision = either([each.decision for each in found.values()])
-        verdicts.append(statement.verdict(decision, rule, f"{', '.join(told) or '-'} {own.unit}"))
-    years = {score.choice.name: score for score in scores}
-    more = {score.choice.name: score.decided - years[score.choice.name].decided for score in drawn}
-    both = ", ".join(f"{score.choice.name} {score.decided} against {years[score.choice.name].decided}"
-                     f" (as printed {score.agreeing} against {years[score.choice.name].agreeing})"
-                     for score in drawn)  # fmt: skip
-    statement = Statement("Draws of types in one year decide more claims than years of their own", "", HYPOTHESIS)
-    rule = "holds if under each reading more claims hold or do not hold over the draws than over the years"
-    return [*verdicts, statement.computed(all(gap > 0 for gap in more.values()), rule, f"claims decided: {both}")]
+def _partner(fitted: Responses, place: int) -> str:
+    """The sentence together with which this one changes a level most beyond their own effects."""
+    first, margins = len(fitted.tests), [own.margin for own in LEVELS]
+    found = [
+        (abs(both.mean) / margins[at], label, own.title, both)
+        for at, own in enumerate(LEVELS)
+        for other, label in enumerate(fitted.labels)
+        if other != place
+        for both in [fitted.model.effect(first + at, *sorted((place, other)))]
+        if both.decided
+    ]
+    if not found:
+        return "no interaction is decided"
+    _, label, title, both = max(found, key=lambda item: item[0])
+    return f"strongest interaction: with {label}, {title} {both.text('+.1f')} {_UNITS[title]}"
 
 
 def _draw(tables: Tables) -> Figure:
     from experiments.figures.study.factors import plot_readings
 
-    scores, drawn = scores_of(tables), scores_of(tables, _DRAWS)
+    finalists, confirmed = score_readings(tables), score_readings(tables, _CONFIRMATION)
     bars = [
         {"measure": measure, "factor": label, "effect": own.mean, "low": own.low, "high": own.high}
-        for measure, effect in _measures(scores_of(tables, _SCREENING)).items()
+        for measure, effect in _level_effects(_fitted(tables)).items()
         for label, own in effect.items()
     ]
+    rows = [(score, fresh) for fresh, group in ((False, finalists), (True, confirmed)) for score in group]
     findings = [
-        {"reading": score.choice.name, **finding_row(claim, finding)}
-        for score in scores
+        {"reading": score.choice.name, "fresh": fresh, **finding_row(claim, finding)}
+        for score, fresh in rows
         for claim, finding in score.found.values()
     ]
-    told = [
-        {"reading": score.choice.name, "agreeing": score.agreeing, "claims": len(score.found),
+    scores = [
+        {"reading": score.choice.name, "fresh": fresh, "held": score.held, "claims": len(score.found),
          "distance": score.distance}
-        for score in scores
+        for score, fresh in rows
     ]  # fmt: skip
     away = [
-        {"reading": score.choice.name, "level": own.title, "away": own.away(score.levels[own.name]), "draws": draws}
-        for draws, group in ((False, scores), (True, drawn))
-        for score in group
+        {"reading": score.choice.name, "fresh": fresh, "level": own.title, "away": own.away(score.levels[own.name])}
+        for score, fresh in rows
         for own in LEVELS
     ]
-    return plot_readings(bars, _UNITS, findings, told, away)
+    return plot_readings(bars, _UNITS, findings, scores, away)
 
 
 EXPERIMENTS: Sequence[Experiment] = (
@@ -303,21 +340,20 @@ EXPERIMENTS: Sequence[Experiment] = (
             jobs=400,
             traces=2,
             mixes=("W2", "W4"),
-            screened_jobs=150,
-            screened_traces=2,
-            screened_mixes=("W2", "W4"),
-            chosen=3,
-            draws=2,
+            factors=CROSSED[:4],
+            chosen=2,
+            neighbour_traces=2,
+            neighbour_mixes=("W2", "W4"),
+            rounds=0,
+            finalists=1,
         ),
         measure=_measure,
         judge=_judge,
         draw=_draw,
         choices=(
-            "A reading is chosen for whole years by the sum of its factors' own effects in the screening; what two "
-            "factors do only together is not seen there.",
-            "Levels of a sentence beyond two are tried one at a time in the screening and are no part of the readings "
-            "chosen.",
-            "A claim counts as printed if it holds, or is undecided with its effect on the printed side.",
+            "All stages simulate whole years, because short years do not predict the levels of whole ones.",
+            "A claim counts only where it is decided as printed. The sign of an undecided claim counts nothing.",
+            "The best reading is judged on years that the search has not used.",
             "Backfilling by true runtimes comes with years whose baseline meets Table II under it.",
         ),
         stores=True,

@@ -22,6 +22,7 @@ class Cause:
     ----------
     kind
         ``in order``, ``backfilled``, ``tenant``, ``arrival``, ``returned`` (nodes that an on-demand job gives back),
+        ``resumes`` (likewise, and they were held for it),
         ``made room`` (for an on-demand job, by its arrival strategy), ``planned`` (likewise, by its plan),
         ``dismissed`` (a tenant, because the on-demand job has come), ``warning over``, ``next reservation``,
         ``runs already`` (when the replay begins), ``none``, or ``other``.

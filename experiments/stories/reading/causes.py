@@ -11,7 +11,7 @@ from experiments.stories.facts.lifetime import Cause
 
 __all__ = ["cause_of"]
 
-_WORDS = {"in order", "backfilled", "tenant", "arrival", "warning over", "next reservation", "runs already"}
+_WORDS = {"in order", "backfilled", "tenant", "arrival", "warning over", "next reservation", "runs already", "resumes"}
 _NAMING = (
     ("returned", re.compile(r"returned by (\d+)")),
     ("made room", re.compile(r"for (\d+)")),

@@ -18,6 +18,8 @@ class HeldNodes:
         self._open: dict[int, Booking] = {}
         self._lent: defaultdict[int, int] = defaultdict(int)
         self._gathering: dict[int, None] = {}
+        # Nodes that have come back to preempted jobs, which wait.
+        self._kept: dict[int, int] = {}
         # By the (negative) number of the outage: nodes that are down, and nodes that are booked.
         self._down: dict[int, int] = {}
         self._booked: dict[int, int] = {}
@@ -50,9 +52,14 @@ class HeldNodes:
         """An on-demand job has come and waits for a part of its nodes."""
         self._gathering[job_id] = None
 
+    def keep(self, job_id: int, nodes: int) -> None:
+        """So many nodes are held for a preempted job."""
+        self._kept[job_id] = nodes
+
     def left(self, job_id: int) -> None:
         """It no longer waits for nodes."""
         self._gathering.pop(job_id, None)
+        self._kept.pop(job_id, None)
 
     def outage(self, entry: Entry) -> None:
         """An outage takes nodes, or gives them back."""
@@ -67,6 +74,7 @@ class HeldNodes:
             return ()
         idle = {job_id: booking.total - self._lent[job_id] for job_id, booking in self._open.items()}
         idle.update(self._booked)
+        idle.update(self._kept)
         found = [job_id for job_id, nodes in idle.items() if nodes > 0]
         # What is not reserved is held for arrived jobs that wait for the rest.
         return tuple(sorted(found if sum(idle.values()) == held else [*found, *self._gathering]))

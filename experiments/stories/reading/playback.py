@@ -155,6 +155,8 @@ class Playback:
             self._giver = ("free", None)
         elif event == "reserve" and life.booking is not None:
             self._reserve(entry, life.booking)
+        elif event == "reserve":
+            self._holdings.keep(job_id, entry.after)
         elif event in ("time-out", "withdraw") and life.booking is not None:
             self._close(life, entry.time, event)
         elif event == "gather":

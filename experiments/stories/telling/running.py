@@ -75,6 +75,8 @@ def _started(facts: Facts, number: int, wait: Wait | None, most: int | None) -> 
         part = f"{run.returned} of which" if 0 < run.returned < run.nodes else "which"
         part = part if facts.told else "some of which"
         told = f"It started{again} on {size}, {part} on-demand job {_beneficiary(run.cause)} gave back"
+    elif kind == "resumes":
+        told = f"It started{again} on {size}, some of which had come back to it and were held for it"
     elif kind == "runs already":
         told = f"It was already running on {size} when the replay began"
     elif kind == "arrival":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from experiments.study.metrics import BATCH, BEYOND, PROFILES, WEEK
+from experiments.study.metrics import BATCH, BEYOND, HYBRID, PROFILES, WEEK
 from simulator.results.catalogue import CATALOGUE
 from workloads.ground.files import atomic_open
 from workloads.ground.quantities import Metric
@@ -22,6 +22,7 @@ a warm-up and a cool-down restrict them; [Bibliography](bibliography.md) expands
 """
 #: Headings of the metrics that experiments measure themselves.
 _EXPERIMENTS: Mapping[str, Mapping[str, Metric]] = {
+    "the hybrid experiments": HYBRID,
     "the checkpoint experiments, jobs submitted at once": BATCH,
     "the week of the incomplete-data experiments": WEEK,
     "the plans of the profiles experiments": PROFILES,

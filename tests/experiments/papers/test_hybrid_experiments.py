@@ -59,7 +59,7 @@ def as_printed(metric: str, mechanism: str, mix: str) -> float:
         return 0.0 if baseline else {"N": 0.5, "CUA": 0.3, "CUP": 0.4}[notice] - 0.1 * spaa - 0.02 * best
     if metric == "preemption_ratio_rigid":
         return 0.0 if baseline else {"N": 0.05, "CUA": 0.05, "CUP": 0.07}[notice] + 0.01 * spaa - 0.005 * best
-    if metric == "utilization":
+    if metric in ("utilization", "compute_utilization"):
         return 0.83 if baseline else {"N": 0.85, "CUA": 0.87, "CUP": 0.86}[notice] + 0.03 * spaa + 0.002 * best
     if metric in DELAYS:
         return 100.0 if metric == "delayed_on_demand" else 98.0
@@ -135,7 +135,7 @@ def test_checkpoint_claims(claim: Claim) -> None:
     def measured(better: float) -> Measured:
         def value(name: str, factor: str, trace: int) -> float:
             gain = better if factor == "0.5" else 0.0
-            return 10.0 + trace + (gain if name == "utilization" else -gain)
+            return 10.0 + trace + (gain if name in ("utilization", "compute_utilization") else -gain)
 
         return Measured(
             {"trace": trace, "mix": factor, "mechanism": mechanism, **{n: value(n, factor, trace) for n in COLUMNS}}
@@ -222,16 +222,31 @@ def test_delays_by_hand() -> None:
     """64 nodes: the second job has no room beside the first, the third has, and still starts late."""
     hour = to_ticks(3600.0)
 
-    def came(name: int, submit: float, start: float, end: float, nodes: int) -> JobRecord:
+    def on_demand(name: int, submit: float, start: float, end: float, nodes: int) -> JobRecord:
         times = [round(time * hour) for time in (submit, start, end)]
         return JobRecord(name, JobType.ON_DEMAND, *times, nodes, 0, 0, 0, "completed", 0)
 
-    records = [came(1, 0, 0, 2, 40), came(2, 1, 2, 4, 30), came(3, 2, 3, 5, 34), came(4, 4, 4, 6, 30)]
+    def count(records: list[JobRecord], nodes: int, tolerance: float = 120.0) -> tuple[int, int]:
+        found = count_delays(records, nodes, tolerance, 120.0)
+        return found["delayed_on_demand"], found["crowded_on_demand"]
+
+    records = [
+        on_demand(1, 0, 0, 2, 40),
+        on_demand(2, 1, 2, 4, 30),
+        on_demand(3, 2, 3, 5, 34),
+        on_demand(4, 4, 4, 6, 30),
+    ]
     rigid_one = records[0]._replace(job_id=9, type=JobType.RIGID, nodes=64)
-    assert count_delays([*records, rigid_one], 64, 120.0) == {"delayed_on_demand": 2, "crowded_on_demand": 1}
+    assert count([*records, rigid_one], 64) == (2, 1)
     # At 1 h the first job runs. At 2 h it has completed, and the second, which has just begun, leaves 34 nodes.
-    assert count_delays(records, 63, 120.0) == {"delayed_on_demand": 2, "crowded_on_demand": 2}
-    assert count_delays(records, 64, 3600.0) == {"delayed_on_demand": 0, "crowded_on_demand": 0}
+    assert count(records, 63) == (2, 2)
+    assert count(records, 64, 3600.0) == (0, 0)
+    # The second job waits in the queue from 1 h to 2 h, so it holds nothing when the fifth arrives at 1.5 h ...
+    waiting = [*records[:2], on_demand(5, 1.5, 3, 4, 20)]
+    assert count(waiting, 64) == (2, 1)
+    # ... but a job that gathers its nodes for a minute has a claim on them from its arrival on.
+    gathering = [on_demand(1, 0, 1 / 60, 2, 40), on_demand(2, 1 / 120, 2, 4, 30)]
+    assert count(gathering, 64) == (1, 1)
 
 
 # One small run of each.
@@ -285,9 +300,14 @@ def check_tables_and_verdicts(shared: Path) -> None:
     jobs = assign(generate(ThetaYear(jobs=150), 1), seed=1, notice_mix="W2")
     expected = summarize(simulate(jobs, 4392, "CUP-SPAA", events=False))
     row = next(row for row in grid if (row["trace"], row["mix"], row["mechanism"]) == (1, "W2", "CUP-SPAA"))
-    expected |= count_delays(simulate(jobs, 4392, "CUP-SPAA", events=False).records, 4392, 120.0)
-    assert {name: row[name] for name in COLUMNS} == {
-        name: None if expected[name] != expected[name] else expected[name] for name in COLUMNS
+    expected |= count_delays(simulate(jobs, 4392, "CUP-SPAA", events=False).records, 4392, 120.0, 120.0)
+    result = simulate(jobs, 4392, "CUP-SPAA", events=False)
+    expected["compute_utilization"] = result.accounting.compute / (4392 * (expected["makespan_h"] * 3600e6))
+    assert row.pop("compute_utilization") == pytest.approx(expected.pop("compute_utilization"), rel=1e-9)
+    names = [name for name in COLUMNS if name in expected]
+    assert len(names) == len(COLUMNS) - 1
+    assert {name: row[name] for name in names} == {
+        name: None if expected[name] != expected[name] else expected[name] for name in names
     }
     told = [verdict.claim for verdict in find_experiment("hybrid-obs").judge(read_tables("hybrid-obs", shared))]
     assert {int(re.findall(r"Observation (\d+)", claim)[0]) for claim in told} == set(range(1, 14))

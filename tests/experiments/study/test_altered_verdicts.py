@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from experiments.beyond.sensitivity import FACTORS, METRICS
-from experiments.papers.hybrid.factors import screening
-from experiments.papers.hybrid.fidelity import halves_of
+from experiments.papers.hybrid.designs import resolution_five, year_blocks
+from experiments.papers.hybrid.factors import CROSSED, crossed_choices
+from experiments.papers.hybrid.fidelity import checkpoint_stage
 from experiments.study.experiment import Experiment, Tables, all_experiments
 from experiments.study.simulated import ALL, COLUMNS, MIXES, SIX
 from tests.experiments.papers.test_hybrid_experiments import as_printed, world
@@ -61,11 +62,19 @@ def _observations() -> Tables:
 
 def _readings() -> Tables:
     names = ("default", "tenants=fits")
-    stages = {"": names, "screening": tuple(choice.name for choice in screening()), "draws": names}
     tables: dict[str, Any] = {}
-    for stage, own in stages.items():
+    for stage, own in {"": names, "confirmation": names[1:]}.items():
         tables[stage] = cells(reading=own, mechanism=ALL, mix=("W2", "W4"))
-        tables[halves_of(stage)] = cells(reading=own, checkpoint_factor=(0.5, 1.0), mechanism=SIX, mix=("W5",))
+        tables[checkpoint_stage(stage)] = cells(reading=own, checkpoint_factor=(0.5, 1.0), mechanism=SIX, mix=("W5",))
+    design = dict(
+        zip((choice.name for choice in crossed_choices(CROSSED[:4], resolution_five(4))), year_blocks(4), strict=True)
+    )
+    for stage, axes in (
+        ("screening", {"mechanism": ALL, "mix": ("W2", "W4")}),
+        ("screening-checkpoints", {"checkpoint_factor": (0.5, 1.0), "mechanism": SIX, "mix": ("W4",)}),
+    ):
+        rows = cells(reading=tuple(design), **axes)
+        tables[stage] = [row for row in rows if row["trace"] == design[row["reading"]]]
     return tables
 
 

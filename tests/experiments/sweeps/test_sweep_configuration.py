@@ -218,7 +218,9 @@ def test_every_parameter_may_be_varied_and_no_two_have_one_name() -> None:
         **{"notice_lead": [["1m", "1h"]], "notice_mix": "W1", "group_by": "user", "overheads": "added"},
         "extra_dumps": "free",
         **{"passes": "event", "backfill_length": "runtime", "tenants": "none", "order": "fcfs"},
-        **{"backfilling": "easy length=runtime", "expansion": "even"},
+        **{"backfilling": "easy length=runtime", "expansion": "even", "walltimes": "trace"},
+        **{"malleable_start": "requested", "malleable_resume": "former", "malleable_head": "requested"},
+        **{"arrival_takes": "reserved", "shrunk_lenders": "stay", "preempted_lenders": "hold"},
         **{"plan": "masi k=5", "checkpoint_mode": "strict", "seed": 7},
     }
     for table_name, kind in (("assignment", Assignment), ("options", Options)):

@@ -1,0 +1,167 @@
+"""The search for the reading of hybrid-workload-scheduling that reproduces most of it.
+
+A linear model of a screening predicts, for every reading of the crossed factors, which claims many years would decide
+as printed and how far the printed levels would be. Measured readings are ranked by the same rule. A claim counts only
+if each of its comparisons is beyond its bound by more than the confidence interval over these years.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.papers.hybrid.designs import ResponseModel, readings_in_pieces, year_blocks
+from experiments.papers.hybrid.factors import Choice, crossed_choices
+from experiments.papers.hybrid.fidelity import LEVELS, Score, level_distance
+from experiments.study.evidence import mean_of
+from experiments.study.rules import Rule
+
+__all__ = ["Outlook", "Responses", "outlook", "promising_readings", "screening_responses"]
+
+Floats = NDArray[np.float64]
+
+
+class Responses(NamedTuple):
+    """What a screening measures of each reading: the comparisons of all claims, then the printed levels.
+
+    Attributes
+    ----------
+    tests
+        Claim, place and rule of each comparison.
+    model
+        Their linear model; the levels are the last responses.
+    labels
+        Labels of the factors.
+    """
+
+    tests: Sequence[tuple[str, int, Rule]]
+    model: ResponseModel
+    labels: Sequence[str]
+
+
+class Outlook(NamedTuple):
+    """What many years of a reading would show.
+
+    Attributes
+    ----------
+    held
+        Claims that would be decided as printed.
+    distance
+        Root mean square of the deviations of the printed levels, in margins.
+    """
+
+    held: float
+    distance: float
+
+    @property
+    def rank(self) -> tuple[float, float]:
+        """Ascending: the best reading comes first."""
+        return -self.held, self.distance
+
+
+def screening_responses(scores: Sequence[Score], labels: Sequence[str]) -> Responses:
+    """Fit the linear model of a screening.
+
+    Parameters
+    ----------
+    scores
+        One for each run of the design, in its order.
+    labels
+        Labels of the factors that are crossed.
+    """
+    first = scores[0]
+    tests = [
+        (name, place, test.rule)
+        for name, (_, finding) in first.found.items()
+        for place, test in enumerate(finding.tests.values())
+    ]
+    responses = np.array([[*_test_means(score, tests), *_levels(score)] for score in scores])
+    levels = np.array([[label in score.choice.name.split() for label in labels] for score in scores])
+    return Responses(tests, ResponseModel.fit(levels, year_blocks(len(labels)), responses), labels)
+
+
+def _test_means(score: Score, tests: Sequence[tuple[str, int, Rule]]) -> list[float]:
+    means = {
+        name: [mean_of(test.values) for test in finding.tests.values()] for name, (_, finding) in score.found.items()
+    }
+    return [means[name][place] if place < len(means[name]) else float("nan") for name, place, _ in tests]
+
+
+def _levels(score: Score) -> list[float]:
+    levels = score.levels
+    return [levels[level.name] for level in LEVELS]
+
+
+def outlook(means: Floats, responses: Responses, years: int) -> list[Outlook]:
+    """What so many years would show of readings with these mean responses.
+
+    Parameters
+    ----------
+    means
+        Shape (readings, responses), in the order of the model.
+    responses
+        The screening; its spread from year to year decides how wide intervals will be.
+    years
+        Number of paired years.
+    """
+    from scipy.special import stdtrit
+
+    count = len(responses.tests)
+    margin = float(stdtrit(years - 1, 0.975)) * responses.model.spread[:count] / np.sqrt(years)
+    slack = np.column_stack([rule.slack(means[:, at]) for at, (_, _, rule) in enumerate(responses.tests)])
+    holds = slack > margin
+    claims: dict[str, list[int]] = {}
+    for at, (name, _, _) in enumerate(responses.tests):
+        claims.setdefault(name, []).append(at)
+    held = np.sum([holds[:, places].all(axis=1) for places in claims.values()], axis=0)
+    distance = level_distance(means[:, count:])
+    return [Outlook(float(own), float(far)) for own, far in zip(held, distance, strict=True)]
+
+
+def measured_outlook(scores: Sequence[Score], responses: Responses, years: int) -> list[Outlook]:
+    """The outlook of measured readings, from their means over few years."""
+    means = np.array([[*_test_means(score, responses.tests), *_levels(score)] for score in scores])
+    return outlook(means, responses, years)
+
+
+def promising_readings(responses: Responses, count: int, years: int) -> list[tuple[Choice, Outlook]]:
+    """The readings of which the model of the screening promises most.
+
+    Half of them have the most claims, half the nearest levels.
+
+    Parameters
+    ----------
+    responses
+        The screening.
+    count
+        How many.
+    years
+        Number of paired years for which the claims are predicted.
+    """
+    best: dict[Choice, Outlook] = {}
+    for rank in (_most_claims, _nearest_levels):
+        candidates: list[tuple[Choice, Outlook]] = []
+        for levels in readings_in_pieces(len(responses.labels)):
+            found = outlook(responses.model.predict(levels), responses, years)
+            order = sorted(range(len(found)), key=lambda at: rank(found[at]))[:count]
+            chosen = crossed_choices(responses.labels, levels[order])
+            candidates += zip(chosen, (found[at] for at in order), strict=True)
+        candidates.sort(key=lambda item: (rank(item[1]), item[0].levels))
+        best |= dict(candidates[: (count + 1) // 2])
+    return list(best.items())[:count]
+
+
+def _most_claims(found: Outlook) -> tuple[float, float]:
+    return found.rank
+
+
+def _nearest_levels(found: Outlook) -> tuple[float, float]:
+    return found.distance, -found.held
+
+
+def rank_readings(found: Mapping[str, Outlook]) -> list[str]:
+    """Names of readings, the best first; of equals the first."""
+    return sorted(found, key=lambda name: found[name].rank)
