@@ -103,7 +103,7 @@ class Score(NamedTuple):
     @property
     def distance(self) -> float:
         """Root mean square of the levels' deviations from what is printed, in margins."""
-        return level_distance(np.array([[self.levels[level.name] for level in LEVELS]]))[0]
+        return float(level_distance(np.array([[self.levels[level.name] for level in LEVELS]]))[0])
 
     @property
     def levels_met(self) -> int:
@@ -121,7 +121,8 @@ def level_distance(levels: Floats) -> Floats:
         Shape (readings, 6); a level that is not defined does not count.
     """
     printed, margins = (np.array([getattr(level, name) for level in LEVELS]) for name in ("printed", "margin"))
-    return np.sqrt(np.nanmean(np.square((levels - printed) / margins), axis=1))
+    distance: Floats = np.sqrt(np.nanmean(np.square((levels - printed) / margins), axis=1))
+    return distance
 
 
 def checkpoint_stage(stage: str) -> str:
