@@ -412,6 +412,6 @@ def test_default_sizes_are_the_papers() -> None:
     for name, item in all_experiments().items():
         if name.startswith("hybrid-") and item.stores:
             assert item.parameters.jobs == 37298
-            # The finalists of the readings have forty paired years: their differences vary by half an hour from year to year.
-    assert item.parameters.traces == (40 if item.id == "hybrid-readings" else 10)
+            # The finalists of the readings have forty years: differences vary by half an hour from year to year.
+            assert item.parameters.traces == (40 if name == "hybrid-readings" else 10)
     assert find_experiment("hybrid-fig6").parameters.mixes == ("W1", "W2", "W3", "W4", "W5")
