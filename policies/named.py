@@ -18,7 +18,7 @@ from policies.reserving import Outlook, plan_queue
 from workloads.ground.ranges import Range, legal
 from workloads.ground.units import LARGEST_SIZE, SECOND
 
-__all__ = ["NamedStart", "SlurmBackfill", "Taken", "Wish", "best_fit", "named_plan", "named_starts"]
+__all__ = ["NamedMachine", "NamedStart", "SlurmBackfill", "Taken", "Wish", "best_fit", "named_plan", "named_starts"]
 
 #: Where a job is planned at most so often anew, as its nodes overlap with those of others.
 _TRIES = 1000

@@ -58,7 +58,7 @@ class Patience:
         Raises
         ------
         InputError
-            If no job has ended during :data:`MOST_FAILURES`, or none that is there can be expected to.
+            If no job has ended during ``MOST_FAILURES``, or none that is there can be expected to.
         """
         self._failures += 1
         failures = self._failures

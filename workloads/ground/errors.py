@@ -15,7 +15,7 @@
 
 The command line turns an :class:`InputError`, and trouble with the machine such as a full disk, into one sentence on
 standard error and exit status 2. An :class:`InvariantError`, like any other exception, is a defect: one sentence, exit
-status 70 and a crash file with the traceback (:mod:`experiments.crashes`).
+status 70 and a crash file with the traceback (``experiments.crashes``).
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ const Story = (() => {
   };
   /** @type {(n: number, one: string, many: string) => string} */
   const count = (n, one, many) => `${n.toLocaleString("en")} ${Model.inUnit(n === 1 ? one : many)}`;
-  /** @type {(cause: number, other: number) => string} */
+  /** @type {(cause: number, other: number | string) => string} */
   const reason = (cause, other) => {
     const text = log.causes[cause] ?? "";
     return Model.inUnit(REASONS[text] ?? text).replace("#", other ? String(other) : "#");
