@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ from experiments import cli
 from experiments.slurm.workplace import read_remains
 from policies.planning.costs import CostModel
 from policies.planning.plan import ReservationPlan
+from tests.support.processes import until
 from tests.support.slurm_commands import stand_in, words_of
 
 #: Words that a shell would change, and letters that quotes look like.
@@ -153,24 +155,24 @@ if number == 3:
     sys.exit(0)
 sys.exit(85)
 """
-#: A nap that lasts until the program waits for its signal.
-NAP = 'while [ ! -e "$READY" ]; do :; done\n'
 
 
 def reservation(number: int) -> int:
+    """Run the script of a reservation; once the program waits for its signal, the timer's signal comes."""
     Path("ready").unlink(missing_ok=True)
     script = f"run/reservation-{number}.sh"
     environment = {**os.environ, "SLURM_JOB_ID": str(99 + number)}
-    return subprocess.run(["bash", script], env=environment, check=False, stdout=subprocess.DEVNULL).returncode
+    with subprocess.Popen(["bash", script], env=environment, stdout=subprocess.DEVNULL) as process:
+        until(lambda: process.poll() is not None or Path("ready").exists())
+        if process.poll() is None:
+            process.send_signal(signal.SIGUSR2)
+        return process.wait()
 
 
 @pytest.mark.system
 @pytest.mark.usefixtures("plan")
 def test_script_and_program_understand_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = stand_in(tmp_path, monkeypatch)
-    (tmp_path / "programs" / "sleep").write_text(f"#!/bin/bash\n{NAP}")
-    (tmp_path / "programs" / "sleep").chmod(0o755)
-    monkeypatch.setenv("READY", str(tmp_path / "ready"))
     Path("program.py").write_text(PROGRAM)
     made = ReservationPlan([1200, 2400, 3600, 4800], [True, True, True, False], CostModel(checkpoint=60, restart=30))
     Path("plan.json").write_text(made.to_json())
