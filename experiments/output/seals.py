@@ -16,7 +16,7 @@ from typing import Any
 
 from workloads.ground.errors import InputError, TraceError
 from workloads.ground.files import atomic_open, is_plain_file, is_plain_name, read_bytes, sha256_of
-from workloads.ground.sealing import digest_holds, has_digest, with_digest
+from workloads.ground.sealing import begins_sealed, digest_holds, has_digest, with_digest
 
 __all__ = ["SWEEP", "Sealed", "arriving", "check_files", "file_faults", "is_manifest", "open_sealed", "seal"]
 
@@ -78,10 +78,12 @@ class Sealed:
 
 
 def is_manifest(path: Path) -> bool:
-    """Whether a file ends as :func:`seal` writes it."""
+    """Whether a file ends as :func:`seal` writes it, and is no plan or costs, which have a digest of their own."""
     if not is_plain_file(path):
         return False
     with path.open("rb") as file:
+        if begins_sealed(file.read(100)):
+            return False
         file.seek(0, os.SEEK_END)
         file.seek(max(0, file.tell() - 100))
         return has_digest(file.read())

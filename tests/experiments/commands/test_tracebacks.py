@@ -27,7 +27,7 @@ from workloads.ground.ranges import Range
 from workloads.table.jobtable import write_job_table
 
 LOG = "; MaxNodes: 4\n; Note: J{}lich\n" + "".join(
-    f"{n} {10 * n} 0 60 2 -1 -1 2 90 -1 1 1 1 1 1 1 -1 -1\n" for n in range(1, 9)
+    f"{n} {10 * n} -1 60 2 -1 -1 2 90 -1 1 1 1 1 1 1 -1 -1\n" for n in range(1, 9)
 )
 
 
