@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from simulator.results.recording import Recording
 from workloads.ground.errors import InputError, ParameterError
-from workloads.ground.units import SECOND, parse_duration, to_ticks
+from workloads.ground.units import LARGEST_TIME, SECOND, parse_duration, to_ticks
 from workloads.logs.clock import LogClock, is_date
 from workloads.logs.trace import epoch_of
 
@@ -99,9 +99,11 @@ def _tick(name: str, value: float | str, first: int, recording: Recording) -> in
         clock = LogClock(epoch=epoch, zone=recording.zone, source="this job table")
         return round(clock.date(value, name, _LEGAL) * SECOND) - (origin or 0)
     try:
-        return first + to_ticks(parse_duration(value, name))
+        seconds = parse_duration(value, name, LARGEST_TIME)
     except InputError:
         raise ParameterError(name, _LEGAL, value) from None
+    # Nothing is earlier than that.
+    return first + to_ticks(max(seconds, -LARGEST_TIME))
 
 
 def add_window(parser: argparse.ArgumentParser) -> None:
