@@ -45,6 +45,10 @@ def opened(recording: Recording) -> int:
     return recording.opened - recording.origin
 
 
+#: Ends of the calendar [s since 1970].
+_FIRST_DATE, _LAST_DATE = (int(end.replace(tzinfo=UTC).timestamp()) for end in (datetime.min, datetime.max))
+
+
 @dataclass(frozen=True)
 class Window:
     """From when to when.
@@ -103,7 +107,11 @@ def _tick(name: str, value: float | str, first: int, recording: Recording) -> in
     except InputError:
         raise ParameterError(name, _LEGAL, value) from None
     # Nothing is earlier than that.
-    return first + to_ticks(max(seconds, -LARGEST_TIME))
+    ticks = first + to_ticks(max(seconds, -LARGEST_TIME))
+    origin = unix_origin(recording)
+    if origin is not None and not _FIRST_DATE <= (ticks + origin) // SECOND <= _LAST_DATE:
+        raise ParameterError(name, "a time in the years 1 to 9999", value)
+    return ticks
 
 
 def add_window(parser: argparse.ArgumentParser) -> None:
