@@ -23,6 +23,7 @@ from simulator.results.integrals import integral
 from simulator.results.loggedruns import LoggedRun, runs
 from simulator.results.recording import Recording
 from simulator.results.records import Accounting
+from workloads.ground.errors import InputError
 from workloads.table.job import JobType
 
 __all__ = ["Phase", "UseOfTime", "phases", "use_of_time"]

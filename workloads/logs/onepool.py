@@ -13,7 +13,7 @@ from workloads.logs.machinesize import named_nodes, occupancy
 from workloads.logs.swfheader import sizes_of
 from workloads.logs.trace import Trace
 from workloads.logs.tracecolumns import TraceColumns
-from workloads.logs.workshares import GPU_SHARE, MEMORY_SHARE, QOS_SHARE
+from workloads.logs.workshares import GPU_SHARE, MEMORY_SHARE, PROPERTY_SHARE, QOS_SHARE, QUEUE_SHARE
 
 __all__ = ["caveats"]
 
@@ -43,8 +43,8 @@ def caveats(trace: Trace, nodes: int | None = None, option: str = "--nodes") -> 
     Returns
     -------
     tuple of str
-        One on partitions, shared nodes, GPUs, memory and QOS; one on requests that are not recorded. Empty for a log
-        of which one pool is right.
+        One on partitions, shared nodes, GPUs, memory, properties of nodes, QOS and queues; one on requests that are not
+        recorded. Empty for a log of which one pool is right.
 
     Examples
     --------
@@ -119,15 +119,17 @@ def _sharing(trace: Trace, nodes: int | None) -> list[str]:
 
 
 def _resources(trace: Trace) -> list[str]:
-    """GPUs, memory and QOS, as far as a reader has seen them."""
+    """What jobs ask for, QOS and queues, as far as a reader has seen them."""
     found = []
-    for key, what in ((GPU_SHARE, "GPUs"), (MEMORY_SHARE, "memory requests")):
+    asked = (GPU_SHARE, "GPUs"), (MEMORY_SHARE, "memory requests"), (PROPERTY_SHARE, "requests for properties of nodes")
+    for key, what in asked:
         share = _share(trace.header.get(key, ""))
         if share >= _LEAST:
             found.append(f"{_percent(share)} of the work has {what}, which are not modelled")
-    count, _, outside = trace.header.get(QOS_SHARE, "").partition(" ")
-    if _share(outside) >= _LEAST:
-        found.append(f"the log has {count} QOS ({_percent(_share(outside))} of the work outside the largest)")
+    for key, what in ((QOS_SHARE, "QOS"), (QUEUE_SHARE, "queues")):
+        count, _, outside = trace.header.get(key, "").partition(" ")
+        if count.isdecimal() and _share(outside) >= _LEAST:
+            found.append(f"the log has {count} {what} ({_percent(_share(outside))} of the work outside the largest)")
     return found
 
 

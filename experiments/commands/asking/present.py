@@ -87,8 +87,8 @@ def add_present(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--at",
         metavar="TIME",
-        help="time of the state: [s] after the first submit, 20d, or a date, 2022-03-01T12:00 in UTC (local time where the log has no zone); nothing later "
-        "is read (default: the time of --queue)",
+        help="time of the state: [s] after the first submit, 20d, or a date, 2022-03-01T12:00 in UTC (local time where "
+        "the log has no zone); nothing later is read (default: the time of --queue)",
     )
     parser.add_argument(
         "--queue",
