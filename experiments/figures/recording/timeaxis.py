@@ -112,7 +112,7 @@ class TimeAxis(NamedTuple):
         inside = (places >= low) & (places <= high)
         # A tick for each month of centuries would take hours to draw.
         fine = 1 if every <= 12 else every
-        return tuple(places[inside & (firsts.astype(int) % step == 0)].tolist() for step in (every, fine))  # type: ignore[return-value]  # two
+        return tuple(places[inside & (firsts.astype(int) % step == 0)].tolist() for step in (every, fine))
 
     def _moment(self, place: float) -> datetime:
         return datetime.fromtimestamp(round(place * _DAY), UTC)
