@@ -218,7 +218,12 @@ def result_of(setup: Setup, engine: Engine, seconds: float) -> Result:
         engine_seconds=seconds - engine.planning_seconds,
         origin=origin,
         planning_seconds=engine.planning_seconds,
-        stochastic=[_course(state) for state in states if isinstance(state, StochasticJob)],
+        # A job whose user gives up while it is held is never planned.
+        stochastic=[
+            _course(state)
+            for state in states
+            if isinstance(state, StochasticJob) and not (state.withdrawn and state.planned is None)
+        ],
         outages=closures.outages if closures is not None else (),
         down=changes_of(engine.outages.course) if engine.outages is not None else [],
         table=setup.table,

@@ -177,12 +177,11 @@ def _write(
     tables = _table_names(planned)
     own = {
         run.name: {
-            JOB_TABLE: tables[run.table],
-            EPOCH: run.simulation.epoch,
+            **({JOB_TABLE: tables[run.table], EPOCH: run.simulation.epoch} if told else {}),
             **({ZONE: LOCAL} if run.simulation.local else {}),
         }
         for run in planned
-        if arguments.events or (len(tables) > 1 and run.simulation.prepared)
+        if (told := arguments.events or (len(tables) > 1 and run.simulation.prepared)) or run.simulation.local
     }
     former, drawn = drawn_beside(directory), list[str]()
     unit = planned[0].simulation.unit

@@ -8,6 +8,7 @@ from typing import Any
 from experiments.recordings.archive import read_recording
 from simulator import Result
 from workloads.ground.units import SECOND, to_seconds
+from workloads.logs.clock import LOCAL
 from workloads.logs.nodenames import node_list
 from workloads.logs.readers import read_trace
 from workloads.logs.trace import Trace, TraceJob
@@ -63,4 +64,6 @@ def trace_of(result: Result, source: str = "the result") -> Trace:
         )  # fmt: skip
     jobs.sort(key=lambda job: (job.submit, job.job_id))
     header = {} if result.epoch is None else {"UnixStartTime": f"{result.epoch:.0f}"}
-    return Trace(tuple(jobs), result.nodes, source, "result", header)
+    if result.zone == LOCAL:
+        header["Clock"] = "local"
+    return Trace(tuple(jobs), result.nodes, source, "result", header, unit=result.unit)

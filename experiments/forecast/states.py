@@ -92,6 +92,8 @@ class MachineState:
         Where it comes from, for messages.
     prior
         Past usage by account, and the nodes of the running jobs, as far as they are known.
+    unit
+        What sizes count, for messages: ``nodes`` or ``processors``.
 
     Raises
     ------
@@ -106,6 +108,7 @@ class MachineState:
     origin: float | None = None
     source: str = field(default="the state", compare=False)
     prior: PriorState = field(default=PriorState(), compare=False)
+    unit: str = field(default="nodes", compare=False)
 
     def __post_init__(self) -> None:
         ids = [job.job_id for job in self.jobs]
@@ -117,14 +120,14 @@ class MachineState:
         for job in self.jobs:
             if job.nodes > self.nodes:
                 raise InputError(
-                    f"{self.source}: job {job_id_text(job.job_id)} asks for {job.nodes:,} nodes, and must ask for at "
-                    f"most the {self.nodes:,} nodes of the machine"
+                    f"{self.source}: job {job_id_text(job.job_id)} asks for {job.nodes:,} {self.unit}, and must ask "
+                    f"for at most the {self.nodes:,} {self.unit} of the machine"
                 )
         used = sum(job.nodes for job in self.running)
         if used > self.nodes:
             raise InputError(
-                f"{self.source}: the {len(self.running):,} running jobs use {used:,} nodes, and must use at most the "
-                f"{self.nodes:,} nodes of the machine"
+                f"{self.source}: the {len(self.running):,} running jobs use {used:,} {self.unit}, and must use at "
+                f"most the {self.nodes:,} {self.unit} of the machine"
             )
 
     @property
@@ -229,7 +232,7 @@ def state_at(trace: Trace, at: float, nodes: int, outages: Sequence[Outage] = ()
             places[job_id] = bits
     announced = tuple(outage for outage in outages if _is_known(outage, at))
     prior = PriorState(past_usage(job for _, job in known).until(at), places)
-    return MachineState(at, nodes, tuple(seen), announced, min(submits), trace.source or "the state", prior)
+    return MachineState(at, nodes, tuple(seen), announced, min(submits), trace.source or "the state", prior, trace.unit)
 
 
 def state_of_queue(

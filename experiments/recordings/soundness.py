@@ -13,6 +13,7 @@ from typing import Any
 from simulator.machine.eventlog import Entry, Sample
 from simulator.results.records import JobRecord
 from workloads.ground.errors import TraceError, shown
+from workloads.ground.units import LARGEST_SIZE
 
 __all__ = ["check_record", "sound_entries", "sound_samples"]
 
@@ -90,8 +91,8 @@ def _fault(entry: Entry, last: int | None, running: set[int], ended: set[int], i
     job, event = entry.job_id, entry.event
     if last is not None and entry.time < last:
         return "its time is before that of the line above"
-    if min(entry.before, entry.after) < 0:
-        return "numbers of nodes must be at least 0"
+    if not 0 <= min(entry.before, entry.after) <= max(entry.before, entry.after) <= LARGEST_SIZE:
+        return f"numbers of nodes must be from 0 to {LARGEST_SIZE:,}"
     if event not in (_OF_JOBS if is_job else _OF_OUTAGES):
         return f"{shown(event)} is no event of {'a job' if is_job else 'an outage, and there is no such job'}"
     if not is_job:

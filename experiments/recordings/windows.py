@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from simulator.results.recording import Recording
 from workloads.ground.errors import InputError, ParameterError
-from workloads.ground.units import SECOND, parse_duration, to_ticks
+from workloads.ground.units import LARGEST_TIME, SECOND, parse_duration, to_ticks
 from workloads.logs.clock import LogClock, is_date
 from workloads.logs.trace import epoch_of
 
@@ -43,6 +43,10 @@ def opened(recording: Recording) -> int:
     if recording.opened is None:
         raise InputError(_NEVER)
     return recording.opened - recording.origin
+
+
+#: Ends of the calendar [s since 1970].
+_FIRST_DATE, _LAST_DATE = (int(end.replace(tzinfo=UTC).timestamp()) for end in (datetime.min, datetime.max))
 
 
 @dataclass(frozen=True)
@@ -99,9 +103,15 @@ def _tick(name: str, value: float | str, first: int, recording: Recording) -> in
         clock = LogClock(epoch=epoch, zone=recording.zone, source="this job table")
         return round(clock.date(value, name, _LEGAL) * SECOND) - (origin or 0)
     try:
-        return first + to_ticks(parse_duration(value, name))
+        seconds = parse_duration(value, name, LARGEST_TIME)
     except InputError:
         raise ParameterError(name, _LEGAL, value) from None
+    # Nothing is earlier than that.
+    ticks = first + to_ticks(max(seconds, -LARGEST_TIME))
+    origin = unix_origin(recording)
+    if origin is not None and not _FIRST_DATE <= (ticks + origin) // SECOND <= _LAST_DATE:
+        raise ParameterError(name, "a time in the years 1 to 9999", value)
+    return ticks
 
 
 def add_window(parser: argparse.ArgumentParser) -> None:

@@ -23,6 +23,7 @@ from simulator.results.integrals import integral
 from simulator.results.loggedruns import LoggedRun, runs
 from simulator.results.recording import Recording
 from simulator.results.records import Accounting
+from workloads.ground.errors import InputError
 from workloads.table.job import JobType
 
 __all__ = ["Phase", "UseOfTime", "phases", "use_of_time"]
@@ -79,7 +80,10 @@ def phases(recording: Recording) -> Iterator[Phase]:
     for run in runs(recording):
         job = recording.job[run.job_id]
         if job.type is JobType.STOCHASTIC:
-            yield from _reservation(run, next(reserved[run.job_id]))
+            reservation = next(reserved.get(run.job_id, iter(())), None)
+            if reservation is None:
+                raise InputError(f"the event log has a run of job {run.job_id} that the table of reservations lacks")
+            yield from _reservation(run, reservation)
             continue
         state = states.get(run.job_id)
         if state is None:

@@ -70,6 +70,7 @@ class AskingSubmissions(Submissions):
         super().__init__(*arguments)
         self._asking = asking
         self._cause = ""
+        self._was_held = False
 
     def answer(self) -> None:
         """Submit the job that the driver was asked about."""
@@ -82,12 +83,12 @@ class AskingSubmissions(Submissions):
         self._instants.moment(self._system.now, ARRIVAL, job.rank, self._let_arrive, job)
 
     def _let_arrive(self, moment: Moment) -> None:
-        super()._arrive(moment.subject, self._cause)
+        super()._arrive(moment.subject, self._cause, held=self._was_held)
 
-    def _arrive(self, job: JobState, cause: str = "") -> None:
+    def _arrive(self, job: JobState, cause: str = "", *, held: bool = False) -> None:
         asking = self._asking
         if asking.about is not None and asking.about(job):
-            self._instants.void, self._cause = True, cause
+            self._instants.void, self._cause, self._was_held = True, cause, held
             asking.ask(job)
         else:
-            super()._arrive(job, cause)
+            super()._arrive(job, cause, held=held)

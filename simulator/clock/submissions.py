@@ -125,8 +125,8 @@ class Submissions:
         elif self._book is not None:
             self._book.completed(job.application, job.truth.runtime / SECOND)
 
-    def _arrive(self, job: JobState, cause: str = "") -> None:
-        """A job is submitted."""
+    def _arrive(self, job: JobState, cause: str = "", *, held: bool = False) -> None:
+        """A job enters the queue; its submit is now, or was, if it was held."""
         system, service = self._system, self._service
         if self.opened < 0:
             self._open(system.now)
@@ -135,7 +135,7 @@ class Submissions:
             system.log(system.now, "submit", job.job_id, 0, 0, cause or waits)
         if isinstance(job, StochasticJob):
             self._plan(job)
-        if self._withdrawals is not None and job.eligible == job.submit:
+        if self._withdrawals is not None and not held:
             self._withdrawals.expect(job)
         if service is not None and job.type is ON_DEMAND:
             service.arrive(job)
@@ -177,7 +177,7 @@ class Submissions:
         if job.withdrawn:
             self._instants.void = True
         else:
-            self._arrive(job, "eligible")
+            self._arrive(job, "eligible", held=True)
 
     def _plan(self, job: StochasticJob) -> None:
         """Plan a job that is submitted."""

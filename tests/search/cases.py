@@ -56,7 +56,7 @@ _LENDING = (JobType.ON_DEMAND, JobType.MALLEABLE, JobType.MALLEABLE)
 _TIMES = (
     *("submit", "runtime", "walltime", "setup", "checkpoint_interval", "checkpoint_cost", "notice"),
     *("estimated_arrival", "trace_runtime", "trace_walltime", "true_runtime", "restart_cost", "cancelled_at"),
-    *("think_time", "running_since", "start", "end", "announced"),
+    *("think_time", "running_since", "eligible", "start", "end", "announced"),
 )
 
 
@@ -129,7 +129,7 @@ def draw_case(pick: Pick, *, max_jobs: int = 12, max_nodes: int = 24) -> Case:
     lending = pick(0, 5) == 0
     mix = build_mix(pick, build_table(pick, max_jobs, max_nodes, _LENDING if lending else HYBRID))
     if not lending and pick(0, 2) == 0:
-        mix = lively(pick, mix, state=bool(pick(0, 1)), cancelled=bool(pick(0, 1)))
+        mix = lively(pick, mix, state=bool(pick(0, 1)), cancelled=bool(pick(0, 1)), held=bool(pick(0, 1)))
     named = pick(0, 2)
     jobs = [
         replace(job, user=f"u{pick(0, 2)}", project=f"p{pick(0, 1)}" if pick(0, 2) else "") if named else job

@@ -16,6 +16,7 @@ _PLAIN = {
     "think_time": None,
     "preceding": None,
     "running_since": None,
+    "eligible": None,
     "checkpoint_interval": None,
     "checkpoint_cost": 0.0,
     "setup": 0.0,

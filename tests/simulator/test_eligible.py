@@ -12,6 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulator import Result, simulate
+from simulator.results.metrics import summarize
+from simulator.results.reservations import stochastic_rows
 from tests.reference.backfilling import replay_reserving, replay_strict
 from tests.reference.easy import replay_easy, replay_easy_naive
 from tests.reference.hybrid import MECHANISMS, replay
@@ -19,7 +21,7 @@ from tests.reference.life import Plain, replay_life
 from tests.strategies.lives import lively, lively_mixes
 from tests.strategies.mixes import Mix
 from tests.strategies.tables import Table, job_tables
-from tests.support.jobs import on_demand, rigid
+from tests.support.jobs import on_demand, rigid, stochastic
 from workloads.ground.errors import InputError
 from workloads.ground.units import SECOND, to_seconds, to_ticks
 from workloads.table.job import Job, JobType
@@ -259,3 +261,29 @@ BREAK: list[tuple[Callable[[], Job], str]] = [
 def test_illegal_times_are_refused(job: Callable[[], Job], sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         simulate([job()], 4)
+
+
+@pytest.mark.parametrize("mechanism", ["baseline", "CUP-SPAA"])
+def test_a_stochastic_job_that_is_cancelled_while_it_is_held_is_never_planned(mechanism: str) -> None:
+    jobs = [
+        rigid(1, 0, 1, 60),
+        stochastic(2, 100, 1, 195, "optimal", cancelled_at=240.0, eligible=980.0),
+    ]
+    result = simulate(jobs, 1, mechanism)
+    cancelled = result.records[1]
+    assert (cancelled.status, cancelled.start, to_seconds(cancelled.end or 0)) == ("cancelled", None, 240)
+    assert result.stochastic == []
+    # What is told of stochastic jobs counts those that were planned.
+    assert list(stochastic_rows(result)) == []
+    assert summarize(result)["utilization"] > 0
+
+
+@pytest.mark.parametrize("mechanism", ["baseline", "CUP-SPAA"])
+def test_a_job_that_was_held_before_the_starting_state_can_be_cancelled(mechanism: str) -> None:
+    """Submitted at 10 s, eligible at 20 s, the replay begins at 40 s with a job that runs until 140 s."""
+    jobs = [
+        rigid(1, 0, 4, 110, 110, running_since=40.0),
+        rigid(2, 10, 4, 50, 50, eligible=20.0, cancelled_at=70.0),
+    ]
+    record = simulate(jobs, 4, mechanism).records[1]
+    assert (record.status, record.start, to_seconds(record.end or 0)) == ("cancelled", None, 70)

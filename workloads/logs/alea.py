@@ -9,25 +9,50 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import NamedTuple
 
 from workloads.ground.errors import TraceError, shown
 from workloads.ground.fields import whole
 from workloads.ground.files import read_text
 from workloads.ground.units import LARGEST_SIZE
 
-__all__ = ["is_alea", "machine_beside"]
+__all__ = ["Further", "further_of", "machine_beside"]
 
 _FURTHER = re.compile(r"\{[\d,\s-]*\}|.*(?:^|[\s:+])ppn=\d")
+_REQUEST = re.compile(r"\d+:ppn=\d")
+#: Parts of a request that are no property of a node: how many nodes, and how many processors of each.
+_SIZE = re.compile(r"\d+|ppn=\d+")
 _FIELDS = 6
 
 
-def is_alea(further: str) -> bool:
-    """Whether these are Alea's columns after the 18 of a job.
+class Further(NamedTuple):
+    """What a job has in Alea's columns.
 
-    >>> is_alea("{7,7} q_1d 1:ppn=2:x86_64"), is_alea("512 node17")
-    (True, False)
+    Attributes
+    ----------
+    queue
+        Its queue; empty: none is told.
+    properties
+        Whether it asks for nodes with properties, ``cl_zewura`` or ``#excl`` (alone on its nodes).
     """
-    return _FURTHER.match(further) is not None
+
+    queue: str = ""
+    properties: bool = False
+
+
+def further_of(text: str) -> Further | None:
+    """Alea's columns after the 18 of a job; None: others.
+
+    >>> further_of("{7,7} q_1d 1:ppn=2:cl_zewura"), further_of("{7} q_2h 1:ppn=1").properties, further_of("512 node17")
+    (Further(queue='q_1d', properties=True), False, None)
+    """
+    if _FURTHER.match(text) is None:
+        return None
+    words = text.rpartition("}")[2].split()
+    if len(words) < 2 or _REQUEST.match(words[-1]) is None:
+        return Further()
+    parts = re.split(r"[:+]", words[-1])
+    return Further(words[-2], not all(map(_SIZE.fullmatch, parts)))
 
 
 def machine_beside(path: str | Path) -> tuple[int, str] | None:

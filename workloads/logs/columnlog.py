@@ -11,11 +11,11 @@ from workloads.ground.fields import Columns, number, seconds_of_date, whole
 from workloads.ground.files import decode_text
 from workloads.ground.lines import lines_with_ends
 from workloads.logs.choice import Choice, places_of
-from workloads.logs.columnroles import LAYOUTS, ColumnNames, layout_of, roles_of
+from workloads.logs.columnroles import LAYOUTS, ColumnNames, Role, layout_of, roles_of
 from workloads.logs.intake import BROKEN_LINE, Intake, check_procs_per_node
 from workloads.logs.sacctvalues import clock_of, is_local, state_of_job, text_of
 from workloads.logs.trace import Trace
-from workloads.logs.workshares import WorkShares
+from workloads.logs.workshares import WorkShares, gpus_of
 from workloads.table.jobtable import PARQUET_MAGIC
 
 __all__ = ["column_names", "looks_like_layout", "parse_columns"]
@@ -25,6 +25,9 @@ _ALL = Choice()
 _BLOCK = 50_000
 #: What pandas writes where there is nothing, and how Slurm says in a number that there is no limit.
 _NOTHING = frozenset(("nan", "nat", "<na>", "4294967294", "4294967295", "4294967295.0", "4294967294.0"))
+
+#: Columns that hold GPUs of a job, if no role says which one does.
+_GPUS = ("gpus", "num_gpus", "num_gpus_alloc", "num_gpu", "gpu_num", "gpu_count", "ngpus")
 
 
 def parse_columns(
@@ -140,11 +143,22 @@ def _rows(data: bytes, path: str | Path, used: Sequence[int]) -> Iterator[tuple[
         raise TraceError(path, rows.line_num, str(error)) from None
 
 
+def _some(text: str) -> bool:
+    """Whether a number of GPUs, or a text of Slurm's trackable resources, says that there are any."""
+    try:
+        return float(text or 0) > 0
+    except ValueError:
+        return gpus_of(text)
+
+
 class _Record:
     """One row, by the roles of its columns."""
 
     def __init__(self, columns: Columns, given: ColumnNames, procs_per_node: int | None, choice: Choice) -> None:
         self.roles = roles_of(given, columns.names)
+        gpus = None if "gpus" in self.roles else columns.find(*_GPUS)
+        if gpus is not None:
+            self.roles["gpus"] = Role(columns.names[gpus])
         same = {name: (role.column,) for name, role in self.roles.items()}
         chosen = places_of(choice.conditions, columns, {**same, "queue": same.get("partition", ("queue",))})
         places: dict[str, int] = {}
@@ -226,7 +240,7 @@ class _Record:
             partition=self._text(row, "partition"), eligible=eligible, qos=self._text(row, "qos"),
         )  # fmt: skip
         if kept:
-            self.shares.add(nodes * runtime, qos=self._text(row, "qos"))
+            self.shares.add(nodes * runtime, qos=self._text(row, "qos"), gpus=_some(self._text(row, "gpus")))
         if kept and state not in ("", "COMPLETED"):
             intake.remarks[f"state {state}"] += 1
         if kept and not self.local:

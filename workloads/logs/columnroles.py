@@ -17,7 +17,7 @@ ColumnNames = str | Mapping[str, str]
 #: What a column can hold, in the order of the documentation.
 ROLES = (
     *("id", "submit", "eligible", "start", "end", "runtime", "wait", "walltime", "nodes", "processors"),
-    *("user", "project", "partition", "qos", "state", "name"),
+    *("user", "project", "partition", "qos", "state", "name", "gpus"),
 )
 #: Those that are times, and may have a unit.
 _TIMES = frozenset(("submit", "eligible", "start", "end", "runtime", "wait", "walltime"))
@@ -29,7 +29,7 @@ _UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0
 LAYOUTS: Mapping[str, str] = {
     "pm100": "id=job_id,submit=submit_time,eligible=eligible_time,start=start_time,end=end_time,runtime=run_time,"
     "walltime=time_limit:min,nodes=num_nodes_alloc,processors=num_cores_alloc,user=user_id,project=group_id,"
-    "partition=partition,qos=qos,state=job_state",
+    "partition=partition,qos=qos,state=job_state,gpus=num_gpus_alloc",
     "f-data": "id=jid,submit=adt,start=sdt,end=edt,runtime=duration,walltime=elpl,nodes=nnumr,processors=cnumr,"
     "user=usr,state=exit state,name=jnam",
 }

@@ -13,7 +13,7 @@ from workloads.logs.machinesize import named_nodes, occupancy
 from workloads.logs.swfheader import sizes_of
 from workloads.logs.trace import Trace
 from workloads.logs.tracecolumns import TraceColumns
-from workloads.logs.workshares import GPU_SHARE, MEMORY_SHARE, QOS_SHARE
+from workloads.logs.workshares import GPU_SHARE, MEMORY_SHARE, PROPERTY_SHARE, QOS_SHARE, QUEUE_SHARE
 
 __all__ = ["caveats"]
 
@@ -28,7 +28,7 @@ class _Work(NamedTuple):
     partitions: dict[str, float]
 
 
-def caveats(trace: Trace, nodes: int | None = None) -> tuple[str, ...]:
+def caveats(trace: Trace, nodes: int | None = None, option: str = "--nodes") -> tuple[str, ...]:
     """Sentences about what a log has and a simulation of one pool of equal nodes does not model.
 
     Parameters
@@ -37,12 +37,14 @@ def caveats(trace: Trace, nodes: int | None = None) -> tuple[str, ...]:
         The log, as it was read.
     nodes
         Size of the machine where the log does not record it.
+    option
+        Option of the command that gives the size of the machine.
 
     Returns
     -------
     tuple of str
-        One on partitions, shared nodes, GPUs, memory and QOS; one on requests that are not recorded. Empty for a log
-        of which one pool is right.
+        One on partitions, shared nodes, GPUs, memory, properties of nodes, QOS and queues; one on requests that are not
+        recorded. Empty for a log of which one pool is right.
 
     Examples
     --------
@@ -56,7 +58,7 @@ the largest; --where partition=NAME --nodes N simulates one)
     if not trace.jobs:
         return ()
     found = []
-    parts = [*_partitions(trace), *_sharing(trace, nodes), *_resources(trace)]
+    parts = [*_partitions(trace, option), *_sharing(trace, nodes), *_resources(trace)]
     if parts:
         found.append(f"one pool of equal nodes is simulated, and waits will be wrong: {'; '.join(parts)}")
     missing = min(1.0, trace.remarks.get(NO_WALLTIME, 0) / len(trace.jobs))
@@ -68,7 +70,7 @@ the largest; --where partition=NAME --nodes N simulates one)
     return tuple(found)
 
 
-def _partitions(trace: Trace) -> list[str]:
+def _partitions(trace: Trace, option: str) -> list[str]:
     work = _work(trace)
     if len(work.partitions) < 2:
         return []
@@ -77,7 +79,7 @@ def _partitions(trace: Trace) -> list[str]:
         return []
     return [
         f"the log has {len(work.partitions)} partitions ({_percent(outside)} of the work outside the largest; "
-        "--where partition=NAME --nodes N simulates one)"
+        f"--where partition=NAME {option} N simulates one)"
     ]
 
 
@@ -97,7 +99,9 @@ def _work(trace: Trace) -> _Work:
 
 def _sharing(trace: Trace, nodes: int | None) -> list[str]:
     """Whether jobs held more nodes at once than there are."""
-    recorded = trace.nodes or named_nodes(trace)
+    named = named_nodes(trace)
+    # Fewer names than the largest job has nodes are not all of them.
+    recorded = trace.nodes or (named if named >= max(job.nodes for job in trace.jobs) else 0)
     size = recorded or nodes
     processors, counted = sizes_of(trace.header)
     # A node of one processor is not shared; sizes are then those of the other unit, whatever it is called.
@@ -115,15 +119,17 @@ def _sharing(trace: Trace, nodes: int | None) -> list[str]:
 
 
 def _resources(trace: Trace) -> list[str]:
-    """GPUs, memory and QOS, as far as a reader has seen them."""
+    """What jobs ask for, QOS and queues, as far as a reader has seen them."""
     found = []
-    for key, what in ((GPU_SHARE, "GPUs"), (MEMORY_SHARE, "memory requests")):
+    asked = (GPU_SHARE, "GPUs"), (MEMORY_SHARE, "memory requests"), (PROPERTY_SHARE, "requests for properties of nodes")
+    for key, what in asked:
         share = _share(trace.header.get(key, ""))
         if share >= _LEAST:
             found.append(f"{_percent(share)} of the work has {what}, which are not modelled")
-    count, _, outside = trace.header.get(QOS_SHARE, "").partition(" ")
-    if _share(outside) >= _LEAST:
-        found.append(f"the log has {count} QOS ({_percent(_share(outside))} of the work outside the largest)")
+    for key, what in ((QOS_SHARE, "QOS"), (QUEUE_SHARE, "queues")):
+        count, _, outside = trace.header.get(key, "").partition(" ")
+        if count.isdecimal() and _share(outside) >= _LEAST:
+            found.append(f"the log has {count} {what} ({_percent(_share(outside))} of the work outside the largest)")
     return found
 
 

@@ -94,7 +94,7 @@ def looks_like_sacct(text: str) -> bool:
         if '"jobs"' in text and ('"submission"' in text or '"association"' in text):
             return True
         # An error in place of jobs is Slurm's, too.
-        return '"errors"' in text and ('"meta"' in text or '"jobs"' in text)
+        return '"errors"' in text
     names = {name.lower() for name in _NAME.findall(text.partition("\n")[0])}
     return bool(names & {"jobid", "jobidraw"}) and len(names & _KNOWN) > 1
 

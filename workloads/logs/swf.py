@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from workloads.ground.fields import number, whole
 from workloads.ground.files import read_text
 from workloads.ground.lines import blocks_of_lines, numbered_lines
 from workloads.ground.longfiles import blocks_of_file, comments_of_file
-from workloads.logs.alea import is_alea, machine_beside
+from workloads.logs.alea import further_of, machine_beside
 from workloads.logs.choice import Choice, Condition
 from workloads.logs.intake import BROKEN_LINE, NO_RUNTIME, Intake, check_procs_per_node
 from workloads.logs.swfheader import machine_of, read_header, sizes_of
@@ -157,7 +157,8 @@ def _parsed(
     # Sizes, limits and states repeat; a look-up costs a fifth of a conversion.
     sizes, limits, names = _Sizes(), _Limits(), _Names()
     statuses: Counter[float] = Counter()
-    plain_work = memory_work = 0.0
+    plain_work = memory_work = property_work = 0.0
+    queues: dict[str, float] = defaultdict(float)
     summary = -1
     of_alea = False
     for first, lines in blocks:
@@ -177,12 +178,15 @@ def _parsed(
                     procs = sizes[fields[4]]
                     if procs > 0:
                         remarks["no requested processors: the allocated taken"] += 1
+                further = further_of(fields[_FIELDS]) if len(fields) > _FIELDS else None
+                if further is not None and further.queue:
+                    fields[14] = further.queue
                 if chosen and _passed_over(fields, chosen, intake):
                     continue
                 # Almost no job depends on another.
                 before = _NOBODY if fields[16] == "-1" else _before(fields)
                 if len(fields) > _FIELDS:
-                    if is_alea(fields[_FIELDS]):
+                    if further is not None:
                         before, of_alea = _NOBODY, True
                         remarks["columns of Alea: fields 17 and 18 are no dependencies there"] += 1
                     else:
@@ -202,6 +206,9 @@ def _parsed(
                     else add(job_id, submit, nodes, runtime, walltime, wait, user, group, stopped, *before, partition)
                 ):
                     statuses[status] += 1
+                    queues[fields[14]] += nodes * runtime
+                    if further is not None and further.properties:
+                        property_work += nodes * runtime
                     # By requested memory; -1 and 0: none is known.
                     if fields[9][0] in "-0":
                         plain_work += nodes * runtime
@@ -220,6 +227,8 @@ def _parsed(
     shares = WorkShares()
     shares.add(plain_work)
     shares.add(memory_work, memory=True)
+    shares.add_properties(property_work)
+    shares.add_queues({name: work for name, work in queues.items() if not name.startswith("-")})
     header.update(shares.header())
     size, unit = machine
     if of_alea and procs_per_node is None:

@@ -1,13 +1,16 @@
-"""Shares of the work of a log that ask for what the jobs of a trace do not carry: GPUs, memory, a QOS."""
+"""Shares of the work of a log by what jobs of a trace do not carry: GPUs, memory, properties of nodes, QOS, queues."""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
+from collections.abc import Mapping
 
-__all__ = ["GPU_SHARE", "MEMORY_SHARE", "QOS_SHARE", "WorkShares", "gpus_of"]
+__all__ = ["GPU_SHARE", "MEMORY_SHARE", "PROPERTY_SHARE", "QOS_SHARE", "QUEUE_SHARE", "WorkShares", "gpus_of"]
 
-#: Keys of a trace's header: shares of the work, and how many QOS there are before that of the work outside the largest.
-GPU_SHARE, MEMORY_SHARE, QOS_SHARE = "GpuShare", "MemoryShare", "QosShare"
+#: Keys of a trace's header: shares of the work.
+GPU_SHARE, MEMORY_SHARE, PROPERTY_SHARE = "GpuShare", "MemoryShare", "PropertyShare"
+#: Likewise, after how many QOS or queues there are: the share of the work outside the largest.
+QOS_SHARE, QUEUE_SHARE = "QosShare", "QueueShare"
 
 
 class WorkShares:
@@ -17,7 +20,9 @@ class WorkShares:
         self._total = 0.0
         self._gpus = 0.0
         self._memory = 0.0
-        self._qos: Counter[str] = Counter()
+        self._properties = 0.0
+        self._qos: dict[str, float] = defaultdict(float)
+        self._queues: dict[str, float] = defaultdict(float)
 
     def add(self, work: float, *, gpus: bool = False, memory: bool = False, qos: str = "") -> None:
         """Take a job."""
@@ -27,17 +32,28 @@ class WorkShares:
         if memory:
             self._memory += work
         if qos:
-            self._qos[qos] += work  # type: ignore[assignment]  # a float serves as well
+            self._qos[qos] += work
+
+    def add_properties(self, work: float) -> None:
+        """Take work that asks for properties of nodes, of jobs that are taken otherwise."""
+        self._properties += work
+
+    def add_queues(self, work: Mapping[str, float]) -> None:
+        """Take the work by queue, of jobs that are taken otherwise."""
+        for queue, amount in work.items():
+            self._queues[queue] += amount
 
     def header(self) -> dict[str, str]:
         """Entries of the header of a trace; none for what no job asks for."""
         told = {}
         total = self._total or 1.0
-        for key, work in ((GPU_SHARE, self._gpus), (MEMORY_SHARE, self._memory)):
+        shares = (GPU_SHARE, self._gpus), (MEMORY_SHARE, self._memory), (PROPERTY_SHARE, self._properties)
+        for key, work in shares:
             if work:
                 told[key] = f"{work / total:.4f}"
-        if len(self._qos) > 1:
-            told[QOS_SHARE] = f"{len(self._qos)} {1 - max(self._qos.values()) / total:.4f}"
+        for key, groups in ((QOS_SHARE, self._qos), (QUEUE_SHARE, self._queues)):
+            if len(groups) > 1:
+                told[key] = f"{len(groups)} {1 - max(groups.values()) / total:.4f}"
         return told
 
 

@@ -87,8 +87,8 @@ def add_present(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--at",
         metavar="TIME",
-        help="time of the state: [s] after the first submit, 20d, or a date in UTC, 2022-03-01T12:00; nothing later "
-        "is read (default: the time of --queue)",
+        help="time of the state: [s] after the first submit, 20d, or a date, 2022-03-01T12:00 in UTC (local time where "
+        "the log has no zone); nothing later is read (default: the time of --queue)",
     )
     parser.add_argument(
         "--queue",
@@ -211,7 +211,7 @@ def _warn_of_caveats(arguments: argparse.Namespace, trace: Trace, nodes: int) ->
     """Print what the log has and one pool of equal nodes does not model, before the state is found or refused."""
     from workloads.logs.onepool import caveats
 
-    found = caveats(trace, nodes)
+    found = caveats(trace, nodes, "--machine")
     for text in found:
         warn(arguments.command, text)
     return found

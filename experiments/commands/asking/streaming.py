@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["long_run", "streamed"]
 
+#: Lines by which a format is recognised.
+_HEAD = 50
 #: The options that a streamed replay has.
 _OPTIONS = frozenset(
     (
@@ -67,6 +69,7 @@ def long_run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> 
         warmup=duration(arguments.warmup, "--warmup"), cooldown=duration(arguments.cooldown, "--cooldown")
     ).under(options.warning)
     how = read_options(arguments)
+    _need_swf(arguments.input)
     choice = Choice.of(how["where"], how["unit"])
     told = told_options({**how, "format": "swf"})
     trace = read_long_swf(arguments.input, lenient=how["lenient"], procs_per_node=how["procs_per_node"], choice=choice)
@@ -96,6 +99,21 @@ def long_run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> 
     )
     variation = Variation({}, BASELINE, arguments)
     return PlannedRun(variation, simulation, outages_of(arguments, nodes, simulation.clock), measurement)
+
+
+def _need_swf(path: str) -> None:
+    """Refuse a file of another format in a sentence, and not by its first line."""
+    from workloads.ground.longfiles import blocks_of_file
+    from workloads.logs.readers import READERS
+
+    _, lines = next(blocks_of_file(path), (0, []))
+    head = "\n".join(lines[:_HEAD])
+    name = next((name for name in READERS if READERS[name].recognises(head)), "swf")
+    if name != "swf":
+        raise InputError(
+            f"{path}: --stream reads SWF, and this is a file of the format {name}; leave --stream out, or write it "
+            "with 'holdfast prepare FILE -o FILE.swf'"
+        )
 
 
 def _refuse_others(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> None:

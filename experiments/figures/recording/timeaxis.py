@@ -34,6 +34,9 @@ _STEPS = tuple(
     )
 )
 
+#: Months between labels where days are too many.
+_MONTHS = (1, 2, 3, 6, 12, 24, 60, 120, 240, 600, 1200, 2400, 6000, 12_000)
+
 
 class TimeAxis(NamedTuple):
     """Where a tick of the simulated clock stands on an axis of a figure.
@@ -105,10 +108,11 @@ class TimeAxis(NamedTuple):
             np.datetime64(self._moment(low).strftime("%Y-%m")), np.datetime64(self._moment(high).strftime("%Y-%m")) + 1
         )
         places = firsts.astype("datetime64[D]").astype(float)
-        months = firsts.astype(int) % 12
-        every = next((n for n in (1, 2, 3, 6, 12) if (high - low) / 30.4 / n <= most), 12)
+        every = next((n for n in _MONTHS if (high - low) / 30.4 / n <= most), _MONTHS[-1])
         inside = (places >= low) & (places <= high)
-        return places[inside & (months % every == 0)].tolist(), places[inside].tolist()
+        # A tick for each month of centuries would take hours to draw.
+        fine = 1 if every <= 12 else every
+        return tuple(places[inside & (firsts.astype(int) % step == 0)].tolist() for step in (every, fine))
 
     def _moment(self, place: float) -> datetime:
         return datetime.fromtimestamp(round(place * _DAY), UTC)

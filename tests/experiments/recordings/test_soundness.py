@@ -59,7 +59,8 @@ KNOWN = {record.job_id: record for record in RESULT.records}
         (lambda log: [log[0]._replace(event="begin")], "'begin' is no event of a job"),
         (lambda log: [log[0]._replace(job_id=7)], "there is no such job"),
         (lambda log: [log[0]._replace(job_id=7, event="down")], "job 7 is not among the jobs that were simulated"),
-        (lambda log: [log[0]._replace(after=-1)], "numbers of nodes must be at least 0"),
+        (lambda log: [log[0]._replace(after=-1)], "numbers of nodes must be from 0 to 1,000,000,000"),
+        (lambda log: [log[0]._replace(after=10**19)], "numbers of nodes must be from 0 to 1,000,000,000"),
         (lambda log: [log[0]._replace(time=None)], "a cell is empty"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -176,3 +177,11 @@ def test_what_has_no_log_is_refused() -> None:
     jobs = [rigid(1, 0, 2, 100)]
     with pytest.raises(InputError, match="no event log"):
         use_of_time(simulate(jobs, 2, events=False))
+
+
+def test_a_log_with_more_runs_than_reservations_is_refused() -> None:
+    result = simulate([stochastic(1, 0, 2, 100, "optimal")], 4)
+    course = result.stochastic[0]
+    for courses in ([], [course._replace(reservations=())]):
+        with pytest.raises(InputError, match="run of job 1 that the table of reservations lacks"):
+            use_of_time(replace(result, stochastic=courses))

@@ -232,3 +232,35 @@ def test_a_state_that_does_not_fit_is_explained_before_it_is_refused(
     first, last = capsys.readouterr().err.splitlines()
     assert "jobs occupied up to 7 of 4 nodes at once" in first
     assert "must use at most the 4 nodes" in last
+
+
+def test_queues_of_swf(tmp_path: Path) -> None:
+    """Field 15; -1 is no queue. Three quarters of the known work are in queue 3."""
+    line = "{} 0 0 100 1 -1 -1 1 200 -1 1 1 1 -1 {} -1 -1 -1\n"
+    path = tmp_path / "log.swf"
+    path.write_text("; MaxProcs: 4\n" + "".join(line.format(n, queue) for n, queue in enumerate((3, 3, 3, 4), 1)))
+    assert "the log has 2 queues (25 % of the work outside the largest)" in caveats(read_trace(path))[0]
+    assert caveats(read_long_swf(path)) == caveats(read_trace(path))
+    assert caveats(read_trace(path, where="queue=3")) == ()
+    path.write_text("; MaxProcs: 4\n" + "".join(line.format(n, queue) for n, queue in enumerate((3, 3, -1), 1)))
+    assert caveats(read_trace(path)) == ()
+
+
+def test_queues_and_requests_of_alea(tmp_path: Path) -> None:
+    line = "{} 0 0 100 1 -1 -1 1 200 -1 1 1 1 -1 -1 -1 7 9 {{12}} {} {}\n"
+    jobs = ("q_1d", "1:ppn=1"), ("q_1d", "1:ppn=1:cl_zewura"), ("q_1d", "1:ppn=1#excl"), ("q_2h", "1:ppn=1")
+    path = tmp_path / "alea.swf"
+    path.write_text("; MaxProcs: 4\n" + "".join(line.format(n, *job) for n, job in enumerate(jobs, 1)))
+    (found,) = caveats(read_trace(path))
+    assert "50 % of the work has requests for properties of nodes" in found
+    assert "the log has 2 queues (25 % of the work outside the largest)" in found
+    assert [job.job_id for job in read_trace(path, where="queue=q_2h").jobs] == [4]
+
+
+@pytest.mark.parametrize("given", ["", ",gpus=cards"])
+def test_gpus_of_named_columns(tmp_path: Path, given: str) -> None:
+    path = tmp_path / "log.csv"
+    name = "cards" if given else "num_gpus"
+    path.write_text(f"t,n,r,{name}\n" + "0,1,100,2\n0,1,100,0\n0,1,100,\n0,1,100,gpu:0\n")
+    columns = f"submit=t,nodes=n,runtime=r{given}"
+    assert "25 % of the work has GPUs" in caveats(read_trace(path, columns=columns))[0]
