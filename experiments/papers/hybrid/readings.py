@@ -228,14 +228,16 @@ _WORDS = {
 def _level(own: Level, best: Score, finalists: Sequence[Score]) -> Verdict:
     """A printed level under the best reading on fresh years, beside the other readings."""
     source = table("II") if own.name.startswith("baseline") else text("V-A")
-    statement = Statement(f"The best reading gives the {own.title}", f"{own.printed:g} {own.unit}", source)
+    statement = Statement(
+        f"On fresh years the best reading gives the {own.title}", f"{own.printed:g} {own.unit}", source
+    )
     others = ", ".join(f"{score.choice.name} {score.levels[own.name]:.1f}" for score in finalists)
     return judged(statement, own.unit, level({"": best.traces[own.name]}, own.printed, own.unit), others)
 
 
 def _observation(claim: Claim, best: Score, finalists: Sequence[Score]) -> Verdict:
     """A claim under the best reading on fresh years, and how many of the finalists it holds under."""
-    words = f"Observation {claim.name}, under the best reading: {claim.text}"
+    words = f"Observation {claim.name}, under the best reading on fresh years: {claim.text}"
     held = [score for score in finalists if score.found[claim.name][1].outcome is Outcome.HOLDS]
     default = finalists[0].found[claim.name][1]
     told = f"by default: {default.outcome}; holds under {len(held)} of {len(finalists)} finalists"

@@ -251,7 +251,10 @@ def _judge_samples(tables: Tables) -> Sequence[Verdict]:
     part = AtMost(0.1, "the mean part of the time in which it is off by more than 10 %", "%", 100)
     verdicts = [precise.judged(far, spread[few], off), likely.judged(part, wrong[few], times)]
     if reality["used_gb"] is not None:
-        over = Statement("peaks overestimate the average memory", "may lead to an overestimation", text("3.2.2"))
+        over = Statement(
+            "peaks overestimate the average memory", "may lead to an overestimation", text("3.2.2"),
+            "no average exceeds its peak",
+        )  # fmt: skip
         verdicts.append(
             over.computed(reality["peaks_gb"] > reality["used_gb"], "holds if the mean by peaks is the larger one",
                           f"{reality['peaks_gb']:.1f} GB by peaks, {reality['used_gb']:.1f} GB used")
