@@ -2,8 +2,8 @@
 
 ``rules.json`` holds for each statement of each experiment a digest of what is judged and how: claim, printed value,
 source and rule, as the experiment states them at its small sizes. A test fails where they differ. After a change
-:mod:`experiments.study.report.rulechanges` writes the record again: the entry of a changed rule keeps the former digest and
-names the date of the change and a fresh seed. Verdicts of a changed rule say so wherever they are shown.
+:mod:`experiments.study.report.rulechanges` writes the record again: the entry of a changed rule keeps the former
+digest and names the date of the change and a fresh seed. Verdicts of a changed rule say so wherever they are shown.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 from experiments.study.verdicts import Verdict
 
-__all__ = ["RULES", "SEED_STEP", "Entry", "digests", "differences", "marked", "recorded", "renewed"]
+__all__ = ["RULES", "SEED_STEP", "Entry", "differences", "digests", "marked", "recorded", "renewed"]
 
 #: The record.
 RULES = Path(__file__).with_name("rules.json")

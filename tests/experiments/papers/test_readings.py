@@ -18,7 +18,8 @@ from experiments.papers.hybrid.factors import (
     named_choice,
     neighbours,
 )
-from experiments.papers.hybrid.fidelity import LEVELS, checkpoint_stage, score_readings
+from experiments.papers.hybrid.fidelity import checkpoint_stage, score_readings
+from experiments.papers.hybrid.printedlevels import LEVELS
 from experiments.papers.hybrid.readings import Readings, best_score, rank_measured
 from experiments.papers.hybrid.search import measured_outlook, outlook, promising_readings, screening_responses
 from experiments.study.experiment import find_experiment, read_tables, run_experiment

@@ -1,4 +1,4 @@
-"""What holds by construction: it is shown with its reason, and no count, no correction and no belief takes part in it."""
+"""What holds by construction is shown with its reason, and takes part in no count, correction or belief."""
 
 from __future__ import annotations
 

@@ -88,9 +88,8 @@ def test_verdicts_of_a_changed_rule_say_so() -> None:
     record = {"x": renewed(entries, digests([fall(), fall(claim="it rests")]), "2026-03-01")}
     kept, new = (marked("x", [fall(), fall(claim="it rests")], seed, record=record) for seed in (0, 2 * SEED_STEP))
     assert [item.remark for item in kept] == [
-        f"rule changed on 2026-02-01 after results of this seed had been seen (to judge it on new seeds: --seed {SEED_STEP})",
-        f"rule added on 2026-03-01 after results of this seed had been seen "
-        f"(to judge it on new seeds: --seed {2 * SEED_STEP})",
+        f"rule {words} after results of this seed had been seen (to judge it on new seeds: --seed {seed})"
+        for words, seed in (("changed on 2026-02-01", SEED_STEP), ("added on 2026-03-01", 2 * SEED_STEP))
     ]
     assert [item.remark for item in new] == [
         f"rule changed on 2026-02-01, judged on seed {2 * SEED_STEP}",
