@@ -86,18 +86,18 @@ def renewed(entries: Mapping[str, Entry], found: Mapping[str, str], date: str) -
     """
     fresh = SEED_STEP + max((entry["seed"] for entry in entries.values()), default=-SEED_STEP)
     told: dict[str, Entry] = {}
-    for claim, entry in entries.items():
+    for claim, gone in entries.items():
         if claim not in found:
-            told[claim] = {"removed": date} | entry
+            told[claim] = {"removed": date} | gone
     for claim, digest in found.items():
-        entry = entries.get(claim)
-        if entry is not None and "removed" not in entry and entry["digest"] == digest:
+        entry = entries.get(claim, {})
+        if "removed" not in entry and entry.get("digest") == digest:
             told[claim] = dict(entry)
             continue
         told[claim] = {"digest": digest, "fixed": date, "seed": fresh}
         if entries:
-            before = [] if entry is None else [{key: entry[key] for key in ("digest", "fixed", "seed")}]
-            told[claim]["former"] = [*(entry or {}).get("former", ()), *before]
+            before = [{key: entry[key] for key in ("digest", "fixed", "seed")}] if entry else []
+            told[claim]["former"] = [*entry.get("former", ()), *before]
     return dict(sorted(told.items()))
 
 
