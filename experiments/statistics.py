@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,7 +18,18 @@ from numpy.typing import ArrayLike
 from workloads.ground.errors import ParameterError
 from workloads.ground.streams import stream
 
-__all__ = ["Interval", "clustered", "geometric_ratio", "holm", "interval", "median_gap", "paired", "ratio"]
+__all__ = [
+    "Interval",
+    "Share",
+    "binomial",
+    "clustered",
+    "geometric_ratio",
+    "holm",
+    "interval",
+    "median_gap",
+    "paired",
+    "ratio",
+]
 
 
 @dataclass(frozen=True)
@@ -130,6 +142,69 @@ class Interval:
         '+10 [+5, +15]'
         """
         return f"{self.mean * scale:{pattern}} [{self.low * scale:{pattern}}, {self.high * scale:{pattern}}]"
+
+
+@dataclass(frozen=True)
+class Share(Interval):
+    """A probability, from how often something came in independent trials; its intervals and tests are exact.
+
+    Attributes
+    ----------
+    count, trials
+        How often it came, and in how many trials.
+
+    References
+    ----------
+    C. J. Clopper, E. S. Pearson, "The use of confidence or fiducial limits illustrated in the case of the binomial"
+    (1934).
+    """
+
+    count: int = field(default=0, compare=False, repr=False)
+    trials: int = field(default=0, compare=False, repr=False)
+
+    def at(self, level: float) -> Interval:
+        """The interval of Clopper and Pearson."""
+        from scipy.special import betaincinv
+
+        tail, misses = (1 - level) / 2, self.trials - self.count
+        low = float(betaincinv(self.count, misses + 1, tail)) if self.count else 0.0
+        high = float(betaincinv(self.count + 1, misses, 1 - tail)) if misses else 1.0
+        return replace(self, low=low, high=high)
+
+    def p_above(self, value: float) -> float:
+        """One-sided p-value of the probability being above a value: of so many or more if it were that value."""
+        from scipy.special import bdtrc
+
+        inside = min(max(value, 0.0), 1.0)
+        return float(bdtrc(self.count - 1, self.trials, inside)) if self.count else 1.0
+
+    def p_below(self, value: float) -> float:
+        """One-sided p-value of the probability being below a value."""
+        from scipy.special import bdtr
+
+        return float(bdtr(self.count, self.trials, min(max(value, 0.0), 1.0)))
+
+
+def binomial(count: int, trials: int) -> Share:
+    """The probability of what came so often in independent trials, with its exact 95 % interval.
+
+    Raises
+    ------
+    ParameterError
+        If there are no trials, or it came more often.
+
+    Examples
+    --------
+    >>> binomial(5, 88).text(".3f")
+    '0.057 [0.019, 0.128]'
+    """
+    if not 0 <= count <= trials or trials < 1:
+        raise ParameterError("count", f"from 0 to {trials} trials, of which there are some", count)
+    mean = count / trials
+    # Of no or all trials the plain error would be 0, as if nothing were left to chance.
+    error = math.sqrt((count + 0.5) * (trials - count + 0.5) / (trials + 1) ** 3)
+    found = Share(mean, mean, mean, error, trials - 1, bounds=(0.0, 1.0), count=count, trials=trials).at(0.95)
+    return cast(Share, found)
 
 
 def interval(values: ArrayLike, level: float = 0.95, bounds: tuple[float, float] = (-math.inf, math.inf)) -> Interval:

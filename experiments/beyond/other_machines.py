@@ -13,9 +13,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from experiments.beyond.rankings import SAME_ORDER, SAME_RANKING, by_dataset, carried, tau, told
+import numpy as np
+
+from experiments.beyond.rankings import SAME_ORDER, SAME_RANKING, by_dataset, carried, same_ranking, told
 from experiments.beyond.trace_pairs import log_of
-from experiments.study.evidence import average, every, judged, mean_of
+from experiments.study.evidence import average, every, judged
 from experiments.study.experiment import Experiment, Resources, Row, Tables
 from experiments.study.hypotheses import hypothesis
 from experiments.study.measured import Measured
@@ -163,16 +165,11 @@ def _of_orders(data: Mapping[str, Measured], log: str) -> Iterator[Verdict]:
     for metric in _OF_ORDERS:
         statement = hypothesis(f"The orders' ranking by {_WORDS[metric]} on {LOGS[log]} is that on generated years")
         if log not in data:
-            yield statement.open(_not_given(log), rule=SAME_RANKING)
+            yield statement.open(_not_given(log), rule=SAME_RANKING.words)
             continue
         orders = data[log].values("order")
-        means = [[mean_of(data[name](metric, order=order)) for order in orders] for name in (GENERATED, log)]
-        found = tau(*means) if len(orders) > 2 else None
-        if found is None:
-            yield statement.open("fewer than three orders, or none of them differ", rule=SAME_RANKING)
-            continue
-        measured = f"tau {found:+.2f} over {len(orders)} orders"
-        yield statement.computed(found >= 0.5, SAME_RANKING, measured, "one log")
+        sides = [np.array([data[name](metric, order=order) for order in orders]).T for name in (GENERATED, log)]
+        yield same_ranking(statement, *sides)
 
 
 def _of_mechanisms(data: Mapping[str, Measured], log: str) -> Iterator[Verdict]:

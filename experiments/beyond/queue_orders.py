@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.beyond.rankings import SAME_RANKING, tau
+from experiments.beyond.rankings import SAME_RANKING, same_ranking
 from experiments.beyond.trace_pairs import cut
 from experiments.study.evidence import Finding, Pair, average, difference, every
 from experiments.study.experiment import Experiment, Resources, Row, Tables
@@ -222,20 +222,17 @@ def _carried(rows: Sequence[Row]) -> Iterator[Verdict]:
     """Whether the ranking of the orders on generated years is that on the log."""
     for metric, words in (("wait_h", "mean wait"), ("bounded_slowdown", "mean bounded slowdown")):
         claim = f"The orders' ranking by {words} under EASY on Theta's log of 2022 is that on generated years"
-        ranked: dict[str, list[float]] = {}
+        sides = []
         for dataset in (_GENERATED, _REAL):
             chosen = [row for row in rows if (row["dataset"], row["rule"], row["sizes"]) == (dataset, "easy", _ALL)]
             orders = sorted({str(row["order"]) for row in chosen})
-            ranked[dataset] = [
-                float(np.mean([row[metric] for row in chosen if row["order"] == order])) for order in orders
-            ]
-        if len(ranked[_REAL]) < 3:
+            data = Measured(chosen)
+            sides.append(np.array([data(metric, order=order) for order in orders]).T)
+        if sides[1].size == 0 or sides[1].shape[1] < 3:
             remark = "no log was given (--set trace=PATH), or fewer than three orders under EASY"
-            yield hypothesis(claim).open(remark, rule=SAME_RANKING)
+            yield hypothesis(claim).open(remark, rule=SAME_RANKING.words)
             continue
-        found = tau(ranked[_GENERATED], ranked[_REAL]) or 0.0
-        measured = f"tau {found:+.2f} over {len(ranked[_REAL])} orders"
-        yield hypothesis(claim).computed(found >= 0.5, SAME_RANKING, measured, "one log")
+        yield same_ranking(hypothesis(claim), *sides)
 
 
 def _draw(tables: Tables) -> Figure:

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from experiments.study.evidence import difference, mean_of
+from experiments.statistics import Interval
+from experiments.study.evidence import difference
 from experiments.study.experiment import Row
 from experiments.study.measured import Measured
+from experiments.study.rules import AtLeast
 from experiments.study.simulated import SIX
-from experiments.study.verdicts import Outcome
+from experiments.study.verdicts import Outcome, Statement, Verdict
+from workloads.ground.streams import stream
 
-__all__ = ["SAME_ORDER", "SAME_RANKING", "by_dataset", "carried", "tau", "told"]
+__all__ = ["SAME_ORDER", "SAME_RANKING", "by_dataset", "carried", "rank_correlation", "same_ranking", "tau", "told"]
+
+Floats = NDArray[np.float64]
 
 #: The rule of :func:`told`.
 SAME_ORDER = (
@@ -21,7 +28,8 @@ SAME_ORDER = (
     "where the second trace leaves too many pairs open"
 )
 #: The rule where one side has no repetitions.
-SAME_RANKING = "holds if Kendall's tau is at least 0.5"
+SAME_RANKING = AtLeast(0.5, "Kendall's tau")
+_RESAMPLES = 400
 
 
 def by_dataset(rows: Iterable[Row]) -> dict[str, Measured]:
@@ -36,18 +44,21 @@ def carried(first: Measured, second: Measured, metric: str) -> dict[str, Any]:
     """How the order of the six mechanisms carries over.
 
     Each two mechanisms are compared on both sides, repetition by repetition. ``decided``: pairs whose order the first
-    side tells; of these ``same`` (the second tells the same), ``reversed`` and ``open``. ``tau``: Kendall's, of the
-    means.
+    side tells; of these ``same`` (the second tells the same), ``reversed`` and ``open``. ``tau``, ``tau_low`` and
+    ``tau_high``: Kendall's, of the means, with its interval (:func:`rank_correlation`).
     """
     signs = [_signs(data, metric) for data in (first, second)]
     pairs = [(a, b) for a, b in zip(*signs, strict=True) if a]
-    means = [[mean_of(data(metric, mechanism)) for mechanism in SIX] for data in (first, second)]
+    tables = [np.array([data(metric, mechanism) for mechanism in SIX]).T for data in (first, second)]
+    found = rank_correlation(*tables)
     return {
         "decided": len(pairs),
         "same": sum(a == b for a, b in pairs),
         "reversed": sum(a == -b for a, b in pairs),
         "open": sum(b == 0 for _, b in pairs),
-        "tau": tau(*means),
+        "tau": None if found is None else found.mean,
+        "tau_low": None if found is None else found.low,
+        "tau_high": None if found is None else found.high,
     }
 
 
@@ -56,8 +67,8 @@ def told(row: Mapping[str, Any]) -> tuple[Outcome, str]:
     measured = (
         f"of {row['decided']} decided pairs {row['same']} the same, {row['open']} open, {row['reversed']} reversed"
     )
-    if row["tau"] is not None:
-        measured += f"; tau {row['tau']:+.2f}"
+    if row["tau"] is not None and row.get("tau_low") is not None:
+        measured += f"; tau {Interval(row['tau'], row['tau_low'], row['tau_high']).text('+.2f')}"
     if not row["decided"]:
         return Outcome.NOT_COMPARABLE, measured
     same = 2 * row["same"] > row["decided"]
@@ -76,8 +87,80 @@ def _signs(data: Measured, metric: str) -> list[int]:
 
 def tau(a: Sequence[float], b: Sequence[float]) -> float | None:
     """Kendall's rank correlation (tau-b); None where one side has no order."""
-    from scipy.stats import kendalltau
-
-    if len(set(a)) < 2 or len(set(b)) < 2 or not np.isfinite([*a, *b]).all():
+    if not np.isfinite([*a, *b]).all():
         return None
-    return float(kendalltau(a, b).statistic)
+    (found,) = _taus(np.array([a], dtype=float), np.array([b], dtype=float)).tolist()
+    return None if np.isnan(found) else float(found)
+
+
+def _taus(a: Floats, b: Floats) -> Floats:
+    """Kendall's tau-b of each row of a with that of b; NaN where one of them has no order."""
+    first, second = np.triu_indices(a.shape[1], 1)
+    left, right = (np.sign(table[:, first] - table[:, second]) for table in (a, b))
+    with np.errstate(invalid="ignore"):
+        found: Floats = (left * right).sum(axis=1) / np.sqrt((left**2).sum(axis=1) * (right**2).sum(axis=1))
+    return found
+
+
+def rank_correlation(first: Floats, second: Floats) -> Interval | None:
+    """Kendall's tau of the mean values on both sides, with a bootstrap interval over the repetitions.
+
+    Parameters
+    ----------
+    first, second
+        Values of the same choices on either side, shape (repetitions, choices). A side of one repetition is taken as it
+        is: then the interval says nothing of another one.
+
+    Returns
+    -------
+    Interval
+        By Student's t with the standard error of the resamples, and a degree of freedom less than repetitions of the
+        side that has fewer, but for a single one; None if no side is repeated, or one has no order.
+
+    References
+    ----------
+    A. C. Davison, D. V. Hinkley, "Bootstrap Methods and their Application" (1997), chapter 2.
+    """
+    repeated = [len(side) for side in (first, second) if len(side) > 1]
+    value = tau(*(_means(side, np.arange(len(side))[None, :])[0].tolist() for side in (first, second)))
+    if value is None or not repeated:
+        return None
+    tables = [_means(side, _chosen(len(side), place)) for place, side in enumerate((first, second))]
+    taus = _taus(*tables)
+    taus = taus[np.isfinite(taus)]
+    if len(taus) < 2:
+        return None
+    error = 0.0 if taus.min() == taus.max() else float(taus.std(ddof=1))
+    return Interval(value, value, value, error, min(repeated) - 1, bounds=(-1.0, 1.0)).at(0.95)
+
+
+def _means(side: Floats, chosen: NDArray[np.int64]) -> Floats:
+    """The mean of each choice over the repetitions chosen, those that are not defined left out."""
+    known = np.isfinite(side)
+    with np.errstate(invalid="ignore"):
+        found: Floats = np.where(known, side, 0.0)[chosen].sum(axis=1) / known[chosen].sum(axis=1)
+    return found
+
+
+@cache
+def _chosen(count: int, side: int) -> NDArray[np.int64]:
+    """Repetitions of each resample, the same for all rankings."""
+    return stream(0, "bootstrap", "rankings", side).integers(0, count, (_RESAMPLES, count))
+
+
+def same_ranking(statement: Statement, first: Floats, second: Floats) -> Verdict:
+    """The verdict on a ranking of choices that is the same on both sides, by :data:`SAME_RANKING`.
+
+    Parameters
+    ----------
+    statement
+        What is judged.
+    first, second
+        As of :func:`rank_correlation`; the second is one log.
+    """
+    found = rank_correlation(first, second) if first.shape[1] > 2 else None
+    if found is None:
+        reason = "fewer than three orders or two repetitions, or no order differs from another"
+        return statement.open(reason, rule=SAME_RANKING.words)
+    measured = f"tau {found.text('+.2f')} over {first.shape[1]} orders"
+    return statement.judged(SAME_RANKING, found, measured, "one log: the interval is over the generated years")

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from experiments.beyond.rankings import SAME_ORDER, by_dataset, carried, told
 from experiments.beyond.trace_pairs import TraceSource, described, generated_like, source_of, written
-from experiments.papers.hybrid.claims import CLAIMS, Claim, examine, level
+from experiments.papers.hybrid.claims import CLAIMS, Claim, examine
+from experiments.papers.hybrid.printedlevels import level
 from experiments.study.evidence import Finding, mean_of
 from experiments.study.experiment import Experiment, Resources, Row, Tables
 from experiments.study.hypotheses import hypothesis

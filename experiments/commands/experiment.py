@@ -80,7 +80,7 @@ def main(arguments: argparse.Namespace) -> None:
 def _show(verdict: Verdict) -> None:
     from experiments.study.verdicts import shown_p
 
-    print(f"  {verdict.outcome}: {verdict.claim}")
+    print(f"  {verdict.outcome_words}: {verdict.claim}")
     printed = f"printed {verdict.printed} ({verdict.source}); " if verdict.printed else ""
     print(f"    {printed}measured {verdict.measured}")
     for line in (verdict.rule, shown_p(verdict), verdict.remark):

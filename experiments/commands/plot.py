@@ -50,7 +50,7 @@ def main(arguments: argparse.Namespace) -> None:
     with writing(directory):
         chosen = found_experiments(directory, arguments.id)
         for item, verdicts in present_again(chosen, directory, say=lambda text: print(text, file=sys.stderr)):
-            counts = Counter(verdict.outcome for verdict in verdicts)
+            counts = Counter(verdict.counted_as for verdict in verdicts)
             picture = "no picture" if item.draw is None else f"{item.id}.png, {item.id}.pdf"
             print(f"{item.id}: {picture}; {', '.join(f'{number} {outcome}' for outcome, number in counts.items())}")
         drawn = [] if arguments.id else draw_pictures(directory, _unit(directory))

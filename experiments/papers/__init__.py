@@ -1,4 +1,4 @@
 """The tables and figures of the four papers, a folder for each paper.
 
-Other folders use ``checkpoint.batch`` and ``hybrid.claims``.
+Other folders use ``checkpoint.batch``, ``hybrid.claims`` and ``hybrid.printedlevels``.
 """

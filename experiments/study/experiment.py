@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from experiments.output.handover import handover
 from experiments.output.seals import arriving, check_files, open_sealed, seal
 from experiments.study.parameters import data_digests
+from experiments.study.rulebook import marked
 from experiments.study.times import add_cost
 from experiments.study.verdicts import COLUMNS, Verdict, corrected, row_of
 from experiments.sweeps.fingerprint import experiment_fingerprint
@@ -276,7 +277,7 @@ def present_experiment(
         If there are none, they were changed since, or they cannot be read as tables.
     """
     tables = read_tables(experiment.id, directory)
-    verdicts = judged(experiment, tables)
+    verdicts = judged(experiment, tables, _record_beside(experiment.id, directory))
     figure = None if experiment.draw is None else experiment.draw(tables)
     path = directory / f"{experiment.id}{_VERDICTS}"
     before = path.read_bytes() if is_plain_file(path) else None
@@ -292,9 +293,28 @@ def present_experiment(
     return verdicts
 
 
-def judged(experiment: Experiment, tables: Tables) -> list[Verdict]:
-    """The verdicts of an experiment on these tables, corrected for their number."""
-    return corrected(list(experiment.judge(tables)))
+def judged(experiment: Experiment, tables: Tables, record: Mapping[str, Any] | None = None) -> list[Verdict]:
+    """The verdicts of an experiment on these tables, corrected for their number.
+
+    Parameters
+    ----------
+    experiment, tables
+        What was measured.
+    record
+        What ``ID.json`` tells of the tables (:func:`record_of`): with it, verdicts by a rule that was changed say so
+        (:mod:`experiments.study.rulebook`).
+    """
+    verdicts = corrected(list(experiment.judge(tables)))
+    if not record or "seed" not in record:
+        return verdicts
+    return marked(experiment.id, verdicts, int(record["seed"]), bool(record.get("data")))
+
+
+def _record_beside(name: str, directory: Path) -> Mapping[str, Any]:
+    """What ``ID.json`` tells of the tables; nothing where they were copied without it."""
+    if not (directory / _manifest(name)).exists() and not arriving(directory, _manifest(name)).exists():
+        return {}
+    return open_sealed(directory, _manifest(name), check=False).told
 
 
 def read_tables(name: str, directory: Path) -> dict[str, list[dict[str, Any]]]:

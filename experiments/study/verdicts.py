@@ -111,6 +111,8 @@ class Verdict:
         p-value of the test that the outcome rests on; None where nothing is left to chance.
     adjusted
         The same after Holm's correction (:func:`corrected`).
+    construction
+        As of :class:`Statement`.
 
     Raises
     ------
@@ -127,10 +129,26 @@ class Verdict:
     source: Source = field(kw_only=True)
     p_value: float | None = field(default=None, kw_only=True)
     adjusted: float | None = field(default=None, kw_only=True)
+    construction: str = field(default="", kw_only=True)
 
     def __post_init__(self) -> None:
         if self.outcome is not Outcome.NOT_COMPARABLE and not self.rule.startswith("holds if "):
             raise ValueError(f'the rule of "{self.claim}" begins with "holds if ", not with "{self.rule[:9]}"')
+
+    @property
+    def by_construction(self) -> bool:
+        """Whether the statement holds and could not do otherwise: it is no result and is left out of every count."""
+        return bool(self.construction) and self.outcome is Outcome.HOLDS
+
+    @property
+    def counted_as(self) -> str:
+        """The heading under which the verdict is counted: its outcome, or that it holds by construction."""
+        return f"{self.outcome} by construction" if self.by_construction else str(self.outcome)
+
+    @property
+    def outcome_words(self) -> str:
+        """The outcome for a reader; of a statement that holds by construction with the reason."""
+        return f"{self.counted_as}: {self.construction}" if self.by_construction else self.counted_as
 
     @property
     def decided(self) -> bool:
@@ -151,11 +169,14 @@ class Statement:
     ----------
     claim, printed, source
         As of :class:`Verdict`.
+    construction
+        Why it holds whenever the code is right, in a clause; empty: the measurement may contradict it.
     """
 
     claim: str
     printed: str
     source: Source
+    construction: str = ""
 
     def judged(self, rule: Rule, found: Interval, measured: str, remark: str = "") -> Verdict:
         """The verdict of a rule on an interval."""
@@ -191,12 +212,18 @@ class Statement:
             rule=rule,
             source=self.source,
             p_value=decision.p_value,
+            construction=self.construction,
         )
 
 
 def corrected(verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """The verdicts, with p-values adjusted by Holm's method; all that have one are the family."""
-    family = [place for place, verdict in enumerate(verdicts) if verdict.p_value is not None]
+    """The verdicts, with p-values adjusted by Holm's method.
+
+    All that have one are the family, but for those that hold by construction: they test nothing.
+    """
+    family = [
+        place for place, verdict in enumerate(verdicts) if verdict.p_value is not None and not verdict.by_construction
+    ]
     done = list(verdicts)
     for place, adjusted in zip(family, holm([verdicts[place].p_value or 0.0 for place in family]), strict=True):
         done[place] = replace(verdicts[place], adjusted=adjusted)
@@ -211,7 +238,11 @@ def remaining(verdicts: Sequence[Verdict]) -> str:
     >>> remaining(corrected([sure, weak, replace(weak, p_value=0.5, outcome=Outcome.UNDECIDED)]))
     "Of 3 tests, 2 decide at 5 % each; Holm's correction for their number leaves 1 (1 holds, 0 do not hold)."
     """
-    tests = [verdict for verdict in verdicts if verdict.p_value is not None and verdict.outcome in _TESTED]
+    tests = [
+        verdict
+        for verdict in verdicts
+        if verdict.p_value is not None and verdict.outcome in _TESTED and not verdict.by_construction
+    ]
     if len(tests) < 2:
         return ""
     decided = sum(verdict.decided for verdict in tests)
@@ -245,7 +276,7 @@ def _p(value: float) -> str:
 _TESTED = (Outcome.HOLDS, Outcome.FAILS, Outcome.UNDECIDED)
 
 #: Of the file of verdicts.
-COLUMNS = ("claim", "printed", "source", "measured", "outcome", "rule", "p_value", "adjusted", "remark")
+COLUMNS = ("claim", "printed", "source", "measured", "outcome", "construction", "rule", "p_value", "adjusted", "remark")
 
 
 def row_of(verdict: Verdict) -> dict[str, Any]:

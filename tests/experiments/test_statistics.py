@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from experiments.statistics import Interval, geometric_ratio, interval, paired, ratio
+from experiments.statistics import Interval, binomial, geometric_ratio, interval, paired, ratio
 from workloads.ground.errors import ParameterError
 
 
@@ -82,3 +82,23 @@ def test_wrong_pairs_and_levels_are_refused() -> None:
     for level in (0.0, 1.0, 95.0, math.nan):
         with pytest.raises(ParameterError, match=r"within \(0, 1\)"):
             interval([1.0, 2.0], level)
+
+
+@pytest.mark.parametrize(("count", "trials"), [(0, 88), (5, 88), (44, 88), (88, 88), (1, 1)])
+def test_a_binomial_share_has_the_exact_interval_and_tests(count: int, trials: int) -> None:
+    from scipy.stats import binomtest
+
+    found = binomial(count, trials)
+    for level in (0.9, 0.95):
+        known = binomtest(count, trials).proportion_ci(level)
+        assert (found.at(level).low, found.at(level).high) == pytest.approx((known.low, known.high))
+    for value in (0.03, 0.5):
+        above, below = (binomtest(count, trials, value, alternative=side).pvalue for side in ("greater", "less"))
+        assert (found.p_above(value), found.p_below(value)) == pytest.approx((above, below))
+    assert found.error > 0
+
+
+@pytest.mark.parametrize(("count", "trials"), [(-1, 5), (6, 5), (0, 0)])
+def test_more_successes_than_trials_are_refused(count: int, trials: int) -> None:
+    with pytest.raises(ParameterError, match="count must be from 0"):
+        binomial(count, trials)

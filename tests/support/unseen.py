@@ -61,6 +61,7 @@ UNSEEN: Mapping[str, Sequence[str]] = {
     "computed from the main table, which the page is made of": (
         *_of("beyond-forecast", "summary", "*"),
         *_of("beyond-on-demand", "bearable", "traces"),
+        *_of("beyond-theta", "carried", "tau_low", "tau_high"),
         *_of("checkpoint-fig8", "summary", "*"),
         *_of("checkpoint-64-fig8", "summary", "*"),
         *_of("checkpoint-table2", "stated", "denominator", "cells", "agrees", "relative_difference"),

@@ -112,6 +112,9 @@ def _measure(parameters: AnatomyParameters, seed: int) -> Tables:
 
 _EXACT = 1e-9
 _EQUAL = "holds if the two sides differ by less than 1e-9 in every reservation"
+#: Why these statements hold.
+_DEFINED = "the equation defines how a reservation is computed"
+_DRAWN = "the picture is drawn from these lengths"
 
 
 def _judge_elapsed(tables: Tables) -> list[Verdict]:
@@ -123,16 +126,19 @@ def _judge_elapsed(tables: Tables) -> list[Verdict]:
     gaps = [abs(a["end"] - b["start"]) for a, b in pairwise(drawn)]
     end = drawn[-1]["end"]
     return [
-        Statement("W_k = R_k + T_k + C_k", "equal", text("2.2, equation (2)")).computed(
+        Statement("W_k = R_k + T_k + C_k", "equal", text("2.2, equation (2)"), _DEFINED).computed(
             error < _EXACT,
-            "holds if the two sides differ by less than 1e-9 in every reservation",
+            _EQUAL,
             f"at most {error:.2g}",
         ),
-        Statement("no restart before the first checkpoint", "R_k = 0", text("2.2, equation (4)")).computed(
+        Statement("no restart before the first checkpoint", "R_k = 0", text("2.2, equation (4)"), _DEFINED).computed(
             early == 0, "holds if no reservation up to the first checkpointed one has a restart", f"{early} with one"
         ),
         Statement(
-            "the reservations follow each other without a gap", "one after the other", figure("3", "its caption")
+            "the reservations follow each other without a gap",
+            "one after the other",
+            figure("3", "its caption"),
+            _DRAWN,
         ).computed(
             abs(end - elapsed) < _EXACT and max(gaps, default=0.0) < _EXACT,
             "holds if each part begins where the one before ends, and the last ends at the sum of all W_k",
@@ -152,12 +158,14 @@ def _judge_progress(tables: Tables) -> list[Verdict]:
     milestones = [row["milestone"] for row in rows]
     reached = len(done) == len(rows) and all(abs(a - b) < _EXACT for a, b in zip(done, milestones, strict=True))
     return [
-        Statement("t_k = T_k + the sum of the saved T_i", "equal", text("2.2, equation (4)")).computed(
+        Statement("t_k = T_k + the sum of the saved T_i", "equal", text("2.2, equation (4)"), _DEFINED).computed(
             error < _EXACT,
-            "holds if the two sides differ by less than 1e-9 in every reservation",
+            _EQUAL,
             f"at most {error:.2g}",
         ),
-        Statement("the work of each reservation ends at its milestone", "t_k", figure("4", "its caption")).computed(
+        Statement(
+            "the work of each reservation ends at its milestone", "t_k", figure("4", "its caption"), _DRAWN
+        ).computed(
             reached,
             "holds if the progress at the end of each reservation is its milestone",
             f"ends {', '.join(f'{value:g}' for value in done)}; milestones {', '.join(f'{t:g}' for t in milestones)}",

@@ -9,7 +9,7 @@ the same order.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -18,7 +18,9 @@ import numpy.typing as npt
 
 from experiments.papers.checkpoint.printed import APPLICATIONS
 from experiments.papers.checkpoint.workload import application_law
+from experiments.study.experiment import Tables
 from experiments.study.metrics import BATCH
+from experiments.study.verdicts import Verdict
 from policies.planning.costs import CostModel
 from policies.planning.plan import ReservationPlan
 from policies.planning.strategies import STRATEGIES
@@ -45,6 +47,7 @@ __all__ = [
     "Instance",
     "check_batch",
     "draw_instance",
+    "judge_on",
     "law_named",
     "plan_for",
     "run_batch",
@@ -177,6 +180,11 @@ def plan_for(strategy: str, application: str, past: npt.NDArray[np.float64], ove
     if strategy == "masi":
         return STRATEGIES["masi"](past, _costs(application, overhead), k=past.size, factor=_FACTOR)
     return _of_law(strategy, application, overhead)
+
+
+def judge_on(where: str, judge: Callable[[Tables], Sequence[Verdict]]) -> Callable[[Tables], list[Verdict]]:
+    """A judge whose claims say on which machine; ``where`` ends them, and is empty for that of the paper."""
+    return lambda tables: [replace(verdict, claim=f"{verdict.claim}{where}") for verdict in judge(tables)]
 
 
 def run_batch(

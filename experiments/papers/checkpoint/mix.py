@@ -18,6 +18,7 @@ from experiments.papers.checkpoint.batch import (
     UTILIZATION,
     check_batch,
     draw_instance,
+    judge_on,
     run_batch,
 )
 from experiments.papers.checkpoint.printed import TABLE_4
@@ -216,7 +217,7 @@ def _on(processors: int, name: str, where: str = "") -> Experiment:
         parameters=parameters,
         quick=parameters,
         measure=_measure,
-        judge=_judge,
+        judge=judge_on(where, _judge),
         draw=_draw,
     )
 

@@ -19,6 +19,7 @@ from experiments.papers.checkpoint.batch import (
     UTILIZATION,
     check_batch,
     draw_instance,
+    judge_on,
     law_named,
     run_batch,
 )
@@ -172,7 +173,7 @@ def _on(processors: int, name: str, where: str = "") -> Experiment:
         parameters=replace(_PAPER, processors=processors),
         quick=replace(_PAPER, processors=processors, repetitions=5),
         measure=_measure,
-        judge=_judge,
+        judge=judge_on(where, _judge),
         draw=_draw,
     )
 

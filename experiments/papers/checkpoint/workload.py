@@ -97,7 +97,8 @@ def _judge_laws(tables: Tables) -> list[Verdict]:
         own = [point for point in tables["densities"] if point["law"] == row["law"]]
         apart = max(abs(point["density"] / point["printed"] - 1.0) for point in own)
         upper = "inf" if row["upper"] is None else f"{row['upper']:g}"
-        statement = Statement(f"{NAMES[row['law']]}: the density is the printed one", "f(t)", table("1"))
+        claim = f"{NAMES[row['law']]}: the density is the printed one"
+        statement = Statement(claim, "f(t)", table("1"), "the law is written down from this formula")
         told = (
             f"at most {apart:.1e} apart; support [{row['lower']:g}, {upper}] h, mean {row['mean']:.4g} h, "
             f"cut at {row['cut_at']:.5g} h"
@@ -214,7 +215,8 @@ def _judge_applications(tables: Tables) -> list[Verdict]:
         verdicts.append(
             reaches(statement, inside, _INSIDE, quantity, f"{100 * inside:.1f} % of it does; {held}", remark)
         )
-        statement = Statement(f"{row['application']}: the law that is used ends with its support", support, table("3"))
+        claim = f"{row['application']}: the law that is used ends with its support"
+        statement = Statement(claim, support, table("3"), "the law is cut at the ends of the support")
         verdicts.append(
             statement.computed(
                 abs(own[0] - 1.0) < 1e-9 and own[-1] == 0.0,

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.papers.hybrid.printedlevels import level, printed_level
 from experiments.study.evidence import (
     Finding,
     average,
@@ -22,7 +23,6 @@ from experiments.study.evidence import (
     judged,
     mean_of,
     missing,
-    near,
     reaches,
     within,
 )
@@ -31,7 +31,7 @@ from experiments.study.simulated import SIX
 from experiments.study.verdicts import HYPOTHESIS, Source, Statement, Verdict, text
 from policies.mechanism import BASELINE
 
-__all__ = ["CHECKPOINT_CLAIMS", "CLAIMS", "Claim", "examine", "level", "notices", "with_arrival", "with_notice"]
+__all__ = ["CHECKPOINT_CLAIMS", "CLAIMS", "Claim", "examine", "notices", "with_arrival", "with_notice"]
 
 Floats = NDArray[np.float64]
 
@@ -188,26 +188,6 @@ def _against_baseline(metric: str, sign: int, judge: Callable[..., Finding]) -> 
     return test
 
 
-#: What is still the same as a printed level: 5 % of a duration, 1 point of a share. Fixed before anything was measured.
-MARGIN_HOURS, MARGIN_POINTS = 0.05, 1.0
-
-
-def level(values: Mapping[str, Floats], printed: float, unit: str) -> Finding:
-    """Whether each level is the printed one, within the margin of its unit."""
-    return near(values, printed, MARGIN_POINTS if unit == "%" else round(MARGIN_HOURS * printed, 6), unit)
-
-
-def _highest(metric: str, printed: float, unit: str) -> _Test:
-    """The highest mean of any mechanism and mix."""
-
-    def test(data: Measured) -> Finding:
-        cells = {f"{name} on {mix}": data(metric, name, mix) for name in SIX for mix in data.values("mix")}
-        top = max(cells, key=lambda cell: mean_of(cells[cell]))
-        return level({f"highest: {top}": cells[top]}, printed, unit)
-
-    return test
-
-
 def _gap_beyond_baseline(data: Measured) -> Finding:
     def gap(name: str) -> Floats:
         return data(_MALLEABLE_H, name) - data(_RIGID_H, name)
@@ -244,13 +224,13 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(1, "a", "The mean utilisation of the six mechanisms is higher than the baseline's", "higher", "points",
           _against_baseline(_USE, 1, average)),
     Claim(1, "b", "The best mechanism on its best mix has a utilisation of 90 %", "up to 90 %", "%",
-          _highest(_USE, 90.0, "%")),
+          printed_level("best_utilisation").finding),
     Claim(1, "c", "The instant start rate of each mechanism is higher than the baseline's", "22 % to 98 %", "points",
           _against_baseline(_INSTANT, 1, every)),
     Claim(1, "d", "The mean turnaround of the six mechanisms is higher than the baseline's", "15 h to 22 h", "h",
           _against_baseline(_ALL_H, 1, average)),
     Claim(1, "e", "The worst mechanism on its worst mix has an average turnaround of 22 h", "22 h", "h",
-          _highest(_ALL_H, 22.0, "h")),
+          printed_level("worst_turnaround").finding),
     Claim(2, "a", "N-PAA has a higher average turnaround than each other mechanism", "worst", "h",
           _extreme(_ALL_H, "N-PAA", 1)),
     Claim(2, "b", "N-PAA has a lower utilisation than each other mechanism", "worst", "points",
@@ -301,7 +281,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(8, "b", "Nevertheless the malleable jobs' average turnaround is lower, under each mechanism", "lower", "h",
           _kinds(_MALLEABLE_H, _RIGID_H, SIX, -1)),
     Claim(9, "a", "On average over mechanisms and mixes 98 % of the on-demand jobs start instantly", "98 %", "%",
-          lambda data: level({"": data(_INSTANT, SIX)}, 98.0, "%")),
+          printed_level("instant").finding),
     Claim(9, "b", "No two mechanisms are more than 1 point apart in the instant start rate",
           "no significant difference", "points", _methods_alike),
     Claim(9, "c", "The instant start rate varies more from trace to trace than from mechanism to mechanism",

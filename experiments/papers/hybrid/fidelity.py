@@ -12,61 +12,19 @@ from experiments.papers.hybrid.checkpoints import by_factor
 from experiments.papers.hybrid.claims import (
     CHECKPOINT_CLAIMS,
     CLAIMS,
-    MARGIN_HOURS,
-    MARGIN_POINTS,
     Claim,
     examine,
 )
 from experiments.papers.hybrid.factors import Choice, named_choice
+from experiments.papers.hybrid.printedlevels import LEVELS
 from experiments.study.evidence import Finding, mean_of
 from experiments.study.experiment import Row, Tables
 from experiments.study.measured import Measured
 from experiments.study.rules import Outcome
-from experiments.study.simulated import SIX
-from policies.mechanism import BASELINE
 
-__all__ = ["LEVELS", "Level", "Score", "checkpoint_stage", "level_distance", "score_readings"]
+__all__ = ["Score", "checkpoint_stage", "level_distance", "score_readings"]
 
 Floats = NDArray[np.float64]
-
-
-class Level(NamedTuple):
-    """A level that the paper prints.
-
-    Attributes
-    ----------
-    name, title, printed, unit
-        Its name here and for readers, the printed value, h or %.
-    """
-
-    name: str
-    title: str
-    printed: float
-    unit: str
-
-    @property
-    def margin(self) -> float:
-        """What still counts as the same: 5 % of a duration, 1 point of a share."""
-        return MARGIN_POINTS if self.unit == "%" else round(MARGIN_HOURS * self.printed, 6)
-
-    @property
-    def difference(self) -> str:
-        """Unit of a difference."""
-        return "points" if self.unit == "%" else self.unit
-
-    def away(self, value: float) -> float:
-        """How far a value is from what is printed, in margins."""
-        return (value - self.printed) / self.margin
-
-
-LEVELS: Sequence[Level] = (
-    Level("baseline_turnaround", "turnaround, baseline", 15.6, "h"),
-    Level("baseline_utilisation", "utilisation, baseline", 83.93, "%"),
-    Level("baseline_instant", "instant starts, baseline", 22.69, "%"),
-    Level("worst_turnaround", "turnaround, worst mean", 22.0, "h"),
-    Level("best_utilisation", "utilisation, best mean", 90.0, "%"),
-    Level("instant", "instant starts, mean", 98.0, "%"),
-)
 
 
 class Score(NamedTuple):
@@ -160,18 +118,5 @@ def _score(choice: Choice, grid: Measured, checkpoints: Measured) -> Score:
         for claim in claims
         if not claim.own
     }
-    traces = {
-        "baseline_turnaround": grid("turnaround_h", BASELINE),
-        "baseline_utilisation": grid("utilization", BASELINE),
-        "baseline_instant": grid("instant_start_ratio_strict", BASELINE),
-        "worst_turnaround": _highest(grid, "turnaround_h"),
-        "best_utilisation": _highest(grid, "utilization"),
-        "instant": grid("instant_start_ratio", SIX),
-    }
+    traces = {own.name: own.values(grid) for own in LEVELS}
     return Score(choice, found, traces)
-
-
-def _highest(grid: Measured, metric: str) -> Floats:
-    """A metric under the mechanism and the mix of its highest mean."""
-    cells = [grid(metric, mechanism, mix) for mechanism in SIX for mix in grid.values("mix")]
-    return max(cells, key=mean_of)

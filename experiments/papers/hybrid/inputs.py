@@ -72,7 +72,8 @@ def _judge_summary(tables: Tables) -> list[Verdict]:
     for name, printed, always in _TABLE_1:
         values = sorted({row[name] for row in rows})
         measured = " to ".join(f"{value:g}" for value in (values[0], values[-1])[: len(values)])
-        statement = Statement(f"{name}, in each trace", f"{printed:,}", table("I"))
+        claim = f"{name}, in each trace"
+        statement = Statement(claim, f"{printed:,}", table("I"), "the generator takes it as a parameter")
         if always or whole:
             verdicts.append(statement.computed(values == [printed], _SAME, measured))
         else:
@@ -153,6 +154,7 @@ def _judge_mixes(tables: Tables) -> list[Verdict]:
             f"{mix}: none / accurate / early / late [% of the on-demand jobs]",
             " / ".join(f"{100 * share:g}" for share in printed.values()),
             table("III"),
+            "the categories are drawn with these shares",
         )
         rule = (
             f"holds if the 90 % interval of each mean share lies within {_MARGIN:g} point of the printed one (two "

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from experiments.papers.hybrid.claims import CLAIMS, level
+from experiments.papers.hybrid.claims import CLAIMS
+from experiments.papers.hybrid.printedlevels import LEVELS
 from experiments.study.evidence import judged
 from experiments.study.experiment import Experiment, Resources, Tables
 from experiments.study.measured import Measured
 from experiments.study.simulated import ALL, MIXES, Traces, metric_rows, simulated
-from experiments.study.verdicts import Statement, Verdict, table
+from experiments.study.verdicts import Statement, Verdict
 from experiments.sweeps import SweepResult
 from policies.mechanism import BASELINE
 
@@ -42,12 +43,12 @@ def _measure_baseline(parameters: Baseline, seed: int, resources: Resources) -> 
     return {"": metric_rows(result)}
 
 
-#: Table II: column, name, printed value and unit.
-_TABLE_2 = (
-    ("turnaround_h", "average turnaround", 15.6, "h"),
-    ("utilization", "utilisation", 83.93, "%"),
-    ("instant_start_ratio", "on-demand jobs started instantly", 22.69, "%"),
-)
+#: Rows of Table II, by the names of their levels.
+_TABLE_2 = {
+    "baseline_turnaround": "average turnaround",
+    "baseline_utilisation": "utilisation",
+    "baseline_instant": "on-demand jobs started instantly (0 s)",
+}
 
 
 def _judge_baseline(tables: Tables) -> list[Verdict]:
@@ -55,12 +56,13 @@ def _judge_baseline(tables: Tables) -> list[Verdict]:
     remark = "the generator is calibrated on this table"
     return [
         judged(
-            Statement(f"FCFS/EASY: {name}", f"{printed:g} {unit}", table("II")),
-            unit,
-            level({"": data(column, BASELINE)}, printed, unit),
+            Statement(f"FCFS/EASY: {_TABLE_2[own.name]}", f"{own.printed:g} {own.unit}", own.source),
+            own.unit,
+            own.finding(data),
             remark,
         )
-        for column, name, printed, unit in _TABLE_2
+        for own in LEVELS
+        if own.name in _TABLE_2
     ]
 
 

@@ -12,11 +12,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from experiments.papers.hybrid.claims import Claim, level
+from experiments.papers.hybrid.claims import Claim
 from experiments.papers.hybrid.designs import FEWEST_FACTORS, MOST_FACTORS, resolution_five, year_blocks
 from experiments.papers.hybrid.factors import CROSSED, FACTORS, Choice, crossed_choices, neighbours
-from experiments.papers.hybrid.fidelity import LEVELS, Level, Score, checkpoint_stage, score_readings
+from experiments.papers.hybrid.fidelity import Score, checkpoint_stage, score_readings
 from experiments.papers.hybrid.findings import finding_row
+from experiments.papers.hybrid.printedlevels import LEVELS, Level
 from experiments.papers.hybrid.search import (
     Responses,
     measured_outlook,
@@ -29,7 +30,7 @@ from experiments.study.evidence import judged
 from experiments.study.experiment import Experiment, Resources, Row, Tables
 from experiments.study.rules import Near, Outcome, together
 from experiments.study.simulated import MIXES, SIX, Traces, Years, metric_rows, simulated
-from experiments.study.verdicts import HYPOTHESIS, Statement, Verdict, table, text
+from experiments.study.verdicts import HYPOTHESIS, Statement, Verdict, text
 from experiments.sweeps import SweepResult
 from policies.mechanism import BASELINE
 from workloads.ground.errors import ParameterError
@@ -227,15 +228,15 @@ _WORDS = {
 
 def _level(own: Level, best: Score, finalists: Sequence[Score]) -> Verdict:
     """A printed level under the best reading on fresh years, beside the other readings."""
-    source = table("II") if own.name.startswith("baseline") else text("V-A")
-    statement = Statement(f"The best reading gives the {own.title}", f"{own.printed:g} {own.unit}", source)
+    claim = f"On fresh years the best reading gives the {own.title}"
+    statement = Statement(claim, f"{own.printed:g} {own.unit}", own.source)
     others = ", ".join(f"{score.choice.name} {score.levels[own.name]:.1f}" for score in finalists)
-    return judged(statement, own.unit, level({"": best.traces[own.name]}, own.printed, own.unit), others)
+    return judged(statement, own.unit, own.judged(best.traces[own.name]), others)
 
 
 def _observation(claim: Claim, best: Score, finalists: Sequence[Score]) -> Verdict:
     """A claim under the best reading on fresh years, and how many of the finalists it holds under."""
-    words = f"Observation {claim.name}, under the best reading: {claim.text}"
+    words = f"Observation {claim.name}, under the best reading on fresh years: {claim.text}"
     held = [score for score in finalists if score.found[claim.name][1].outcome is Outcome.HOLDS]
     default = finalists[0].found[claim.name][1]
     told = f"by default: {default.outcome}; holds under {len(held)} of {len(finalists)} finalists"

@@ -25,6 +25,8 @@ __all__ = ["EXPERIMENTS"]
 
 _MINUTE = 60 * SECOND
 _URGENT = 9
+#: Why the statements about these scenarios hold.
+_PLAYED = "the scenario is chosen so that the definition of the mechanism decides it"
 
 
 @dataclass(frozen=True)
@@ -149,7 +151,10 @@ def _judge_categories(tables: Tables) -> list[Verdict]:
         expected = bool(held) and not preempted if urgent["category"] != "none" else bool(preempted) and not held
         without = urgent["category"] == "none"
         statement = Statement(
-            f"{name}: starts at its arrival" + ("" if without else ", on nodes kept for it"), "instantly", text("II-C")
+            f"{name}: starts at its arrival" + ("" if without else ", on nodes kept for it"),
+            "instantly",
+            text("II-C"),
+            _PLAYED,
         )
         rule = (
             "holds if the wait is 0, a job is preempted for it and no node is held before"
@@ -227,24 +232,26 @@ def _judge_plans(tables: Tables) -> list[Verdict]:
     preempted = sum(row["preemptions"] for (name, _), row in own.items() if name == "CUA")
     return [
         Statement("CUA keeps the nodes that J1 and J2 release, and preempts no job",
-                  "reserves the nodes released from J1 and J2", source).computed(
+                  "reserves the nodes released from J1 and J2", source, _PLAYED).computed(
             preempted == 0 and {row["start"] for row in _held(tables, "CUA")} >= set(ended[:1]),
             "holds if nodes are held from J1's end on and no job is preempted",
             f"J1 ends at {ended[0]:g}, J2 at {ended[1]:g} min; {preempted} preemptions",
         ),
         Statement("CUP counts on J1, and preempts J2 immediately after its checkpoint",
-                  "immediately after checkpointing", source).computed(
+                  "immediately after checkpointing", source, _PLAYED).computed(
             stops == [last] and own["CUP", 1]["preemptions"] == 0 and own["CUP", 2]["preemptions"] == 1,
             "holds if J2 alone is preempted, once, at the end of its last checkpoint before the arrival",
             f"J2's last checkpoint before the arrival is complete at {last:g} min; it is preempted at "
             f"{', '.join(f'{stop:g}' for stop in stops) or '-'} min",
         ),
-        Statement("J2's unfinished computation is resumed later", "resubmitted and resumed later", source).computed(
+        Statement(
+            "J2's unfinished computation is resumed later", "resubmitted and resumed later", source, _PLAYED
+        ).computed(
             own["CUP", 2]["end"] > own["CUP", _URGENT]["end"],
             "holds if J2 is complete after the on-demand job",
             f"J2 is complete at {own['CUP', 2]['end']:g} min, after O's end at {own['CUP', _URGENT]['end']:g} min",
         ),
-        Statement("Under both, the on-demand job starts at its arrival", "instantly", text("II-C")).computed(
+        Statement("Under both, the on-demand job starts at its arrival", "instantly", text("II-C"), _PLAYED).computed(
             waits == [0, 0], "holds if both waits are 0", f"waits {waits[0]:g} and {waits[1]:g} min"
         ),
     ]  # fmt: skip

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from experiments.papers.hybrid.designs import ResponseModel, readings_in_pieces, year_blocks
 from experiments.papers.hybrid.factors import Choice, crossed_choices
-from experiments.papers.hybrid.fidelity import LEVELS, Score, level_distance
+from experiments.papers.hybrid.fidelity import Score, level_distance
+from experiments.papers.hybrid.printedlevels import LEVELS
 from experiments.study.evidence import mean_of
 from experiments.study.rules import Rule
 

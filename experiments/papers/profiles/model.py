@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from experiments.papers.profiles.data import TASK_COLORS, data_row, judged, marked, task_runs
-from experiments.statistics import interval
+from experiments.statistics import binomial, interval
 from experiments.study.experiment import Experiment, Row, Tables
-from experiments.study.levels import SHARE, close, most
+from experiments.study.levels import POINTS, SHARE, most
 from experiments.study.measured import column, rows_where
 from experiments.study.parameters import data_file
-from experiments.study.rules import AtMost
+from experiments.study.rules import AtMost, Near
 from experiments.study.verdicts import HYPOTHESIS, Statement, Verdict, text
 from workloads.chains.chain import Task, TaskChain
 from workloads.chains.runs import TaskRuns
@@ -127,21 +127,20 @@ def _measure_raw(parameters: Chains, seed: int) -> Tables:
     return {"": finished_rows(runs, {}, parameters.step_min), **data_row(bool(parameters.tasks), len(runs))}
 
 
-#: Margin of a probability that the paper prints "roughly".
-_ROUGHLY = 0.05
-
-
 def _judge_raw(tables: Tables) -> Sequence[Verdict]:
     rows = sorted(rows_where(tables[""], minute=100), key=lambda row: int(row["task"]))
     if len(rows) != 7:
         return []
     ended = column(rows, "runs")
-    found = dict(zip(_AT_100, (*(ended[3:6] - ended[4:7]), ended[6]), strict=True))
-    return [
-        judged(tables, close(statement, float(found[name]), printed, _ROUGHLY, f"{found[name]:.2f}"))
-        for name, printed in _AT_100.items()
-        for statement in [Statement(f"at 100 min: {name}", f"{printed:.2f}", text("2.3"))]
-    ]
+    runs = int(tables["data"][0]["runs"])
+    counts = np.rint(runs * np.array([*(ended[3:6] - ended[4:7]), ended[6]])).astype(int)
+    verdicts = []
+    for (name, printed), count in zip(_AT_100.items(), counts.tolist(), strict=True):
+        found = binomial(count, runs)
+        rule = Near(printed, POINTS, "the binomial probability")
+        statement = Statement(f"at 100 min: {name}", f"{printed:.2f}", text("2.3"))
+        verdicts.append(statement.judged(rule, found, f"{found.text('.2f')}, {count} of {runs} runs"))
+    return [judged(tables, verdict) for verdict in verdicts]
 
 
 def _draw_raw(tables: Tables) -> Figure:
@@ -251,7 +250,10 @@ def _judge_samples(tables: Tables) -> Sequence[Verdict]:
     part = AtMost(0.1, "the mean part of the time in which it is off by more than 10 %", "%", 100)
     verdicts = [precise.judged(far, spread[few], off), likely.judged(part, wrong[few], times)]
     if reality["used_gb"] is not None:
-        over = Statement("peaks overestimate the average memory", "may lead to an overestimation", text("3.2.2"))
+        over = Statement(
+            "peaks overestimate the average memory", "may lead to an overestimation", text("3.2.2"),
+            "no average exceeds its peak",
+        )  # fmt: skip
         verdicts.append(
             over.computed(reality["peaks_gb"] > reality["used_gb"], "holds if the mean by peaks is the larger one",
                           f"{reality['peaks_gb']:.1f} GB by peaks, {reality['used_gb']:.1f} GB used")

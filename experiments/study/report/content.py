@@ -32,7 +32,10 @@ _LIBRARIES = ("numpy", "scipy", "matplotlib", "simpy", "numba")
 
 @dataclass(frozen=True)
 class Tally:
-    """How many statements hold, do not, are undecided or not comparable; how many experiments failed or did not run."""
+    """How many statements hold, do not, are undecided or not comparable; how many experiments failed or did not run.
+
+    Statements that hold by construction are counted apart, as ``construction``.
+    """
 
     holds: int = 0
     fails: int = 0
@@ -40,15 +43,18 @@ class Tally:
     open: int = 0
     broken: int = 0
     missing: int = 0
+    construction: int = 0
 
     @classmethod
     def of(cls, done: Sequence[Done]) -> Tally:
         """Tally of all these experiments."""
-        counts = Counter(verdict.outcome for item in done for verdict in item.verdicts)
+        verdicts = [verdict for item in done for verdict in item.verdicts]
+        counts = Counter(verdict.outcome for verdict in verdicts if not verdict.by_construction)
         broken = sum(bool(item.error) for item in done)
         held, failed, undecided = counts[Outcome.HOLDS], counts[Outcome.FAILS], counts[Outcome.UNDECIDED]
         missing = sum(bool(item.missing) for item in done)
-        return cls(held, failed, undecided, counts[Outcome.NOT_COMPARABLE], broken, missing)
+        built = sum(verdict.by_construction for verdict in verdicts)
+        return cls(held, failed, undecided, counts[Outcome.NOT_COMPARABLE], broken, missing, built)
 
     @property
     def words(self) -> str:
@@ -58,6 +64,8 @@ class Tally:
         ('3 statements hold, 1 does not hold, 2 are undecided', 'it failed', 'no statement')
         >>> Tally(holds=3, missing=2).words, Tally(missing=1).words
         ('3 statements hold; 2 experiments were not run', '1 experiment was not run')
+        >>> Tally(holds=3, construction=2).words, Tally(construction=1).words
+        ('3 statements hold; 2 more hold by construction', '1 holds by construction')
         """
         if self.broken:
             return "it failed" if self.broken == 1 else f"{self.broken} failed"
@@ -68,7 +76,13 @@ class Tally:
             (self.open, "is not comparable", "are not comparable"),
         ]
         told = [(number, one if number == 1 else many) for number, one, many in parts if number]
-        left = f"{self.missing} experiment{' was' if self.missing == 1 else 's were'} not run" if self.missing else ""
+        notes = []
+        if self.construction:
+            more = " more" if told else ""
+            notes.append(f"{self.construction}{more} hold{'s' if self.construction == 1 else ''} by construction")
+        if self.missing:
+            notes.append(f"{self.missing} experiment{' was' if self.missing == 1 else 's were'} not run")
+        left = "; ".join(notes)
         if not told:
             return left or "no statement"
         noun = "statement" if told[0][0] == 1 else "statements"

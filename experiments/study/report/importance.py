@@ -85,7 +85,7 @@ def _refuted(item: Told) -> bool:
 
 
 def _confirmed(item: Told) -> bool:
-    return item.verdict.survives and item.verdict.outcome is Outcome.HOLDS
+    return item.verdict.survives and item.verdict.outcome is Outcome.HOLDS and not item.verdict.by_construction
 
 
 _GROUPS: Sequence[tuple[str, str, Callable[[Told], bool]]] = (
@@ -96,10 +96,11 @@ _GROUPS: Sequence[tuple[str, str, Callable[[Told], bool]]] = (
     (
         "Decided alone, but not after Holm's correction",
         "",
-        lambda item: item.verdict.decided and not item.verdict.survives,
+        lambda item: item.verdict.decided and not item.verdict.survives and not item.verdict.by_construction,
     ),
     ("Undecided", "undecided", lambda item: item.verdict.outcome is Outcome.UNDECIDED),
     ("Not comparable", "open", lambda item: item.verdict.outcome is Outcome.NOT_COMPARABLE),
+    ("Holds by construction", "", lambda item: item.verdict.by_construction),
 )
 
 
@@ -163,7 +164,9 @@ def belief(done: Sequence[Done]) -> Belief:
     statements = _statements(done)
     holds, fails = ([item for item in statements if fits(item)] for fits in (_confirmed, _refuted))
     decided = len(holds) + len(fails)
-    comparable = sum(item.verdict.outcome is not Outcome.NOT_COMPARABLE for item in statements)
+    comparable = sum(
+        item.verdict.outcome is not Outcome.NOT_COMPARABLE and not item.verdict.by_construction for item in statements
+    )
     left = comparable - decided
     if not comparable:
         return Belief("Nothing can be compared.")

@@ -41,6 +41,8 @@ _DPI = 120
 #: Colours are nearly the same if their red, green and blue differ by so little in sum.
 _NEAR = 18
 _NOT_YET = "*Not measured yet.*"
+#: Columns of the counts: the outcomes, and what is no result (:attr:`experiments.study.verdicts.Verdict.counted_as`).
+_COUNTED = (*Outcome, "holds by construction")
 
 
 def page(paper: Publication, experiments: Iterable[Experiment], answers: Mapping[str, str]) -> str:
@@ -81,7 +83,9 @@ def contents(experiments: Iterable[Experiment], answers: Mapping[str, str]) -> s
         "What is reproduced from four papers, and what we asked beyond them. `holdfast experiment ID -o DIR` runs one, "
         "[`holdfast reproduce`](../commands.md#holdfast-reproduce) all of them, and writes one report.",
         "Each statement of a paper, or hypothesis of ours, has a verdict, by a rule that stood before the data. Some "
-        "statements are judged by several experiments; a statement about data that are not public is not comparable.",
+        "statements are judged by several experiments; a statement about data that are not public is not comparable. "
+        "What cannot come out otherwise where the code is right holds by construction; it is no result, and counts as "
+        "none.",
     ]
     sections, whole = [], []
     for paper in PUBLICATIONS.values():
@@ -99,16 +103,16 @@ def contents(experiments: Iterable[Experiment], answers: Mapping[str, str]) -> s
 
 
 def _counted(answer: str) -> Counter[str]:
-    return Counter(re.findall(rf"\| \*\*({'|'.join(Outcome)})\*\*", answer))
+    return Counter(re.findall(rf"\| \*\*({'|'.join(_COUNTED)})\*\*", answer))
 
 
 def _counts_head(*names: str) -> list[str]:
-    columns = [*names, *Outcome]
-    return [f"| {' | '.join(columns)} |", f"|{'---|' * len(names)}{'--:|' * len(Outcome)}"]
+    columns = [*names, *_COUNTED]
+    return [f"| {' | '.join(columns)} |", f"|{'---|' * len(names)}{'--:|' * len(_COUNTED)}"]
 
 
 def _counts_row(cells: Sequence[str], numbers: Counter[str]) -> str:
-    return f"| {' | '.join([*map(str, cells), *(str(numbers[name] or '') for name in Outcome)])} |"
+    return f"| {' | '.join([*map(str, cells), *(str(numbers[name] or '') for name in _COUNTED)])} |"
 
 
 def answers_of(text: str) -> dict[str, str]:
@@ -130,7 +134,7 @@ def _answer(item: Experiment, directory: Path, pictures: Path) -> str:
         with atomic_open(pictures / f"{item.id}.png", "wb") as file:
             file.write(_small_png(item.draw(tables)))
         parts.append(f"![{_plain(item.title)}]({pictures.name}/{item.id}.png)")
-    verdicts = judged(item, tables)
+    verdicts = judged(item, tables, record)
     paper = PUBLICATIONS[paper_of(item.id)]
     columns = [paper.statement.lower(), *(["printed"] if paper.printed else []), "measured", "verdict"]
     head = [f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
@@ -169,7 +173,10 @@ def _line(verdict: Verdict, with_printed: bool) -> str:
     if verdict.source is not HYPOTHESIS:
         printed = f"{printed} ({_plain(str(verdict.source))})"
     told = [_plain(part) for part in (verdict.rule, shown_p(verdict), verdict.remark) if part]
-    outcome = "; ".join([f"**{verdict.outcome}**", *told])
+    words = [f"**{verdict.counted_as}**"]
+    if verdict.by_construction:
+        words.append(_plain(verdict.construction))
+    outcome = "; ".join([*words, *told])
     cells = [_plain(verdict.claim), *([printed] if with_printed else []), _plain(verdict.measured), outcome]
     return f"| {' | '.join(cells)} |"
 

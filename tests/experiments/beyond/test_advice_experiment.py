@@ -82,3 +82,16 @@ def test_advice_is_judged_by_its_rules(gain: float, planner: float, expected: tu
     verdicts = EXPERIMENT.judge({"": made(gain, planner)})
     assert tuple(verdict.outcome for verdict in verdicts[:2]) == expected
     assert {verdict.outcome for verdict in verdicts[2:]} == {Outcome.NOT_COMPARABLE}
+
+
+def test_a_smaller_mean_that_may_be_chance_is_undecided() -> None:
+    rows = made(1.0, 0.0)
+    for number, row in enumerate(rows):
+        # Weeks in which the planner's plan is far better, and weeks in which it is far worse.
+        gap = 2.3 if row["week"] % 2 else -1.9
+        rows[number] = {**row, "planner_h": row["advice_h"] + gap}
+    mean = {name: np.mean([row[f"{name}_h"] for row in rows]) for name in REQUESTS}
+    assert mean["advice"] < min(mean["own"], mean["planner"], mean["reserved"])
+    better = EXPERIMENT.judge({"": rows})[1]
+    assert better.outcome is Outcome.UNDECIDED
+    assert "planner, past waits +0.20 [-" in better.measured

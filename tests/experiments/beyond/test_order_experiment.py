@@ -89,7 +89,7 @@ def test_verdicts_come_from_the_tables() -> None:
     assert next(v for claim, v in told.items() if claim.startswith("Each of F1 to F4")).outcome is Outcome.FAILS
     ranking = [verdict for claim, verdict in told.items() if "ranking" in claim]
     assert [verdict.outcome for verdict in ranking] == [Outcome.FAILS] * 2
-    assert ranking[0].measured == "tau -1.00 over 5 orders"
+    assert ranking[0].measured == "tau -1.00 [-1.00, -1.00] over 5 orders"
 
 
 @pytest.mark.system

@@ -18,7 +18,8 @@ from experiments.papers.hybrid.factors import (
     named_choice,
     neighbours,
 )
-from experiments.papers.hybrid.fidelity import LEVELS, checkpoint_stage, score_readings
+from experiments.papers.hybrid.fidelity import checkpoint_stage, score_readings
+from experiments.papers.hybrid.printedlevels import LEVELS
 from experiments.papers.hybrid.readings import Readings, best_score, rank_measured
 from experiments.papers.hybrid.search import measured_outlook, outlook, promising_readings, screening_responses
 from experiments.study.experiment import find_experiment, read_tables, run_experiment
@@ -197,7 +198,7 @@ def test_the_best_reading_is_judged_on_fresh_years(screened: Tables) -> None:
         Outcome.HOLDS,
         ["by default: does not hold", "holds under 1 of 2 finalists"],
     )
-    assert told["The best reading gives the turnaround, worst mean"].outcome is Outcome.HOLDS
+    assert told["On fresh years the best reading gives the turnaround, worst mean"].outcome is Outcome.HOLDS
 
 
 def test_what_a_sentence_changes_is_read_from_the_screening(screened: Tables) -> None:

@@ -46,10 +46,10 @@ def test_the_contents_lead_to_all_and_count_their_verdicts() -> None:
         answers |= pages.answers_of((DOCS / f"{key}.md").read_text(encoding="utf-8"))
     text = (DOCS / "README.md").read_text(encoding="utf-8")
     assert text == pages.contents(all_experiments().values(), answers), AGAIN
-    (total,) = re.findall(r"^\| all \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|$", text, flags=re.MULTILINE)
-    for number, outcome in zip(total, Outcome, strict=True):
+    (total,) = re.findall(r"^\| all \| (\d+) \| (\d+) \| (\d+) \| (\d+) \| (\d*) \|$", text, flags=re.MULTILINE)
+    for number, outcome in zip(total, (*Outcome, "holds by construction"), strict=True):
         whole = "".join((DOCS / f"{key}.md").read_text(encoding="utf-8") for key in PUBLICATIONS)
-        assert int(number) == whole.count(f"| **{outcome}**")
+        assert int(number or 0) == whole.count(f"| **{outcome}**")
 
 
 def test_pictures_are_small_and_all_shown() -> None:

@@ -49,14 +49,14 @@ def test_every_column_of_long_experiments_counts(name: str, monkeypatch: pytest.
 
     kept: dict[Any, Any] = {}
 
-    def scores_of(tables: Tables, stage: str = "") -> Any:
+    def score_readings(tables: Tables, stage: str = "") -> Any:
         """Those of stages that were not tampered with are worked out once."""
-        own = (stage, id(tables.get(stage)), id(tables.get(fidelity.halves_of(stage))))
+        own = (stage, id(tables.get(stage)), id(tables.get(fidelity.checkpoint_stage(stage))))
         if own not in kept:
-            kept[own] = (fidelity.scores_of(tables, stage), tables)
+            kept[own] = (fidelity.score_readings(tables, stage), tables)
         return kept[own][0]
 
-    monkeypatch.setattr(readings, "scores_of", scores_of)
+    monkeypatch.setattr(readings, "score_readings", score_readings)
     check(name, MADE_UP[name]())
 
 
