@@ -74,7 +74,9 @@ class Week:
     drawn: Mapping[tuple[str, int], npt.NDArray[np.float64]]
 
 
-def draw_week(names: Sequence[str], samples: Sequence[int], seed: int, repetition: int) -> Week:
+def draw_week(
+    names: Sequence[str], samples: Sequence[int], seed: int, repetition: int, runs: Mapping[str, int] | None = None
+) -> Week:
     """A week somewhere in a year of each application.
 
     Parameters
@@ -85,6 +87,8 @@ def draw_week(names: Sequence[str], samples: Sequence[int], seed: int, repetitio
         Numbers of random previous runs; at least so many runs come before the week.
     seed, repetition
         The same make the same week. Each repetition has logs of its own.
+    runs
+        Runs in a year of applications for which not the printed number counts.
 
     Raises
     ------
@@ -104,10 +108,11 @@ def draw_week(names: Sequence[str], samples: Sequence[int], seed: int, repetitio
         known = logged_applications()
         if name not in known:
             raise UnknownNameError("application", name, known)
-        count = max(1, round(known[name].runs * WEEK / _YEAR))
-        if before + count > known[name].runs:
-            raise ParameterError("samples", f"at most {known[name].runs - count} runs of {name}", tuple(samples))
-        log, rng = generated_log(name, own), stream(own, "incomplete", "week", name)
+        total = (runs or {}).get(name, known[name].runs)
+        count = max(1, round(total * WEEK / _YEAR))
+        if before + count > total:
+            raise ParameterError("samples", f"at most {total - count} runs of {name}", tuple(samples))
+        log, rng = generated_log(name, own, total), stream(own, "incomplete", "week", name)
         start = int(rng.integers(before, len(log) - count + 1))
         # A Poisson process, on condition that there are so many.
         submits = np.sort(rng.uniform(0.0, WEEK, count))
