@@ -1,8 +1,8 @@
 """Series: the reservations of a plan as rigid jobs, each submitted when the one before is over.
 
-The simulator's stochastic jobs give their nodes back as soon as they complete, and each next reservation goes to the end
-of the queue. Papers leave both open. Here they are options, for jobs of one node that are served first come, first
-served; since the simulator sees rigid jobs only, it needs no options for them.
+The simulator's stochastic jobs give their nodes back as soon as they complete, and each next reservation goes to the
+end of the queue. The papers leave both open. Here they are options, for jobs of one node that are served first come,
+first served; since the simulator sees rigid jobs only, it needs no options for them.
 """
 
 from __future__ import annotations

@@ -131,7 +131,9 @@ def widths_of(jobs: int, widest: int, seed: int, repetition: int) -> npt.NDArray
     return np.asarray(2 ** rng.integers(0, widest.bit_length(), jobs), dtype=np.int64)
 
 
-def plans_of(week: Week, samples: Sequence[int], families: Sequence[str], cells: int) -> dict[str, dict[str, Any]]:
+def plans_of(
+    week: Week, samples: Sequence[int], families: Sequence[str], cells: int, *, doubled: bool = False
+) -> dict[str, dict[str, Any]]:
     """Strategies by name, each with its plan for each application [s].
 
     Parameters
@@ -144,6 +146,8 @@ def plans_of(week: Week, samples: Sequence[int], families: Sequence[str], cells:
         Usual distributions that are tried.
     cells
         Number of cells of the equal-time grid.
+    doubled
+        Whether to add ``masi 2``, MASI's average "doubling it each time it underestimates" (section II).
 
     Returns
     -------
@@ -156,6 +160,10 @@ def plans_of(week: Week, samples: Sequence[int], families: Sequence[str], cells:
         "hpc": {name: STRATEGIES["maximum"](_HOUR * week.past[name], COSTS, factor=_FACTOR) for name in names},
         "masi": {name: STRATEGIES["masi"](_HOUR * week.past[name], COSTS, k=_LAST, factor=_FACTOR) for name in names},
     }
+    if doubled:
+        plans["masi 2"] = {
+            name: STRATEGIES["masi"](_HOUR * week.past[name], COSTS, k=_LAST, factor=2.0) for name in names
+        }
     for number in samples:
         runs = {name: week.drawn[name, number] for name in names}
         plans[f"hpc {number}"] = {

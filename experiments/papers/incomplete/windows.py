@@ -1,8 +1,8 @@
 """A scheduler that plans windows: planned starts are kept, whatever ends early.
 
-[S] simulates its week with ScheduleFlow, a "reservation-based scheduler". When no reservation is left, it plans those of
-a batch of waiting jobs by their requests, the longest first. A reservation starts when it was planned to start, even if
-its node is free before. Into what is left of a window, also after early completions, go those waiting jobs whose whole
+[S] simulates its week with ScheduleFlow. When no reservation is left, its scheduler plans those of a batch of waiting
+jobs by their requests, the longest first. A reservation starts when it was planned to start, even if its node is free
+before. Into what is left of a window, also after early completions, go those waiting jobs whose whole
 request fits. Source: the documentation of ScheduleFlow (github.com/anagainaru/ScheduleFlow), for jobs of one node each.
 """
 
@@ -88,9 +88,7 @@ def replay_windows(
 class _Machine:
     """The window, the queue, and what comes next."""
 
-    def __init__(
-        self, submits: Sequence[float], jobs: Sequence[Sequence[Reservation]], nodes: int, batch: int
-    ) -> None:
+    def __init__(self, submits: Sequence[float], jobs: Sequence[Sequence[Reservation]], nodes: int, batch: int) -> None:
         self.completions = [0.0] * len(jobs)
         self._jobs, self._batch = jobs, batch
         self._nodes: list[list[_Place]] = [[] for _ in range(nodes)]

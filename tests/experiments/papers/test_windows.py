@@ -37,7 +37,9 @@ def _job(*lengths: float, used: float | None = None) -> list[Reservation]:
         ([0, 0, 1, 2], [_job(14, used=4), _job(2), _job(3), _job(6)], 100, [4, 16, 13, 10]),
     ],
 )
-def test_windows_by_hand(submits: list[float], jobs: list[list[Reservation]], batch: int, expected: list[float]) -> None:
+def test_windows_by_hand(
+    submits: list[float], jobs: list[list[Reservation]], batch: int, expected: list[float]
+) -> None:
     assert replay_windows(submits, jobs, 1, batch).completions.tolist() == expected
 
 
@@ -56,9 +58,7 @@ _REQUESTS = st.lists(st.integers(1, 30), min_size=1, max_size=3, unique=True).ma
     nodes=st.integers(1, 4),
     batch=st.integers(1, 5),
 )
-def test_no_job_is_lost_and_none_is_early(
-    drawn: list[tuple[int, list[int], int]], nodes: int, batch: int
-) -> None:
+def test_no_job_is_lost_and_none_is_early(drawn: list[tuple[int, list[int], int]], nodes: int, batch: int) -> None:
     submits = [float(submit) for submit, _, _ in drawn]
     jobs = [_job(*map(float, asked), used=float(max(1, asked[-1] - saved))) for _, asked, saved in drawn]
     found = replay_windows(submits, jobs, nodes, batch)
