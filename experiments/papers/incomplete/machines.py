@@ -15,7 +15,7 @@ import numpy as np
 
 from experiments.papers.incomplete.submissions import Week
 from experiments.papers.incomplete.windows import replay_windows
-from experiments.planning.series import Requeue, replay_series, series
+from experiments.planning.series import RELEASES, REQUEUES, Requeue, replay_series, series
 from policies.planning.course import Schedule
 from policies.planning.plan import ReservationPlan
 
@@ -106,8 +106,7 @@ class Measure:
 
 def operations(runs: Sequence[int], loads: Sequence[float]) -> list[Operation]:
     """All operations; windows have a queue of their own."""
-    queues: list[Operation] = [Operation(release, requeue) for release, requeue in itertools.product(
-        ("completion", "walltime"), ("end", "front"))]  # type: ignore[arg-type]  # fmt: skip
+    queues = [Operation(release, requeue) for release, requeue in itertools.product(RELEASES, REQUEUES)]
     queues.append(Operation("windows"))
     return [
         Operation(own.release, own.requeue, number, load)

@@ -311,8 +311,8 @@ EXPERIMENTS: Sequence[Experiment] = (
             '"The cost of a reservation: alpha t1" (III-A) and "ScheduleFlow" (VI-A): unused time is free for others '
             "at once, is held until the walltime, or planned starts are kept in windows.",
             '"A second reservation is performed" (III-A): at the end of the queue, or at its front.',
-            '"N = 17416" (Fig. 6) is printed for the functional QA and for the whole brain segmentation, too: as printed, '
-            "or the median of the other four for the whole brain.",
+            '"N = 17416" (Fig. 6) is printed for the functional QA and for the whole brain segmentation, too: as '
+            "printed, or the median of the other four for the whole brain.",
             "No machine is printed: a load of 0.9, or of 1.5, which keeps a queue.",
             '"Decreases", "increases" (VI-A): against HPC with all previous runs, HPC with the same runs, or MASI\'s '
             "average, which grows 1.5 times (VI-A) or is doubled (II).",
