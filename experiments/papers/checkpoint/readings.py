@@ -245,7 +245,7 @@ def _sentences(rows: Sequence[Row]) -> list[Verdict]:
     own = _rows(rows, _JUDGEMENT, _MIX, default)
     return verdicts + [
         _improves(own, column, f"{words} alone: the measure", HYPOTHESIS)
-        for column, words in (UTILIZATIONS | STRETCHES).items()
+        for column, words in {**UTILIZATIONS, **STRETCHES}.items()
         if words and column != "response_stretch"
     ]
 

@@ -12,10 +12,10 @@ import pytest
 from experiments import cli
 from experiments.papers.checkpoint import readings as batches
 from experiments.papers.checkpoint.batch import draw_instance, law_named, plan_for, run_batch
+from experiments.papers.checkpoint.operation import STRETCHES, UTILIZATIONS, replay_batch
 from experiments.papers.checkpoint.operation import Measure as BatchMeasure
 from experiments.papers.checkpoint.operation import Operation as BatchOperation
 from experiments.papers.checkpoint.operation import operations as batch_operations
-from experiments.papers.checkpoint.operation import replay_batch
 from experiments.papers.incomplete import readings as weeks
 from experiments.papers.incomplete.machines import Measure, Operation, measures, operations, replay_week
 from experiments.papers.incomplete.submissions import Week, draw_week, plans_of, run_week
@@ -202,15 +202,14 @@ def test_each_job_has_last_runs_of_its_own() -> None:
     instance = draw_instance({"Qball": 6}, 5, 3, 0)
     # With as many processors as jobs nothing waits, and the first reservation is the mean of the last five runs.
     common, own = (
-        replay_batch(instance, "masi", BatchOperation(past=past, processors=6))  # type: ignore[arg-type]
-        for past in ("common", "own")
+        replay_batch(instance, "masi", BatchOperation(past=past, processors=6)) for past in ("common", "own")
     )
     assert common != own
     assert replay_batch(instance, "masi", BatchOperation(past="own", processors=6)) == own
     low, high = law_named("Qball").lower, law_named("Qball").upper
     assert low / instance.runtimes.max() <= own["reserved_stretch"] <= 1.5 * 2.5 * high / instance.runtimes.min()
     # The plans of the laws know no runs.
-    plans = [replay_batch(instance, "optimal", BatchOperation(past=past, processors=6)) for past in ("common", "own")]  # type: ignore[arg-type]
+    plans = [replay_batch(instance, "optimal", BatchOperation(past=past, processors=6)) for past in ("common", "own")]
     assert plans[0] == plans[1]
 
 
@@ -224,9 +223,7 @@ def _planted_batches(planted: BatchOperation, column: str) -> list[dict[str, Any
                 for run in range(first, first + 4):
                     for strategy, (utilization, stretch) in levels.items():
                         noise = 1.0 + 0.001 * (run % 3)
-                        values = dict.fromkeys(batches.UTILIZATIONS, 0.3 * noise) | dict.fromkeys(
-                            batches.STRETCHES, 5.0 * noise
-                        )
+                        values = dict.fromkeys(UTILIZATIONS, 0.3 * noise) | dict.fromkeys(STRETCHES, 5.0 * noise)
                         if operation == planted:
                             values |= {column: utilization * noise, "response_stretch": stretch * noise}
                         rows.append(
