@@ -262,8 +262,8 @@ EXPERIMENTS: Sequence[Experiment] = (
         judge=_judge,
         draw=_draw,
         choices=(
-            "A job that ends early gives its nodes back at once, and its next reservation goes to the end of the queue; "
-            "`incomplete-readings` combines the other readings of these and of further sentences.",
+            "A job that ends early gives its nodes back at once, and its next reservation goes to the end of the "
+            "queue; `incomplete-readings` combines the other readings of these and of further sentences.",
         ),
         stores=True,
     ),
