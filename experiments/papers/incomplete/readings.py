@@ -5,20 +5,32 @@ Some weeks choose the reading that is nearest to the printed numbers. Others, wh
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from experiments.papers.incomplete.changes import (
+    CHOICE,
+    JUDGEMENT,
+    LITTLE,
+    MAKESPAN_CHANGE,
+    MORE,
+    STRETCH_CHANGE,
+    UTILIZATION_CHANGE,
+    Found,
+    found_changes,
+    known_operations,
+    nearest,
+    rows_under,
+)
 from experiments.papers.incomplete.logs import FIGURE_6
-from experiments.papers.incomplete.machines import PRINTED, Measure, Operation, measures, operations, replay_week
+from experiments.papers.incomplete.operation import PRINTED, Measure, Operation, operations, replay_week
 from experiments.papers.incomplete.submissions import WEEK, draw_week, plans_of
 from experiments.papers.incomplete.week import FEW_FAMILIES
 from experiments.papers.profiles.data import data_row, judged
-from experiments.statistics import Interval, geometric_ratio
+from experiments.statistics import Interval
 from experiments.study.experiment import Experiment, Resources, Row, Tables
 from experiments.study.levels import POINTS
-from experiments.study.measured import in_order, rows_where
 from experiments.study.rules import Above, Below, Near
 from experiments.study.stored import rows_of
 from experiments.study.verdicts import HYPOTHESIS, Statement, Verdict, text
@@ -28,16 +40,10 @@ from workloads.ground.errors import ParameterError, UnknownNameError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["EXPERIMENTS", "Found", "change", "nearest"]
+__all__ = ["EXPERIMENTS"]
 
 _WHY = "the logs and the machine are not public; generated logs and chosen loads stand in"
 _BRAIN = "whole-brain"
-#: Runs that the strategy knows in the two printed cases.
-_LITTLE, _MORE = 10, 110
-#: Changes against the base, as they are printed.
-_STRETCH, _MAKESPAN, _UTILIZATION = -0.25, -0.33, 0.5
-#: Weeks that choose the reading, and weeks that judge it.
-_CHOICE, _JUDGEMENT = "choice", "judgement"
 
 
 @dataclass(frozen=True)
@@ -93,10 +99,10 @@ def _measure(parameters: ReadingParameters, seed: int, resources: Resources) -> 
         raise ParameterError("runs and loads", "one or more, loads above 0", (parameters.runs, parameters.loads))
     for runs in parameters.runs:
         # What is wrong with it is said before the first week.
-        draw_week(parameters.applications, (_LITTLE, _MORE), seed, 0, {_BRAIN: runs})
+        draw_week(parameters.applications, (LITTLE, MORE), seed, 0, {_BRAIN: runs})
     own = replace(parameters, choosing=0, repetitions=0)
     # The weeks that judge come after those that choose: none is in both.
-    stages = [_CHOICE] * parameters.choosing + [_JUDGEMENT] * parameters.repetitions
+    stages = [CHOICE] * parameters.choosing + [JUDGEMENT] * parameters.repetitions
     tasks = [_Task(own, seed, stage, week, runs) for week, stage in enumerate(stages) for runs in parameters.runs]
     rows = list(rows_of(_rows_of, tasks, resources))
     return {"": rows, **data_row(False, len(rows), _WHY)}
@@ -104,7 +110,7 @@ def _measure(parameters: ReadingParameters, seed: int, resources: Resources) -> 
 
 def _rows_of(task: _Task) -> list[dict[str, Any]]:
     setting = task.parameters
-    sizes = (_LITTLE, _MORE)
+    sizes = (LITTLE, MORE)
     week = draw_week(setting.applications, sizes, task.seed, task.repetition, {_BRAIN: task.runs})
     plans = plans_of(week, sizes, setting.families, setting.cells, doubled=True)
     rows = []
@@ -120,77 +126,6 @@ def _rows_of(task: _Task) -> list[dict[str, Any]]:
     return rows
 
 
-@dataclass(frozen=True)
-class Found:
-    """The changes under one reading, where the strategy takes the place of the base.
-
-    Attributes
-    ----------
-    stretch
-        From 10 runs.
-    makespan, utilization
-        From 110 runs.
-    little
-        The change of the utilisation from 110 runs to 10.
-    """
-
-    stretch: Interval
-    makespan: Interval
-    utilization: Interval
-    little: Interval
-
-    @property
-    def distance(self) -> float:
-        """How far the means are from the printed changes, as a sum of logarithms; of the stretch only what is above."""
-        apart = [
-            math.log((1.0 + found.mean) / (1.0 + printed))
-            for found, printed in (
-                (self.stretch, _STRETCH), (self.makespan, _MAKESPAN), (self.utilization, _UTILIZATION),
-            )
-        ]  # fmt: skip
-        return max(0.0, apart[0]) + abs(apart[1]) + abs(apart[2])
-
-
-def change(rows: Sequence[Row], column: str, strategy: str, base: str) -> Interval:
-    """How a column changes from a base to a strategy, as a share: the geometric mean over the weeks."""
-    own, other = (in_order(rows, column, strategy=name) for name in (strategy, base))
-    return geometric_ratio(own, other)
-
-
-def _rows(rows: Sequence[Row], stage: str, operation: Operation) -> list[Row]:
-    return rows_where(
-        rows, stage=stage, release=operation.release, requeue=operation.requeue, runs=operation.runs,
-        load=operation.load,
-    )  # fmt: skip
-
-
-def _found(rows: Sequence[Row], measure: Measure) -> Found:
-    little, more = f"continuous {_LITTLE}", f"continuous {_MORE}"
-    used = "utilization" if measure.utilization == "done" else "occupied_utilization"
-    time = "response_h" if measure.makespan == "response" else "all_done_h"
-    base = measure.base_of(_MORE)
-    return Found(
-        change(rows, "stretch", little, measure.base_of(_LITTLE)),
-        change(rows, time, more, base),
-        change(rows, used, more, base),
-        change(rows, used, little, more),
-    )
-
-
-def _known(rows: Sequence[Row]) -> list[Operation]:
-    keys = dict.fromkeys((row["release"], row["requeue"], row["runs"], row["load"]) for row in rows)
-    return [Operation(release, requeue, int(runs), float(load)) for release, requeue, runs, load in keys]
-
-
-def nearest(rows: Sequence[Row]) -> list[tuple[Operation, Measure, Found]]:
-    """All readings on the weeks that choose, the nearest to the printed changes first."""
-    found = []
-    for operation in _known(rows):
-        own = _rows(rows, _CHOICE, operation)
-        found += [(operation, measure, _found(own, measure)) for measure in measures()]
-    return sorted(found, key=lambda item: item[2].distance)
-
-
 # Verdicts.
 
 _PLACE = text("VI-A")
@@ -200,8 +135,12 @@ _CHANGE = "the mean change, week by week,"
 def _judge(tables: Tables) -> list[Verdict]:
     rows = tables[""]
     operation, measure, _ = nearest(rows)[0]
-    best = _found(_rows(rows, _JUDGEMENT, operation), measure)
-    verdicts = [*_printed(operation, measure, best), *_other_makespan(rows, operation, measure)]
+    best = found_changes(rows_under(rows, JUDGEMENT, operation), measure)
+    verdicts = [
+        *_printed(operation, measure, best),
+        *_other_makespan(rows, operation, measure),
+        *_taken_back(rows, operation, measure),
+    ]
     return [judged(tables, verdict) for verdict in [*verdicts, *_sentences(rows)]]
 
 
@@ -213,13 +152,13 @@ def _printed(operation: Operation, measure: Measure, best: Found) -> list[Verdic
             rule, found, f"{found.text('+.0f', 100)} %", remark
         )
         for claim, printed, size, rule, found in (
-            ("the average stretch falls by over 25 %", "over 25 %", _LITTLE,
-             Below(_STRETCH, _CHANGE, "%", 100), best.stretch),
-            ("the makespan falls by 33 %", "33 %", _MORE,
-             Near(_MAKESPAN, POINTS, _CHANGE, "%", 100), best.makespan),
-            ("utilisation rises by almost 50 %", "almost 50 %", _MORE,
-             Near(_UTILIZATION, POINTS, _CHANGE, "%", 100), best.utilization),
-            (f"utilisation rises less than from {_MORE}", "not the same effect", _LITTLE,
+            ("the average stretch falls by over 25 %", "over 25 %", LITTLE,
+             Below(STRETCH_CHANGE, _CHANGE, "%", 100), best.stretch),
+            ("the makespan falls by 33 %", "33 %", MORE,
+             Near(MAKESPAN_CHANGE, POINTS, _CHANGE, "%", 100), best.makespan),
+            ("utilisation rises by almost 50 %", "almost 50 %", MORE,
+             Near(UTILIZATION_CHANGE, POINTS, _CHANGE, "%", 100), best.utilization),
+            (f"utilisation rises less than from {MORE}", "not the same effect", LITTLE,
              Below(0.0, _CHANGE), best.little),
         )
     ]  # fmt: skip
@@ -228,36 +167,52 @@ def _printed(operation: Operation, measure: Measure, best: Found) -> list[Verdic
 def _other_makespan(rows: Sequence[Row], operation: Operation, measure: Measure) -> list[Verdict]:
     """What the nearest reading does not say of: the makespan in its other sense."""
     other = replace(measure, makespan="all" if measure.makespan == "response" else "response")
-    found = _found(_rows(rows, _JUDGEMENT, operation), other).makespan
+    found = found_changes(rows_under(rows, JUDGEMENT, operation), other).makespan
     words = "makespan of the week" if other.makespan == "all" else "average response time"
-    statement = Statement(f"The nearest reading: from {_MORE} runs, the {words} falls by 33 %, too", "33 %", _PLACE)
-    return [statement.judged(Near(_MAKESPAN, POINTS, _CHANGE, "%", 100), found, f"{found.text('+.0f', 100)} %")]
+    statement = Statement(f"The nearest reading: from {MORE} runs, the {words} falls by 33 %, too", "33 %", _PLACE)
+    return [statement.judged(Near(MAKESPAN_CHANGE, POINTS, _CHANGE, "%", 100), found, f"{found.text('+.0f', 100)} %")]
+
+
+def _taken_back(rows: Sequence[Row], operation: Operation, measure: Measure) -> list[Verdict]:
+    """Of each sentence that the nearest reading reads otherwise than the default: whether it needs that."""
+    known = known_operations(rows)
+    default = Operation(load=known[0].load, runs=known[0].runs)
+    verdicts = []
+    for name in _FACTORS:
+        other = replace(operation, **{name: getattr(default, name)})
+        if other != operation and other in known:
+            words = replace(default, **{name: getattr(operation, name)}).name
+            verdicts.append(_rises(rows_under(rows, JUDGEMENT, other), measure, f"The nearest reading without {words}"))
+    return verdicts
 
 
 def _sentences(rows: Sequence[Row]) -> list[Verdict]:
     """Of each sentence, whether its other reading alone turns the utilisation up."""
-    known = _known(rows)
+    known = known_operations(rows)
     default = Operation(load=known[0].load, runs=known[0].runs)
     verdicts = [
-        _alone(_rows(rows, _JUDGEMENT, operation), Measure(), operation.name)
+        _rises(rows_under(rows, JUDGEMENT, operation), Measure(), f"{operation.name} alone")
         for operation in known
         if sum(getattr(operation, name) != getattr(default, name) for name in _FACTORS) == 1
     ]
-    own = _rows(rows, _JUDGEMENT, default)
+    own = rows_under(rows, JUDGEMENT, default)
     single = [Measure(base) for base in ("hpc same", "masi", "masi 2")] + [Measure(utilization="occupied")]
-    return [_alone(own, Measure(), default.name), *verdicts, *(_alone(own, item, item.name) for item in single)]
+    return [
+        _rises(own, Measure(), default.name),
+        *verdicts,
+        *(_rises(own, item, f"{item.name} alone") for item in single),
+    ]
 
 
 _FACTORS = ("release", "requeue", "runs", "load")
 
 
-def _alone(rows: Sequence[Row], measure: Measure, name: str) -> Verdict:
-    found = _found(rows, measure)
+def _rises(rows: Sequence[Row], measure: Measure, name: str) -> Verdict:
+    found = found_changes(rows, measure)
     rest = (
-        f"makespan {found.makespan.text('+.0f', 100)} %, from {_LITTLE} runs stretch "
-        f"{found.stretch.text('+.0f', 100)} %"
+        f"makespan {found.makespan.text('+.0f', 100)} %, from {LITTLE} runs stretch {found.stretch.text('+.0f', 100)} %"
     )
-    return Statement(f"{name} alone: from {_MORE} runs utilisation rises", "rises", HYPOTHESIS).judged(
+    return Statement(f"{name}: from {MORE} runs utilisation rises", "rises", HYPOTHESIS).judged(
         Above(0.0, _CHANGE), found.utilization, f"{found.utilization.text('+.0f', 100)} %", rest
     )
 
@@ -267,14 +222,17 @@ def _draw(tables: Tables) -> Figure:
     from experiments.papers.profiles.data import marked
 
     rows = tables[""]
-    known = _known(rows)
+    known = known_operations(rows)
     figure = new_figure(PAGE, 0.9 + 0.19 * len(known))
     panels = figure.subplots(1, 3, sharey=True)
-    found = {operation: _found(_rows(rows, _JUDGEMENT, operation), Measure(makespan="all")) for operation in known}
+    found = {
+        operation: found_changes(rows_under(rows, JUDGEMENT, operation), Measure(makespan="all")) for operation in known
+    }
     shown = (
-        ("Stretch, 10 runs", "stretch", _STRETCH), ("Makespan of the week, 110 runs", "makespan", _MAKESPAN),
-        ("Utilisation, 110 runs", "utilization", _UTILIZATION),
-    )  # fmt: skip
+        ("Stretch, 10 runs", "stretch", STRETCH_CHANGE),
+        ("Makespan of the week, 110 runs", "makespan", MAKESPAN_CHANGE),
+        ("Utilisation, 110 runs", "utilization", UTILIZATION_CHANGE),
+    )
     colors = {"completion": "#7F7F7F", "walltime": "#0072B2", "windows": "#E69F00"}
     for axes, (title, name, printed) in zip(panels, shown, strict=True):
         axes.axvline(1.0, color=INK, linewidth=0.6)
