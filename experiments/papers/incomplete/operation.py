@@ -68,6 +68,13 @@ class Operation:
         ]
         return ", ".join(word for word in words if word) or "default"
 
+    @property
+    def label(self) -> str:
+        """All of it, in short."""
+        release = {"completion": "released", "walltime": "held", "windows": "windows"}[self.release]
+        queue = "" if self.release == "windows" else f", {self.requeue}"
+        return f"{release}{queue}, {self.runs:,} runs, load {self.load:g}"
+
 
 @dataclass(frozen=True, order=True)
 class Measure:

@@ -229,12 +229,12 @@ def _draw(tables: Tables) -> Figure:
         operation: found_changes(rows_under(rows, JUDGEMENT, operation), Measure(makespan="all")) for operation in known
     }
     shown = (
-        ("Stretch, 10 runs", "stretch", STRETCH_CHANGE),
-        ("Makespan of the week, 110 runs", "makespan", MAKESPAN_CHANGE),
-        ("Utilisation, 110 runs", "utilization", UTILIZATION_CHANGE),
+        (f"Stretch, {LITTLE} runs", "stretch", STRETCH_CHANGE, (0.2, 0.5, 1.0, 2.0, 5.0, 10.0)),
+        (f"All done, {MORE} runs", "makespan", MAKESPAN_CHANGE, (0.5, 0.7, 1.0, 1.5, 2.0)),
+        (f"Utilisation, {MORE} runs", "utilization", UTILIZATION_CHANGE, (0.5, 0.7, 1.0, 1.5, 2.0)),
     )
     colors = {"completion": "#7F7F7F", "walltime": "#0072B2", "windows": "#E69F00"}
-    for axes, (title, name, printed) in zip(panels, shown, strict=True):
+    for axes, (title, name, printed, places) in zip(panels, shown, strict=True):
         axes.axvline(1.0, color=INK, linewidth=0.6)
         axes.axvline(1.0 + printed, color="#D55E00", linewidth=0.9, linestyle="--")
         for place, operation in enumerate(known):
@@ -244,10 +244,10 @@ def _draw(tables: Tables) -> Figure:
         axes.set_xscale("log")
         axes.minorticks_off()
         low, high = axes.get_xlim()
-        ticks = [value for value in (0.1, 0.2, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0) if low <= value <= high]
+        ticks = [value for value in places if low <= value <= high]
         axes.set_xticks(ticks, [f"{value:g}" for value in ticks])
         dress(axes, x="times HPC's", title=title, grid="x")
-    panels[0].set_yticks(range(len(known)), [operation.name for operation in known])
+    panels[0].set_yticks(range(len(known)), [operation.label for operation in known])
     panels[0].invert_yaxis()
     panel_letters(list(panels))
     return marked(figure, tables, "generated run logs; dashed: printed")
