@@ -300,7 +300,7 @@ EXPERIMENTS: Sequence[Experiment] = (
         judge=_judge,
         draw=_draw,
         choices=(
-            '"The RESERVATIONONLY cost model, with alpha = 1, beta = gamma = 0" (5.1): unused time is free for others '
+            '"The RESERVATIONONLY cost model, with α = 1, β = γ = 0" (5.1): unused time is free for others '
             "at once, or is held until the walltime.",
             '"Each subsequent reservation" (5.1): at the end of the queue, or at its front.',
             '"The average of the last 5 runs" (5.1): five runs before the batch, or five of each job.',

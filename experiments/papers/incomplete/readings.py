@@ -266,9 +266,9 @@ EXPERIMENTS: Sequence[Experiment] = (
         judge=_judge,
         draw=_draw,
         choices=(
-            '"The cost of a reservation: alpha t1" (III-A) and "ScheduleFlow" (VI-A): unused time is free for others '
-            "at once, is held until the walltime, or planned starts are kept in windows.",
-            '"A second reservation is performed" (III-A): at the end of the queue, or at its front.',
+            '"α = 1 and β = γ = 0" (III-A), and "ScheduleFlow" (VI-A): unused time is free for others at once, is held '
+            "until the walltime, or planned starts are kept in windows.",
+            '"A second reservation of size t2 > t1 is performed" (III-A): at the end of the queue, or at its front.',
             '"N = 17416" (Fig. 6) is printed for the functional QA and for the whole brain segmentation, too: as '
             "printed, or the median of the other four for the whole brain.",
             "No machine is printed: a load of 0.9, or of 1.5, which keeps a queue.",
