@@ -39,11 +39,12 @@ class Operation:
     Attributes
     ----------
     release
-        A job gives its node back at its ``completion``, its
-        reservation holds it until the ``walltime`` (alpha = 1 and beta = 0, section III-A: the cost is what was reserved), or
-        planned starts are kept in ``windows`` (ScheduleFlow, :mod:`.windows`).
+        A job gives its node back at its ``completion``, its reservation holds it until the ``walltime`` (section III-A:
+        "alpha = 1 and beta = gamma = 0", the cost is what was reserved), or planned starts are kept in ``windows``
+        (ScheduleFlow, :mod:`.windows`).
     requeue
-        "A second reservation of size t2 > t1 is performed" (section III-A): at the ``end`` of the queue, or at its ``front``.
+        "A second reservation of size t2 > t1 is performed" (section III-A): at the ``end`` of the queue, or at its
+        ``front``.
     runs
         Runs of the whole brain segmentation in a year.
     load
