@@ -47,6 +47,8 @@ UNSEEN: Mapping[str, Sequence[str]] = {
     "describes what was measured, not what came out": (
         *_of("profiles-*", "data", "runs"),
         *_of("incomplete-fig*", "data", "runs"),
+        *_of("incomplete-readings", "data", "runs"),
+        *_of("incomplete-readings", "", "jobs", "machine"),
         *_of("incomplete-fig[67]", "logs", *_LOGS),
         *_of("beyond-theta", "data", "jobs", "nodes", "days", "load", "groups"),
         *_of("beyond-forecast", "moments", "drawn", "at_once", "at_once_right", "impossible", "waiting"),

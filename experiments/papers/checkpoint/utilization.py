@@ -175,6 +175,10 @@ def _on(processors: int, name: str, where: str = "") -> Experiment:
         measure=_measure,
         judge=judge_on(where, _judge),
         draw=_draw,
+        choices=(
+            "A job that ends early gives its processor back at once, and its next reservation goes to the end of the "
+            "queue; `checkpoint-readings` combines the other readings of these and of further sentences.",
+        ),
     )
 
 

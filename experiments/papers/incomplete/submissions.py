@@ -74,7 +74,9 @@ class Week:
     drawn: Mapping[tuple[str, int], npt.NDArray[np.float64]]
 
 
-def draw_week(names: Sequence[str], samples: Sequence[int], seed: int, repetition: int) -> Week:
+def draw_week(
+    names: Sequence[str], samples: Sequence[int], seed: int, repetition: int, runs: Mapping[str, int] | None = None
+) -> Week:
     """A week somewhere in a year of each application.
 
     Parameters
@@ -85,6 +87,8 @@ def draw_week(names: Sequence[str], samples: Sequence[int], seed: int, repetitio
         Numbers of random previous runs; at least so many runs come before the week.
     seed, repetition
         The same make the same week. Each repetition has logs of its own.
+    runs
+        Runs in a year of applications for which not the printed number counts.
 
     Raises
     ------
@@ -104,10 +108,11 @@ def draw_week(names: Sequence[str], samples: Sequence[int], seed: int, repetitio
         known = logged_applications()
         if name not in known:
             raise UnknownNameError("application", name, known)
-        count = max(1, round(known[name].runs * WEEK / _YEAR))
-        if before + count > known[name].runs:
-            raise ParameterError("samples", f"at most {known[name].runs - count} runs of {name}", tuple(samples))
-        log, rng = generated_log(name, own), stream(own, "incomplete", "week", name)
+        total = (runs or {}).get(name, known[name].runs)
+        count = max(1, round(total * WEEK / _YEAR))
+        if before + count > total:
+            raise ParameterError("samples", f"at most {total - count} runs of {name}", tuple(samples))
+        log, rng = generated_log(name, own, total), stream(own, "incomplete", "week", name)
         start = int(rng.integers(before, len(log) - count + 1))
         # A Poisson process, on condition that there are so many.
         submits = np.sort(rng.uniform(0.0, WEEK, count))
@@ -126,7 +131,9 @@ def widths_of(jobs: int, widest: int, seed: int, repetition: int) -> npt.NDArray
     return np.asarray(2 ** rng.integers(0, widest.bit_length(), jobs), dtype=np.int64)
 
 
-def plans_of(week: Week, samples: Sequence[int], families: Sequence[str], cells: int) -> dict[str, dict[str, Any]]:
+def plans_of(
+    week: Week, samples: Sequence[int], families: Sequence[str], cells: int, *, doubled: bool = False
+) -> dict[str, dict[str, Any]]:
     """Strategies by name, each with its plan for each application [s].
 
     Parameters
@@ -139,6 +146,8 @@ def plans_of(week: Week, samples: Sequence[int], families: Sequence[str], cells:
         Usual distributions that are tried.
     cells
         Number of cells of the equal-time grid.
+    doubled
+        Whether to add ``masi 2``, MASI's average "doubling it each time it underestimates" (section II).
 
     Returns
     -------
@@ -151,6 +160,10 @@ def plans_of(week: Week, samples: Sequence[int], families: Sequence[str], cells:
         "hpc": {name: STRATEGIES["maximum"](_HOUR * week.past[name], COSTS, factor=_FACTOR) for name in names},
         "masi": {name: STRATEGIES["masi"](_HOUR * week.past[name], COSTS, k=_LAST, factor=_FACTOR) for name in names},
     }
+    if doubled:
+        plans["masi 2"] = {
+            name: STRATEGIES["masi"](_HOUR * week.past[name], COSTS, k=_LAST, factor=2.0) for name in names
+        }
     for number in samples:
         runs = {name: week.drawn[name, number] for name in names}
         plans[f"hpc {number}"] = {

@@ -1,0 +1,111 @@
+"""The changes that [S] section VI-A prints, under each reading, and the reading that is nearest to them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from experiments.papers.incomplete.operation import Measure, Operation, measures
+from experiments.statistics import Interval, geometric_ratio
+from experiments.study.experiment import Row
+from experiments.study.measured import in_order, rows_where
+
+__all__ = [
+    "CHOICE",
+    "JUDGEMENT",
+    "LITTLE",
+    "MAKESPAN_CHANGE",
+    "MORE",
+    "STRETCH_CHANGE",
+    "UTILIZATION_CHANGE",
+    "Found",
+    "change",
+    "found_changes",
+    "known_operations",
+    "nearest",
+    "rows_under",
+]
+
+#: Runs that the strategy knows in the two printed cases.
+LITTLE, MORE = 10, 110
+#: Changes against the base, as they are printed.
+STRETCH_CHANGE, MAKESPAN_CHANGE, UTILIZATION_CHANGE = -0.25, -0.33, 0.5
+#: Weeks that choose the reading, and weeks that judge it.
+CHOICE, JUDGEMENT = "choice", "judgement"
+
+
+@dataclass(frozen=True)
+class Found:
+    """The changes under one reading, where the strategy takes the place of the base.
+
+    Attributes
+    ----------
+    stretch
+        From 10 runs.
+    makespan, utilization
+        From 110 runs.
+    little
+        The change of the utilisation from 110 runs to 10.
+    """
+
+    stretch: Interval
+    makespan: Interval
+    utilization: Interval
+    little: Interval
+
+    @property
+    def distance(self) -> float:
+        """How far the means are from the printed changes, as a sum of logarithms; of the stretch only what is above."""
+        apart = [
+            math.log((1.0 + found.mean) / (1.0 + printed))
+            for found, printed in (
+                (self.stretch, STRETCH_CHANGE),
+                (self.makespan, MAKESPAN_CHANGE),
+                (self.utilization, UTILIZATION_CHANGE),
+            )
+        ]
+        return max(0.0, apart[0]) + abs(apart[1]) + abs(apart[2])
+
+
+def change(rows: Sequence[Row], column: str, strategy: str, base: str) -> Interval:
+    """How a column changes from a base to a strategy, as a share: the geometric mean over the weeks."""
+    own, other = (in_order(rows, column, strategy=name) for name in (strategy, base))
+    return geometric_ratio(own, other)
+
+
+def rows_under(rows: Sequence[Row], stage: str, operation: Operation) -> list[Row]:
+    """The rows of a stage under one operation."""
+    return rows_where(
+        rows, stage=stage, release=operation.release, requeue=operation.requeue, runs=operation.runs,
+        load=operation.load,
+    )  # fmt: skip
+
+
+def found_changes(rows: Sequence[Row], measure: Measure) -> Found:
+    """The changes in rows of one operation."""
+    little, more = f"continuous {LITTLE}", f"continuous {MORE}"
+    used = "utilization" if measure.utilization == "done" else "occupied_utilization"
+    time = "response_h" if measure.makespan == "response" else "all_done_h"
+    base = measure.base_of(MORE)
+    return Found(
+        change(rows, "stretch", little, measure.base_of(LITTLE)),
+        change(rows, time, more, base),
+        change(rows, used, more, base),
+        change(rows, used, little, more),
+    )
+
+
+def known_operations(rows: Sequence[Row]) -> list[Operation]:
+    """Operations of rows, in their order."""
+    keys = dict.fromkeys((row["release"], row["requeue"], row["runs"], row["load"]) for row in rows)
+    return [Operation(release, requeue, int(runs), float(load)) for release, requeue, runs, load in keys]
+
+
+def nearest(rows: Sequence[Row]) -> list[tuple[Operation, Measure, Found]]:
+    """All readings on the weeks that choose, the nearest to the printed changes first."""
+    found = []
+    for operation in known_operations(rows):
+        own = rows_under(rows, CHOICE, operation)
+        found += [(operation, measure, found_changes(own, measure)) for measure in measures()]
+    return sorted(found, key=lambda item: item[2].distance)
