@@ -18,7 +18,7 @@ from workloads.ground.errors import InputError, TraceError
 from workloads.ground.files import is_plain_file, is_plain_name, sha256_of
 from workloads.ground.numbers import is_number, is_whole
 from workloads.ground.trust import admit
-from workloads.ground.units import LARGEST_TIME
+from workloads.ground.units import LARGEST_SIZE, LARGEST_TIME
 from workloads.logs.clock import LOCAL
 from workloads.table.job import Job
 
@@ -150,8 +150,8 @@ def simulated_jobs(result: Sealed) -> Sequence[Job]:
 def nodes_of(directory: Path, told: Mapping[str, Any]) -> int:
     """Size of the machine."""
     nodes = told.get("nodes")
-    if not is_whole(nodes, 1):
-        raise TraceError(directory / RUN, None, "must name a positive number of nodes")
+    if not is_whole(nodes, 1) or nodes > LARGEST_SIZE:
+        raise TraceError(directory / RUN, None, f"must name a positive number of nodes, at most {LARGEST_SIZE:,}")
     return nodes
 
 

@@ -116,3 +116,12 @@ def test_an_error_of_slurm_without_anything_else(
     Path("sacct.json").write_text(json.dumps({"errors": [{"error": "no\x1b database", "error_number": 7000}]}))
     told = refused(capsys, "info sacct.json")
     assert "no job but an error of Slurm" in told and "(error 7000)" in told and "\x1b" not in told
+
+
+def test_a_result_of_an_impossible_machine_is_refused(local: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from tests.support.jobs import resealed
+
+    assert cli.main(f"run {local} --nodes 4 -o b --mechanism baseline --events".split()) == 0
+    capsys.readouterr()
+    resealed(Path("b"), nodes=2**63)
+    assert "must name a positive number of nodes, at most 1,000,000,000" in refused(capsys, "explain b 1")
