@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from experiments.papers.incomplete.week_operation import Measure, Operation, measures
+from experiments.papers.incomplete.operation import Measure, Operation, measures
 from experiments.statistics import Interval, geometric_ratio
 from experiments.study.experiment import Row
 from experiments.study.measured import in_order, rows_where

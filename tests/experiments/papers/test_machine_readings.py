@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 from experiments import cli
-from experiments.papers.checkpoint import batch_readings as batches
+from experiments.papers.checkpoint import readings as batches
 from experiments.papers.checkpoint.batch import draw_instance, law_named, plan_for, run_batch
-from experiments.papers.checkpoint.batch_operation import STRETCHES, UTILIZATIONS, replay_batch
-from experiments.papers.checkpoint.batch_operation import Measure as BatchMeasure
-from experiments.papers.checkpoint.batch_operation import Operation as BatchOperation
-from experiments.papers.checkpoint.batch_operation import operations as batch_operations
+from experiments.papers.checkpoint.operation import STRETCHES, UTILIZATIONS, replay_batch
+from experiments.papers.checkpoint.operation import Measure as BatchMeasure
+from experiments.papers.checkpoint.operation import Operation as BatchOperation
+from experiments.papers.checkpoint.operation import operations as batch_operations
 from experiments.papers.incomplete.changes import nearest
+from experiments.papers.incomplete.operation import Measure, Operation, measures, operations, replay_week
 from experiments.papers.incomplete.submissions import Week, draw_week, plans_of, run_week
-from experiments.papers.incomplete.week_operation import Measure, Operation, measures, operations, replay_week
 from experiments.study.experiment import Resources, find_experiment, read_tables, run_experiment
 from experiments.study.verdicts import Outcome
 from policies.planning.costs import CostModel

@@ -13,7 +13,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from experiments.papers.checkpoint.batch import SMALL_MACHINE, STRATEGY_NAMES, check_batch, draw_instance
-from experiments.papers.checkpoint.batch_operation import (
+from experiments.papers.checkpoint.operation import (
     STRETCHES,
     UTILIZATIONS,
     Measure,

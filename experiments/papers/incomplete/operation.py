@@ -13,8 +13,8 @@ from typing import Literal
 
 import numpy as np
 
-from experiments.papers.incomplete.planned_windows import replay_windows
 from experiments.papers.incomplete.submissions import Week
+from experiments.papers.incomplete.windows import replay_windows
 from experiments.planning.series import RELEASES, REQUEUES, Requeue, replay_series, series
 from policies.planning.course import Schedule
 from policies.planning.plan import ReservationPlan

@@ -24,9 +24,9 @@ from experiments.papers.incomplete.changes import (
     rows_under,
 )
 from experiments.papers.incomplete.logs import FIGURE_6
+from experiments.papers.incomplete.operation import PRINTED, Measure, Operation, operations, replay_week
 from experiments.papers.incomplete.submissions import WEEK, draw_week, plans_of
 from experiments.papers.incomplete.week import FEW_FAMILIES
-from experiments.papers.incomplete.week_operation import PRINTED, Measure, Operation, operations, replay_week
 from experiments.papers.profiles.data import data_row, judged
 from experiments.statistics import Interval
 from experiments.study.experiment import Experiment, Resources, Row, Tables
