@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from experiments.planning.series import Replay, Reservation
+from experiments.planning.series import SeriesReplay, Reservation
 from workloads.ground.errors import ParameterError
 
 __all__ = ["BATCH", "replay_windows"]
@@ -51,7 +51,7 @@ class _Gap(NamedTuple):
 
 def replay_windows(
     submits: Sequence[float], jobs: Sequence[Sequence[Reservation]], nodes: int, batch: int = BATCH
-) -> Replay:
+) -> SeriesReplay:
     """Run series of reservations of one node each in windows.
 
     Parameters
@@ -82,7 +82,7 @@ def replay_windows(
             raise ParameterError(name, "a whole number of at least 1", value)
     machine = _Machine(submits, jobs, nodes, batch)
     machine.run()
-    return Replay(np.array(machine.completions), sum(item.used for own in jobs for item in own))
+    return SeriesReplay(np.array(machine.completions), sum(item.used for own in jobs for item in own))
 
 
 class _Machine:
