@@ -20,7 +20,7 @@ from workloads.ground.errors import ParameterError
 from workloads.ground.units import to_seconds
 from workloads.table.job import Job, JobType
 
-__all__ = ["RELEASES", "REQUEUES", "Release", "SeriesReplay", "Requeue", "Reservation", "replay_series", "series"]
+__all__ = ["RELEASES", "REQUEUES", "Release", "Requeue", "Reservation", "SeriesReplay", "replay_series", "series"]
 
 Floats = npt.NDArray[np.float64]
 Release = Literal["completion", "walltime"]

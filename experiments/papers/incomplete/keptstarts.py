@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from experiments.planning.series import SeriesReplay, Reservation
+from experiments.planning.series import Reservation, SeriesReplay
 from workloads.ground.errors import ParameterError
 
 __all__ = ["BATCH", "replay_windows"]
