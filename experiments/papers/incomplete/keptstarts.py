@@ -2,8 +2,8 @@
 
 [S] simulates its week with ScheduleFlow. When no reservation is left, its scheduler plans those of a batch of waiting
 jobs by their requests, the longest first. A reservation starts when it was planned to start, even if its node is free
-before. Into what is left of a window, also after early completions, go those waiting jobs whose whole
-request fits. Source: the documentation of ScheduleFlow (github.com/anagainaru/ScheduleFlow), for jobs of one node each.
+before. Into what is left of a window, also after early completions, go those waiting jobs whose whole request fits.
+Source: what the published ScheduleFlow does (github.com/anagainaru/ScheduleFlow), here for jobs of one node each.
 """
 
 from __future__ import annotations
