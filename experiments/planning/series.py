@@ -20,7 +20,7 @@ from workloads.ground.errors import ParameterError
 from workloads.ground.units import to_seconds
 from workloads.table.job import Job, JobType
 
-__all__ = ["RELEASES", "REQUEUES", "Release", "Replay", "Requeue", "Reservation", "replay_series", "series"]
+__all__ = ["RELEASES", "REQUEUES", "Release", "Requeue", "Reservation", "SeriesReplay", "replay_series", "series"]
 
 Floats = npt.NDArray[np.float64]
 Release = Literal["completion", "walltime"]
@@ -45,7 +45,7 @@ class Reservation(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Replay:
+class SeriesReplay:
     """What a machine made of series.
 
     Attributes
@@ -96,7 +96,7 @@ def replay_series(
     *,
     release: Release = "completion",
     requeue: Requeue = "end",
-) -> Replay:
+) -> SeriesReplay:
     """Run jobs of one node each, first come, first served.
 
     Parameters
@@ -151,4 +151,4 @@ def replay_series(
     # What a reservation holds beyond the completion is no part of the response time.
     held = np.array([own[-1].length - own[-1].used if release == "walltime" else 0.0 for own in jobs])
     ends = np.array([to_seconds(records[row].end or 0) for row in last])
-    return Replay(ends - held, occupied)
+    return SeriesReplay(ends - held, occupied)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from experiments.papers.incomplete.operation import Measure, Operation, measures
+from experiments.papers.incomplete.weekoperation import WeekMeasure, WeekOperation, measures
 from experiments.statistics import Interval, geometric_ratio
 from experiments.study.experiment import Row
 from experiments.study.measured import in_order, rows_where
@@ -19,7 +19,7 @@ __all__ = [
     "MORE",
     "STRETCH_CHANGE",
     "UTILIZATION_CHANGE",
-    "Found",
+    "Changes",
     "change",
     "found_changes",
     "known_operations",
@@ -36,7 +36,7 @@ CHOICE, JUDGEMENT = "choice", "judgement"
 
 
 @dataclass(frozen=True)
-class Found:
+class Changes:
     """The changes under one reading, where the strategy takes the place of the base.
 
     Attributes
@@ -74,7 +74,7 @@ def change(rows: Sequence[Row], column: str, strategy: str, base: str) -> Interv
     return geometric_ratio(own, other)
 
 
-def rows_under(rows: Sequence[Row], stage: str, operation: Operation) -> list[Row]:
+def rows_under(rows: Sequence[Row], stage: str, operation: WeekOperation) -> list[Row]:
     """The rows of a stage under one operation."""
     return rows_where(
         rows, stage=stage, release=operation.release, requeue=operation.requeue, runs=operation.runs,
@@ -82,13 +82,13 @@ def rows_under(rows: Sequence[Row], stage: str, operation: Operation) -> list[Ro
     )  # fmt: skip
 
 
-def found_changes(rows: Sequence[Row], measure: Measure) -> Found:
+def found_changes(rows: Sequence[Row], measure: WeekMeasure) -> Changes:
     """The changes in rows of one operation."""
     little, more = f"continuous {LITTLE}", f"continuous {MORE}"
     used = "utilization" if measure.utilization == "done" else "occupied_utilization"
     time = "response_h" if measure.makespan == "response" else "all_done_h"
     base = measure.base_of(MORE)
-    return Found(
+    return Changes(
         change(rows, "stretch", little, measure.base_of(LITTLE)),
         change(rows, time, more, base),
         change(rows, used, more, base),
@@ -96,13 +96,13 @@ def found_changes(rows: Sequence[Row], measure: Measure) -> Found:
     )
 
 
-def known_operations(rows: Sequence[Row]) -> list[Operation]:
+def known_operations(rows: Sequence[Row]) -> list[WeekOperation]:
     """Operations of rows, in their order."""
     keys = dict.fromkeys((row["release"], row["requeue"], row["runs"], row["load"]) for row in rows)
-    return [Operation(release, requeue, int(runs), float(load)) for release, requeue, runs, load in keys]
+    return [WeekOperation(release, requeue, int(runs), float(load)) for release, requeue, runs, load in keys]
 
 
-def nearest(rows: Sequence[Row]) -> list[tuple[Operation, Measure, Found]]:
+def nearest(rows: Sequence[Row]) -> list[tuple[WeekOperation, WeekMeasure, Changes]]:
     """All readings on the weeks that choose, the nearest to the printed changes first."""
     found = []
     for operation in known_operations(rows):

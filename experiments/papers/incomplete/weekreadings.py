@@ -17,16 +17,16 @@ from experiments.papers.incomplete.changes import (
     MORE,
     STRETCH_CHANGE,
     UTILIZATION_CHANGE,
-    Found,
+    Changes,
     found_changes,
     known_operations,
     nearest,
     rows_under,
 )
 from experiments.papers.incomplete.logs import FIGURE_6
-from experiments.papers.incomplete.operation import PRINTED, Measure, Operation, operations, replay_week
 from experiments.papers.incomplete.submissions import WEEK, draw_week, plans_of
 from experiments.papers.incomplete.week import FEW_FAMILIES
+from experiments.papers.incomplete.weekoperation import PRINTED, WeekMeasure, WeekOperation, operations, replay_week
 from experiments.papers.profiles.data import data_row, judged
 from experiments.statistics import Interval
 from experiments.study.experiment import Experiment, Resources, Row, Tables
@@ -47,7 +47,7 @@ _BRAIN = "whole-brain"
 
 
 @dataclass(frozen=True)
-class ReadingParameters:
+class WeekReadings:
     """The readings.
 
     Attributes
@@ -81,14 +81,14 @@ class ReadingParameters:
 class _Task:
     """One week with one number of runs."""
 
-    parameters: ReadingParameters
+    parameters: WeekReadings
     seed: int
     stage: str
     repetition: int
     runs: int
 
 
-def _measure(parameters: ReadingParameters, seed: int, resources: Resources) -> Tables:
+def _measure(parameters: WeekReadings, seed: int, resources: Resources) -> Tables:
     for name, least in (("choosing", 2), ("repetitions", 2), ("cells", 1)):
         if getattr(parameters, name) < least:
             raise ParameterError(name, f"a whole number of at least {least}", getattr(parameters, name))
@@ -144,7 +144,7 @@ def _judge(tables: Tables) -> list[Verdict]:
     return [judged(tables, verdict) for verdict in [*verdicts, *_sentences(rows)]]
 
 
-def _printed(operation: Operation, measure: Measure, best: Found) -> list[Verdict]:
+def _printed(operation: WeekOperation, measure: WeekMeasure, best: Changes) -> list[Verdict]:
     """The printed changes under the nearest reading, on weeks that it was not chosen by."""
     remark = f"reading: {operation.name}; measured: {measure.name}"
     return [
@@ -164,7 +164,7 @@ def _printed(operation: Operation, measure: Measure, best: Found) -> list[Verdic
     ]  # fmt: skip
 
 
-def _other_makespan(rows: Sequence[Row], operation: Operation, measure: Measure) -> list[Verdict]:
+def _other_makespan(rows: Sequence[Row], operation: WeekOperation, measure: WeekMeasure) -> list[Verdict]:
     """What the nearest reading does not say of: the makespan in its other sense."""
     other = replace(measure, makespan="all" if measure.makespan == "response" else "response")
     found = found_changes(rows_under(rows, JUDGEMENT, operation), other).makespan
@@ -173,10 +173,10 @@ def _other_makespan(rows: Sequence[Row], operation: Operation, measure: Measure)
     return [statement.judged(Near(MAKESPAN_CHANGE, POINTS, _CHANGE, "%", 100), found, f"{found.text('+.0f', 100)} %")]
 
 
-def _taken_back(rows: Sequence[Row], operation: Operation, measure: Measure) -> list[Verdict]:
+def _taken_back(rows: Sequence[Row], operation: WeekOperation, measure: WeekMeasure) -> list[Verdict]:
     """Of each sentence that the nearest reading reads otherwise than the default: whether it needs that."""
     known = known_operations(rows)
-    default = Operation(load=known[0].load, runs=known[0].runs)
+    default = WeekOperation(load=known[0].load, runs=known[0].runs)
     verdicts = []
     for name in _FACTORS:
         other = replace(operation, **{name: getattr(default, name)})
@@ -189,16 +189,16 @@ def _taken_back(rows: Sequence[Row], operation: Operation, measure: Measure) -> 
 def _sentences(rows: Sequence[Row]) -> list[Verdict]:
     """Of each sentence, whether its other reading alone turns the utilisation up."""
     known = known_operations(rows)
-    default = Operation(load=known[0].load, runs=known[0].runs)
+    default = WeekOperation(load=known[0].load, runs=known[0].runs)
     verdicts = [
-        _rises(rows_under(rows, JUDGEMENT, operation), Measure(), f"{operation.name} alone")
+        _rises(rows_under(rows, JUDGEMENT, operation), WeekMeasure(), f"{operation.name} alone")
         for operation in known
         if sum(getattr(operation, name) != getattr(default, name) for name in _FACTORS) == 1
     ]
     own = rows_under(rows, JUDGEMENT, default)
-    single = [Measure(base) for base in ("hpc same", "masi", "masi 2")] + [Measure(utilization="occupied")]
+    single = [WeekMeasure(base) for base in ("hpc same", "masi", "masi 2")] + [WeekMeasure(utilization="occupied")]
     return [
-        _rises(own, Measure(), default.name),
+        _rises(own, WeekMeasure(), default.name),
         *verdicts,
         *(_rises(own, item, f"{item.name} alone") for item in single),
     ]
@@ -207,7 +207,7 @@ def _sentences(rows: Sequence[Row]) -> list[Verdict]:
 _FACTORS = ("release", "requeue", "runs", "load")
 
 
-def _rises(rows: Sequence[Row], measure: Measure, name: str) -> Verdict:
+def _rises(rows: Sequence[Row], measure: WeekMeasure, name: str) -> Verdict:
     found = found_changes(rows, measure)
     rest = (
         f"makespan {found.makespan.text('+.0f', 100)} %, from {LITTLE} runs stretch {found.stretch.text('+.0f', 100)} %"
@@ -226,7 +226,8 @@ def _draw(tables: Tables) -> Figure:
     figure = new_figure(PAGE, 0.9 + 0.19 * len(known))
     panels = figure.subplots(1, 3, sharey=True)
     found = {
-        operation: found_changes(rows_under(rows, JUDGEMENT, operation), Measure(makespan="all")) for operation in known
+        operation: found_changes(rows_under(rows, JUDGEMENT, operation), WeekMeasure(makespan="all"))
+        for operation in known
     }
     shown = (
         (f"Stretch, {LITTLE} runs", "stretch", STRETCH_CHANGE, (0.2, 0.5, 1.0, 2.0, 5.0, 10.0)),
@@ -253,7 +254,7 @@ def _draw(tables: Tables) -> Figure:
     return marked(figure, tables, "generated run logs; dashed: printed")
 
 
-_PAPER = ReadingParameters()
+_PAPER = WeekReadings()
 
 EXPERIMENTS: Sequence[Experiment] = (
     Experiment(

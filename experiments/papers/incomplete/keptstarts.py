@@ -2,8 +2,8 @@
 
 [S] simulates its week with ScheduleFlow. When no reservation is left, its scheduler plans those of a batch of waiting
 jobs by their requests, the longest first. A reservation starts when it was planned to start, even if its node is free
-before. Into what is left of a window, also after early completions, go those waiting jobs whose whole
-request fits. Source: the documentation of ScheduleFlow (github.com/anagainaru/ScheduleFlow), for jobs of one node each.
+before. Into what is left of a window, also after early completions, go those waiting jobs whose whole request fits.
+Source: what the published ScheduleFlow does (github.com/anagainaru/ScheduleFlow), here for jobs of one node each.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from experiments.planning.series import Replay, Reservation
+from experiments.planning.series import Reservation, SeriesReplay
 from workloads.ground.errors import ParameterError
 
 __all__ = ["BATCH", "replay_windows"]
@@ -51,7 +51,7 @@ class _Gap(NamedTuple):
 
 def replay_windows(
     submits: Sequence[float], jobs: Sequence[Sequence[Reservation]], nodes: int, batch: int = BATCH
-) -> Replay:
+) -> SeriesReplay:
     """Run series of reservations of one node each in windows.
 
     Parameters
@@ -82,7 +82,7 @@ def replay_windows(
             raise ParameterError(name, "a whole number of at least 1", value)
     machine = _Machine(submits, jobs, nodes, batch)
     machine.run()
-    return Replay(np.array(machine.completions), sum(item.used for own in jobs for item in own))
+    return SeriesReplay(np.array(machine.completions), sum(item.used for own in jobs for item in own))
 
 
 class _Machine:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.papers.incomplete.windows import replay_windows
+from experiments.papers.incomplete.keptstarts import replay_windows
 from experiments.planning.series import Reservation, replay_series
 from workloads.ground.errors import ParameterError
 

@@ -13,11 +13,11 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from experiments.papers.checkpoint.batch import SMALL_MACHINE, STRATEGY_NAMES, check_batch, draw_instance
-from experiments.papers.checkpoint.operation import (
+from experiments.papers.checkpoint.batchoperation import (
     STRETCHES,
     UTILIZATIONS,
-    Measure,
-    Operation,
+    BatchMeasure,
+    BatchOperation,
     measures,
     operations,
     replay_batch,
@@ -54,7 +54,7 @@ _GAIN = 0.1
 
 
 @dataclass(frozen=True)
-class ReadingParameters:
+class BatchReadings:
     """The readings.
 
     Attributes
@@ -88,13 +88,13 @@ class ReadingParameters:
 class _Task:
     """One instance of the mix and one of each application."""
 
-    parameters: ReadingParameters
+    parameters: BatchReadings
     seed: int
     stage: str
     repetition: int
 
 
-def _measure(parameters: ReadingParameters, seed: int, resources: Resources) -> Tables:
+def _measure(parameters: BatchReadings, seed: int, resources: Resources) -> Tables:
     names, mix = parameters.applications, parameters.mix
     if not parameters.processors:
         raise ParameterError("processors", "one or more numbers", parameters.processors)
@@ -131,19 +131,19 @@ def _rows_of(task: _Task) -> list[dict[str, Any]]:
     return rows
 
 
-def _rows(rows: Sequence[Row], stage: str, batch: str, operation: Operation) -> list[Row]:
+def _rows(rows: Sequence[Row], stage: str, batch: str, operation: BatchOperation) -> list[Row]:
     return rows_where(
         rows, stage=stage, batch=batch, release=operation.release, requeue=operation.requeue, past=operation.past,
         processors=operation.processors,
     )  # fmt: skip
 
 
-def _known(rows: Sequence[Row]) -> list[Operation]:
+def _known(rows: Sequence[Row]) -> list[BatchOperation]:
     keys = dict.fromkeys((row["release"], row["requeue"], row["past"], row["processors"]) for row in rows)
-    return [Operation(release, requeue, past, int(processors)) for release, requeue, past, processors in keys]
+    return [BatchOperation(release, requeue, past, int(processors)) for release, requeue, past, processors in keys]
 
 
-def distance(rows: Sequence[Row], measure: Measure) -> float:
+def distance(rows: Sequence[Row], measure: BatchMeasure) -> float:
     """How far the means of both strategies are from those of Table 4, as a sum of logarithms."""
     found = 0.0
     for column, printed in ((measure.utilization, "utilization"), (measure.stretch, "stretch")):
@@ -152,7 +152,7 @@ def distance(rows: Sequence[Row], measure: Measure) -> float:
     return found
 
 
-def nearest(rows: Sequence[Row]) -> list[tuple[Operation, Measure]]:
+def nearest(rows: Sequence[Row]) -> list[tuple[BatchOperation, BatchMeasure]]:
     """All readings on the instances that choose, the nearest to Table 4 first."""
     found = []
     for operation in _known(rows):
@@ -180,7 +180,7 @@ def _judge(tables: Tables) -> list[Verdict]:
     ]
 
 
-def _table(rows: Sequence[Row], operation: Operation, measure: Measure) -> list[Verdict]:
+def _table(rows: Sequence[Row], operation: BatchOperation, measure: BatchMeasure) -> list[Verdict]:
     """The means of Table 4 under the nearest reading."""
     remark = f"reading: {operation.name}; measured: {measure.name}"
     verdicts = []
@@ -208,7 +208,7 @@ def _improves(rows: Sequence[Row], column: str, name: str, source: Source, remar
     return statement.judged(rule, found, f"by {found.text('+.1f', 100)} %", remark)
 
 
-def _figure(rows: Sequence[Row], operation: Operation, measure: Measure) -> list[Verdict]:
+def _figure(rows: Sequence[Row], operation: BatchOperation, measure: BatchMeasure) -> list[Verdict]:
     """The orders of figure 8 under the nearest reading; beside it, whether they hold by the other measures."""
     batches = [name for name in dict.fromkeys(str(row["batch"]) for row in rows) if name != _MIX]
     own = {name: _rows(rows, _JUDGEMENT, name, operation) for name in batches}
@@ -233,7 +233,7 @@ _FACTORS = ("release", "requeue", "past", "processors")
 
 def _sentences(rows: Sequence[Row]) -> list[Verdict]:
     """Of each sentence, what its other reading alone makes of the improvement."""
-    known, default = _known(rows), Operation(processors=_known(rows)[0].processors)
+    known, default = _known(rows), BatchOperation(processors=_known(rows)[0].processors)
     verdicts = []
     for operation in known:
         if sum(getattr(operation, name) != getattr(default, name) for name in _FACTORS) < 2:
@@ -287,7 +287,7 @@ _SHORT = {
     "job_utilization": "of reserved time, a job", "execution_stretch": "execution", "response_stretch": "response",
     "reserved_stretch": "reserved",
 }  # fmt: skip
-_PAPER = ReadingParameters()
+_PAPER = BatchReadings()
 
 EXPERIMENTS: Sequence[Experiment] = (
     Experiment(

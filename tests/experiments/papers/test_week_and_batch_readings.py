@@ -10,15 +10,19 @@ import numpy as np
 import pytest
 
 from experiments import cli
-from experiments.papers.checkpoint import readings as batches
+from experiments.papers.checkpoint import batchreadings as batches
 from experiments.papers.checkpoint.batch import draw_instance, law_named, plan_for, run_batch
-from experiments.papers.checkpoint.operation import STRETCHES, UTILIZATIONS, replay_batch
-from experiments.papers.checkpoint.operation import Measure as BatchMeasure
-from experiments.papers.checkpoint.operation import Operation as BatchOperation
-from experiments.papers.checkpoint.operation import operations as batch_operations
+from experiments.papers.checkpoint.batchoperation import (
+    STRETCHES,
+    UTILIZATIONS,
+    BatchMeasure,
+    BatchOperation,
+    replay_batch,
+)
+from experiments.papers.checkpoint.batchoperation import operations as batch_operations
 from experiments.papers.incomplete.changes import nearest
-from experiments.papers.incomplete.operation import Measure, Operation, measures, operations, replay_week
 from experiments.papers.incomplete.submissions import Week, draw_week, plans_of, run_week
+from experiments.papers.incomplete.weekoperation import WeekMeasure, WeekOperation, measures, operations, replay_week
 from experiments.study.experiment import Resources, find_experiment, read_tables, run_experiment
 from experiments.study.verdicts import Outcome
 from policies.planning.costs import CostModel
@@ -55,7 +59,7 @@ _PLAN = {"a": ReservationPlan([3600, 14400], False, CostModel())}
 )
 def test_a_week_by_hand(release: Any, requeue: Any, ends: list[float], occupied: float) -> None:
     week = _week([0.0, 0.25], [3.0, 0.5])
-    found = replay_week(week, _PLAN, 1, Operation(release, requeue))
+    found = replay_week(week, _PLAN, 1, WeekOperation(release, requeue))
     response = np.array(ends) - week.submits
     assert found["utilization"] == pytest.approx(3.5 / max(ends))
     assert found["occupied_utilization"] == pytest.approx(3.5 / occupied)
@@ -69,7 +73,7 @@ def test_the_default_is_the_week_of_figure_8() -> None:
     plans = plans_of(week, (10,), FEW, 40, doubled=True)
     ones = np.ones(len(week.runtimes), dtype=np.int64)
     for name in ("hpc", "masi 2", "continuous 10"):
-        own, other = replay_week(week, plans[name], 2, Operation()), run_week(week, plans[name], ones, 2)
+        own, other = replay_week(week, plans[name], 2, WeekOperation()), run_week(week, plans[name], ones, 2)
         for column in ("utilization", "stretch", "response_h", "all_done_h"):
             assert own[column] == pytest.approx(other[column], rel=1e-6), (name, column)
     longer = plans["masi 2"]["cerebellum"].extended(1e6).milestones
@@ -88,7 +92,7 @@ def test_another_number_of_runs_changes_that_application_alone() -> None:
 def test_operations_have_names_of_their_own() -> None:
     known = operations([17416, 1781], [0.9, 1.5])
     assert len(known) == len({item.name for item in known}) == 2 * 2 * 5
-    assert known[0] == Operation()
+    assert known[0] == WeekOperation()
     assert known[0].name == "default"
     assert len({item.name for item in measures()}) == len(measures()) == 16
     owned = batch_operations((256, 64))
@@ -96,7 +100,7 @@ def test_operations_have_names_of_their_own() -> None:
     assert owned[0].name == "default"
 
 
-def _planted_weeks(planted: Operation, spread: float = 0.01) -> list[dict[str, Any]]:
+def _planted_weeks(planted: WeekOperation, spread: float = 0.01) -> list[dict[str, Any]]:
     """Rows in which one operation has the printed changes against HPC, and the others have none."""
     rows = []
     for stage, first in (("choice", 0), ("judgement", 4)):
@@ -117,8 +121,10 @@ def _planted_weeks(planted: Operation, spread: float = 0.01) -> list[dict[str, A
     return rows
 
 
-@pytest.mark.parametrize("planted", [Operation(), Operation("walltime"), Operation("windows", "end", 1781, 1.5)])
-def test_a_planted_reading_of_the_week_is_found(planted: Operation) -> None:
+@pytest.mark.parametrize(
+    "planted", [WeekOperation(), WeekOperation("walltime"), WeekOperation("windows", "end", 1781, 1.5)]
+)
+def test_a_planted_reading_of_the_week_is_found(planted: WeekOperation) -> None:
     rows = _planted_weeks(planted)
     operation, measure, found = nearest(rows)[0]
     assert operation == planted
@@ -132,8 +138,8 @@ def test_a_planted_reading_of_the_week_is_found(planted: Operation) -> None:
     assert own[:5] == [Outcome.HOLDS] * 4 + [Outcome.FAILS]
     # With one sentence of it read as by default nothing changes.
     without = [outcome for claim, outcome in verdicts.items() if "The nearest reading without" in claim]
-    assert without == [Outcome.FAILS] * (0 if planted == Operation() else len(without))
-    assert (planted == Operation()) == (without == [])
+    assert without == [Outcome.FAILS] * (0 if planted == WeekOperation() else len(without))
+    assert (planted == WeekOperation()) == (without == [])
     alone = f"{planted.name} alone: from 110 runs utilisation rises"
     if alone in verdicts:
         assert verdicts[alone] is Outcome.HOLDS
@@ -143,7 +149,7 @@ def test_a_planted_reading_of_the_week_is_found(planted: Operation) -> None:
 
 
 def test_the_weeks_that_judge_are_not_those_that_choose() -> None:
-    rows = _planted_weeks(Operation("walltime"))
+    rows = _planted_weeks(WeekOperation("walltime"))
     # Only the judgement knows that nothing changes.
     for row in rows:
         if row["stage"] == "judgement":
@@ -290,5 +296,5 @@ def test_wrong_settings_are_one_sentence(
 
 
 def test_measures_name_what_they_are_against() -> None:
-    assert Measure("hpc same").base_of(10) == "hpc 10"
-    assert Measure("masi 2").base_of(10) == "masi 2"
+    assert WeekMeasure("hpc same").base_of(10) == "hpc 10"
+    assert WeekMeasure("masi 2").base_of(10) == "masi 2"

@@ -13,13 +13,13 @@ from typing import Literal
 
 import numpy as np
 
+from experiments.papers.incomplete.keptstarts import replay_windows
 from experiments.papers.incomplete.submissions import Week
-from experiments.papers.incomplete.windows import replay_windows
 from experiments.planning.series import RELEASES, REQUEUES, Requeue, replay_series, series
 from policies.planning.course import Schedule
 from policies.planning.plan import ReservationPlan
 
-__all__ = ["PRINTED", "Measure", "Operation", "measures", "operations", "replay_week"]
+__all__ = ["PRINTED", "WeekMeasure", "WeekOperation", "measures", "operations", "replay_week"]
 
 _HOUR = 3600.0
 #: Runs of the whole brain segmentation in a year: figure 6 prints the number of the functional QA a second time.
@@ -33,7 +33,7 @@ _BASES = {
 
 
 @dataclass(frozen=True, order=True)
-class Operation:
+class WeekOperation:
     """How the machine of a week is operated, and what arrives.
 
     Attributes
@@ -41,7 +41,7 @@ class Operation:
     release
         A job gives its node back at its ``completion``, its reservation holds it until the ``walltime`` (section III-A:
         "alpha = 1 and beta = gamma = 0", the cost is what was reserved), or planned starts are kept in ``windows``
-        (ScheduleFlow, :mod:`.windows`).
+        (ScheduleFlow, :mod:`.keptstarts`).
     requeue
         "A second reservation of size t2 > t1 is performed" (section III-A): at the ``end`` of the queue, or at its
         ``front``.
@@ -65,7 +65,7 @@ class Operation:
             ],
             "requeued at the front" if self.requeue == "front" else "",
             f"{self.runs} runs of the whole brain" if self.runs != PRINTED else "",
-            f"load {self.load:g}" if self.load != Operation().load else "",
+            f"load {self.load:g}" if self.load != WeekOperation().load else "",
         ]
         return ", ".join(word for word in words if word) or "default"
 
@@ -78,7 +78,7 @@ class Operation:
 
 
 @dataclass(frozen=True, order=True)
-class Measure:
+class WeekMeasure:
     """Between what [S] compares, and what it calls utilisation and makespan.
 
     Attributes
@@ -112,26 +112,26 @@ class Measure:
         return f"hpc {samples}" if self.base == "hpc same" else self.base
 
 
-def operations(runs: Sequence[int], loads: Sequence[float]) -> list[Operation]:
+def operations(runs: Sequence[int], loads: Sequence[float]) -> list[WeekOperation]:
     """All operations; windows have a queue of their own."""
-    queues = [Operation(release, requeue) for release, requeue in itertools.product(RELEASES, REQUEUES)]
-    queues.append(Operation("windows"))
+    queues = [WeekOperation(release, requeue) for release, requeue in itertools.product(RELEASES, REQUEUES)]
+    queues.append(WeekOperation("windows"))
     return [
-        Operation(own.release, own.requeue, number, load)
+        WeekOperation(own.release, own.requeue, number, load)
         for number, load, own in itertools.product(runs, loads, queues)
     ]
 
 
-def measures() -> list[Measure]:
+def measures() -> list[WeekMeasure]:
     """All measures."""
     return [
-        Measure(base, utilization, makespan)  # type: ignore[arg-type]
+        WeekMeasure(base, utilization, makespan)  # type: ignore[arg-type]
         for base, utilization, makespan in itertools.product(_BASES, ("done", "occupied"), ("response", "all"))
     ]
 
 
 def replay_week(
-    week: Week, plans: Mapping[str, ReservationPlan], machine: int, operation: Operation
+    week: Week, plans: Mapping[str, ReservationPlan], machine: int, operation: WeekOperation
 ) -> dict[str, float]:
     """Run a week.
 

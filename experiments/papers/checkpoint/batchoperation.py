@@ -14,7 +14,7 @@ from experiments.planning.series import RELEASES, REQUEUES, Release, Requeue, re
 from policies.planning.course import Schedule
 from workloads.ground.streams import stream
 
-__all__ = ["STRETCHES", "UTILIZATIONS", "Measure", "Operation", "measures", "operations", "replay_batch"]
+__all__ = ["STRETCHES", "UTILIZATIONS", "BatchMeasure", "BatchOperation", "measures", "operations", "replay_batch"]
 
 Past = Literal["common", "own"]
 #: Columns that can be "utilization", with what differs from the default.
@@ -33,7 +33,7 @@ STRETCHES: Mapping[str, str] = {
 
 
 @dataclass(frozen=True)
-class Operation:
+class BatchOperation:
     """How the batch is carried out.
 
     Attributes
@@ -61,13 +61,13 @@ class Operation:
             "processors held until the walltime" if self.release == "walltime" else "",
             "requeued at the front" if self.requeue == "front" else "",
             "last runs of each job" if self.past == "own" else "",
-            f"{self.processors} processors" if self.processors != Operation().processors else "",
+            f"{self.processors} processors" if self.processors != BatchOperation().processors else "",
         ]
         return ", ".join(word for word in words if word) or "default"
 
 
 @dataclass(frozen=True)
-class Measure:
+class BatchMeasure:
     """What [R] calls utilisation and stretch.
 
     Attributes
@@ -89,21 +89,21 @@ class Measure:
         return ", ".join(word for word in words if word) or "default"
 
 
-def operations(processors: tuple[int, ...]) -> list[Operation]:
+def operations(processors: tuple[int, ...]) -> list[BatchOperation]:
     """All operations."""
     pasts: tuple[Past, ...] = ("common", "own")
     return [
-        Operation(release, requeue, past, number)
+        BatchOperation(release, requeue, past, number)
         for number, past, release, requeue in itertools.product(processors, pasts, RELEASES, REQUEUES)
     ]
 
 
-def measures() -> list[Measure]:
+def measures() -> list[BatchMeasure]:
     """All measures."""
-    return [Measure(utilization, stretch) for utilization, stretch in itertools.product(UTILIZATIONS, STRETCHES)]
+    return [BatchMeasure(utilization, stretch) for utilization, stretch in itertools.product(UTILIZATIONS, STRETCHES)]
 
 
-def replay_batch(instance: Instance, strategy: str, operation: Operation) -> dict[str, float]:
+def replay_batch(instance: Instance, strategy: str, operation: BatchOperation) -> dict[str, float]:
     """Run an instance under one strategy.
 
     Parameters
