@@ -278,6 +278,7 @@ FILES = {
     "experiments/study/redraw.py": NOTHING,
     "experiments/study/report/choices.py": "reads our documentation",
     "experiments/study/report/pages.py": NOTHING,
+    "experiments/study/rulebook.py": "digests of our rules",
     "experiments/study/stored.py": NOTHING,
     "experiments/study/times.py": NOTHING,
     "experiments/sweeps/clusters.py": "cluster options, which have a test of their own",

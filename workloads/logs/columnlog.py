@@ -10,6 +10,7 @@ from workloads.ground.errors import ParameterError, TraceError
 from workloads.ground.fields import Columns, number, seconds_of_date, whole
 from workloads.ground.files import decode_text
 from workloads.ground.lines import lines_with_ends
+from workloads.ground.numbers import decimal
 from workloads.logs.choice import Choice, places_of
 from workloads.logs.columnroles import LAYOUTS, ColumnNames, Role, layout_of, roles_of
 from workloads.logs.intake import BROKEN_LINE, Intake, check_procs_per_node
@@ -146,7 +147,7 @@ def _rows(data: bytes, path: str | Path, used: Sequence[int]) -> Iterator[tuple[
 def _some(text: str) -> bool:
     """Whether a number of GPUs, or a text of Slurm's trackable resources, says that there are any."""
     try:
-        return float(text or 0) > 0
+        return decimal(text or "0") > 0
     except ValueError:
         return gpus_of(text)
 

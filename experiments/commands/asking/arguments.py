@@ -134,7 +134,7 @@ def add_reading(
     group.add_argument(
         "--unit",
         metavar="{nodes,processors}",
-        help="unit of sizes: nodes, or processors (also cores) (default: as the trace counts)",
+        help="unit of sizes (default: those of the trace)",
     )
     details = parser.add_argument_group("details of reading")
     details.add_argument(
