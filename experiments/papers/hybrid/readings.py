@@ -202,7 +202,7 @@ def _judge(tables: Tables) -> list[Verdict]:
         _all_claims(best, finalists),
         *(_level(own, best, finalists) for own in LEVELS),
         *(_observation(claim, best, finalists) for claim, _ in best.found.values()),
-        *_sentences(_fitted(tables)),
+        *_sentences(_screening_model(tables)),
     ]
 
 
@@ -246,7 +246,7 @@ def _observation(claim: Claim, best: Score, finalists: Sequence[Score]) -> Verdi
 # What each sentence decides.
 
 
-def _fitted(tables: Tables) -> Responses:
+def _screening_model(tables: Tables) -> Responses:
     """The linear model of the screening."""
     scores = score_readings(tables, _SCREENING)
     names = [word for score in scores for word in score.choice.name.split() if word != "default"]
@@ -308,7 +308,7 @@ def _draw(tables: Tables) -> Figure:
     finalists, confirmed = score_readings(tables), score_readings(tables, _CONFIRMATION)
     bars = [
         {"measure": measure, "factor": label, "effect": own.mean, "low": own.low, "high": own.high}
-        for measure, effect in _level_effects(_fitted(tables)).items()
+        for measure, effect in _level_effects(_screening_model(tables)).items()
         for label, own in effect.items()
     ]
     rows = [(score, fresh) for fresh, group in ((False, finalists), (True, confirmed)) for score in group]
