@@ -168,22 +168,20 @@ def _write(
     from experiments.output.handover import handover
     from experiments.output.seals import seal
     from experiments.recordings.replay import write_replay
-    from experiments.recordings.runfile import EPOCH, JOB_TABLE, LOCAL, PICTURE_FILES, RUN, ZONE
+    from experiments.recordings.runfile import ENGINE, EPOCH, JOB_TABLE, LOCAL, PICTURE_FILES, RUN, ZONE
     from experiments.recordings.summaries import cancellation_comparison, comparison, stochastic_comparison
     from experiments.sweeps.aggregates import aggregate_rows, difference_rows
     from experiments.tables import write_csv
     from workloads.ground.wording import in_unit
 
     tables = _table_names(planned)
-    own = {
-        run.name: {
-            JOB_TABLE: tables[run.table],
-            EPOCH: run.simulation.epoch,
-            **({ZONE: LOCAL} if run.simulation.local else {}),
-        }
-        for run in planned
-        if arguments.events or (len(tables) > 1 and run.simulation.prepared)
+    own: dict[str, dict[str, Any]] = {
+        run.name: {ENGINE: result.engine} for run, result in zip(planned, results, strict=True)
     }
+    for run in planned:
+        if arguments.events or (len(tables) > 1 and run.simulation.prepared):
+            own[run.name] |= {JOB_TABLE: tables[run.table], EPOCH: run.simulation.epoch}
+            own[run.name] |= {ZONE: LOCAL} if run.simulation.local else {}
     former, drawn = drawn_beside(directory), list[str]()
     unit = planned[0].simulation.unit
     with handover(directory, RUN) as new:

@@ -23,6 +23,7 @@ from workloads.logs.clock import LOCAL
 from workloads.table.job import Job
 
 __all__ = [
+    "ENGINE",
     "EPOCH",
     "FIRST_SUBMIT",
     "JOB_TABLE",
@@ -51,6 +52,8 @@ PICTURE_FILES = tuple(f"{name}.{kind}" for name in _PICTURES for kind in ("png",
 JOB_TABLE = "job_table"
 #: Key of ``run.json``: seconds since 1970 at which the clock of the job table stands at 0, null if not known.
 EPOCH = "epoch"
+#: Key of ``run.json``: what computed a run, ``simpy`` or ``compiled``.
+ENGINE = "engine"
 #: What its dates are in, where that is not UTC.
 ZONE = "zone"
 #: What sizes count, where that is not nodes.

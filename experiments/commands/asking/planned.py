@@ -26,7 +26,7 @@ __all__ = ["PlannedRun", "manifest_of", "planned_runs"]
 _BESIDE_THE_JOBS = (
     *("order", "backfilling", "backfill_length", "passes", "tenants", "expansion", "warning", "timeout"),
     *("malleable_start", "malleable_resume", "malleable_head", "arrival_takes", "shrunk_lenders", "preempted_lenders"),
-    *("checkpoint_variation", "checkpoint_mode", "outages", "failure_mtbf", "repair"),
+    *("checkpoint_variation", "checkpoint_mode", "outages", "failure_mtbf", "repair", "engine"),
 )
 
 

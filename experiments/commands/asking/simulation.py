@@ -134,6 +134,13 @@ def add_simulation(parser: argparse.ArgumentParser) -> None:
         help="frequency of scheduling: once per instant, or after each event (default instant)",
     )
     details.add_argument(
+        "--engine",
+        metavar="{auto,simpy,compiled}",
+        default="auto",
+        help="simpy, the model; compiled, loops for rigid jobs under the baseline; auto, these where they give the same "
+        "results (default auto)",
+    )
+    details.add_argument(
         "--expansion",
         metavar="NAME",
         default="none",
@@ -244,6 +251,7 @@ def options_of(arguments: argparse.Namespace) -> Options:
         checkpoint_variation=share(arguments.checkpoint_variation, "--checkpoint-variation"),
         checkpoint_mode=arguments.checkpoint_mode,
         seed=whole(arguments.seed, "--seed"),
+        engine=arguments.engine,
     )
 
 

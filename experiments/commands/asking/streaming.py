@@ -29,7 +29,7 @@ _OPTIONS = frozenset(
     (
         *("input", "output", "force", "stream", "stream_format", "mechanism", "verbose", "warmup", "cooldown"),
         *("nodes", "where", "unit", "format", "procs_per_node", "lenient"),
-        *("order", "backfilling", "backfill_length", "passes"),
+        *("order", "backfilling", "backfill_length", "passes", "engine"),
     )
 )
 
