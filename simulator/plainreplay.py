@@ -15,13 +15,14 @@ import numpy.typing as npt
 from policies.backfilling import BACKFILLING, Easy, Strict
 from policies.order import ORDERS, fcfs
 from policies.port import TOLERANCE
-from simulator.kernels.easyloop import KINDS, replay
+from simulator.kernels.easyloop import DONE, KINDS, replay
 from simulator.kernels.running import runner
 from simulator.machine.kinds import baseline_times
 from simulator.options import Options
 from simulator.results.integrals import integral
 from simulator.results.longrecords import LongSamples
 from simulator.results.records import Accounting, JobRecord
+from workloads.ground.errors import InvariantError
 from workloads.table.job import STOCHASTIC, Job
 from workloads.table.joblife import has_life
 
@@ -125,13 +126,15 @@ def starts(jobs: PlainJobs, nodes: int, options: Options) -> Ticks:
     run, sequence = runner(replay, KINDS, count)
     none, begun = sequence(np.zeros(0, np.int64)), sequence(np.zeros(count, np.int64))
     buffers = [sequence(np.zeros(count, np.int64)) for _ in range(4)]
+    state = sequence(np.zeros(2, np.int64))
     links = [sequence(np.zeros(count + 1, np.int64)) for _ in range(2)]
     run(
         count, 0, *map(sequence, columns), sequence(_ranks(jobs, arrival, options.order)),
         sequence(np.ones(count, np.int64)), 0, none, 0, nodes, TOLERANCE,
-        type(BACKFILLING[options.backfilling]) is Easy, True, -1, 0, none, *buffers, 0, begun, *links, none, none,
-        sequence(np.zeros(2, np.int64)),
+        type(BACKFILLING[options.backfilling]) is Easy, True, -1, 0, none, *buffers, 0, begun, *links, none, none, state,
     )  # fmt: skip
+    if state[0] != DONE:
+        raise InvariantError("some jobs can never start")
     found = np.empty(count, np.int64)
     found[arrival] = begun
     return found

@@ -49,6 +49,8 @@ def replay(  # type: ignore[no-untyped-def] # compiled: types are numba's to inf
             smallest = nodes[job]
     after[last] = top
     before[top] = last
+    for job in range(present, count):
+        left += awaited[job]
 
     now = begin
     coming = present
