@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from policies.backfilling import BACKFILLING, Easy, Strict
+from policies.backfilling import BACKFILLING, Conservative, Easy, Strict
 from policies.order import ORDERS, fcfs
+from policies.planpass import BOUNDS
 from policies.port import TOLERANCE
-from simulator.kernels.easyloop import DONE, KINDS, replay
+from simulator.kernels import easyloop, planloop
 from simulator.kernels.running import runner
 from simulator.machine.kinds import baseline_times
 from simulator.options import Options
@@ -32,6 +33,8 @@ Ticks = npt.NDArray[np.int64]
 
 #: Orders that look at a job's request and submit alone.
 _STATIC = frozenset({"fcfs", "sjf", "ljf", "smallest", "largest", "saf", "laf", "f1", "f2", "f3", "f4"})
+#: A job under a rule with several reservations costs a loop about as much as so many under EASY.
+_LOOKS = 10
 #: Times below it leave room for sums of two.
 _LATEST = 1 << 61
 
@@ -83,8 +86,8 @@ def obstacle(options: Options) -> str:
     rule = BACKFILLING[options.backfilling]
     if options.order not in _STATIC:
         return f"order must be one of {', '.join(sorted(_STATIC))}"
-    if not (type(rule) is Strict or (type(rule) is Easy and rule.depth == 1)):
-        return "backfilling must be easy or none"
+    if not (type(rule) in (Strict, Conservative) or (type(rule) is Easy and rule.length == "walltime")):
+        return "backfilling must be easy by walltimes, conservative or none"
     for name, legal in (("passes", "instant"), ("backfill_length", "walltime"), ("expansion", "none")):
         if getattr(options, name) != legal:
             return f"{name} must be {legal}"
@@ -119,25 +122,56 @@ def plain_jobs(table: Sequence[Job], origin: int) -> tuple[PlainJobs, npt.NDArra
 
 def starts(jobs: PlainJobs, nodes: int, options: Options) -> Ticks:
     """When each job starts on a machine of ``nodes`` nodes [ticks of the simulated clock], shape (n,)."""
-    count = len(jobs.submit)
     # Ties are broken by the row.
     arrival = np.argsort(jobs.submit, kind="stable")
     columns = [column[arrival] for column in (jobs.submit, jobs.nodes, jobs.walltime, jobs.runtime)]
-    run, sequence = runner(replay, KINDS, count)
-    none, begun = sequence(np.zeros(0, np.int64)), sequence(np.zeros(count, np.int64))
-    buffers = [sequence(np.zeros(count, np.int64)) for _ in range(4)]
-    state = sequence(np.zeros(2, np.int64))
-    links = [sequence(np.zeros(count + 1, np.int64)) for _ in range(2)]
-    run(
-        count, 0, *map(sequence, columns), sequence(_ranks(jobs, arrival, options.order)),
-        sequence(np.ones(count, np.int64)), 0, none, 0, nodes, TOLERANCE,
-        type(BACKFILLING[options.backfilling]) is Easy, True, -1, 0, none, *buffers, 0, begun, *links, none, none, state,
-    )  # fmt: skip
-    if state[0] != DONE:
-        raise InvariantError("some jobs can never start")
-    found = np.empty(count, np.int64)
+    columns.append(_ranks(jobs, arrival, options.order))
+    rule = BACKFILLING[options.backfilling]
+    if isinstance(rule, Conservative):
+        begun = _planned(columns, nodes, 0)
+    elif isinstance(rule, Easy) and rule.depth > 1:
+        begun = _planned(columns, nodes, rule.depth)
+    else:
+        begun = _easy(columns, nodes, backfills=isinstance(rule, Easy))
+    found = np.empty(len(arrival), np.int64)
     found[arrival] = begun
     return found
+
+
+def _easy(columns: Sequence[Ticks], nodes: int, *, backfills: bool) -> Any:
+    """Starts under one reservation, or without backfilling, of jobs in the order of their arrivals."""
+    count = len(columns[0])
+    run, sequence = runner(easyloop.replay, easyloop.KINDS, count)
+
+    def room(size: int) -> Any:
+        return sequence(np.zeros(size, np.int64))
+
+    begun, state, none = room(count), room(2), room(0)
+    run(
+        count, 0, *map(sequence, columns), sequence(np.ones(count, np.int64)), 0, none, 0, nodes, TOLERANCE, backfills,
+        True, -1, 0, none, *(room(count) for _ in range(4)), 0, begun, room(count + 1), room(count + 1), none, none,
+        state,
+    )  # fmt: skip
+    if state[0] != easyloop.DONE:
+        raise InvariantError("some jobs can never start")
+    return begun
+
+
+def _planned(columns: Sequence[Ticks], nodes: int, depth: int) -> Any:
+    """Starts where ``depth`` waiting jobs hold reservations (0: all), of jobs in the order of their arrivals."""
+    count = len(columns[0])
+    run, sequence = runner(planloop.replay_planned, planloop.KINDS, _LOOKS * count)
+
+    def room(size: int) -> Any:
+        return sequence(np.zeros(size, np.int64))
+
+    begun = room(count)
+    run(
+        count, *map(sequence, columns), nodes, depth, *(room(count) for _ in range(4)),
+        *(room(2 * count + 8) for _ in range(6)), room(count), room(count), room(3 * BOUNDS), room(3 * count),
+        room(count), room(count), sequence(np.arange(count)), begun, room(6),
+    )  # fmt: skip
+    return begun
 
 
 def _ranks(jobs: PlainJobs, arrival: Ticks, order: str) -> Ticks:

@@ -30,7 +30,7 @@ from workloads.theta.generator import generate, generate_long
 from workloads.theta.year import ThetaYear
 
 ORDERS = ("fcfs", "sjf", "ljf", "smallest", "largest", "saf", "laf", "f1", "f2", "f3", "f4")
-RULES = ("easy", "none")
+RULES = ("easy", "none", "conservative", "easy depth=3")
 #: What is measured by the clock, and what says which engine ran.
 _OWN = ("options", "latencies", "engine_seconds", "engine")
 _CLOCKED = ("decision_ms_p99", "decision_ms_max", "engine_seconds")
@@ -139,7 +139,7 @@ LOGS = (("theta_2022", 4392), ("KTH-SP2-1996-2.1-cln", 100), ("SDSC-BLUE-2000-4.
 
 @pytest.mark.system
 @pytest.mark.parametrize(("name", "nodes"), LOGS)
-@pytest.mark.parametrize(("order", "backfilling"), [("fcfs", "easy"), ("sjf", "none")])
+@pytest.mark.parametrize(("order", "backfilling"), [("fcfs", "easy"), ("sjf", "none"), ("fcfs", "conservative"), ("saf", "easy depth=4")])
 def test_real_logs(name: str, nodes: int, order: str, backfilling: str) -> None:
     assert_same(as_rigid(read_trace(trace_file(f"{name}.swf.gz")).on_machine(nodes)), nodes, order, backfilling)
 
@@ -161,6 +161,7 @@ JOB = Job(1, JobType.RIGID, submit=0.0, nodes=2, runtime=100.0, walltime=200.0)
         (JOB, {"expansion": "greedy"}, "expansion must be none"),
         (JOB, {"order": "wfp3"}, "order must be one of"),
         (JOB, {"backfilling": "slurm"}, "backfilling must be"),
+        (JOB, {"backfilling": "easy length=runtime"}, "backfilling must be easy by walltimes"),
         (replace(JOB, cancelled_at=150.0), {}, "job 1 must not be cancelled"),
         (replace(JOB, eligible=50.0), {}, "job 1 must not be cancelled, held"),
         (replace(JOB, running_since=0.0), {}, "started before the replay"),

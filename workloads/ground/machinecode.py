@@ -20,6 +20,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 from workloads.ground.errors import MachineCodeWarning
@@ -28,6 +29,7 @@ from workloads.ground.files import partial_name
 __all__ = [
     "assembly",
     "cache_directory",
+    "called_functions",
     "first_line",
     "machine_code",
     "read_code",
@@ -93,7 +95,7 @@ def assembly(function: Callable[..., None], kinds: str) -> str | None:
     Parameters
     ----------
     function
-        A function of a module.
+        A function of a module. Other functions that it calls by their names are compiled into it.
     kinds
         A letter for each argument.
 
@@ -107,11 +109,21 @@ def assembly(function: Callable[..., None], kinds: str) -> str | None:
     except ImportError:
         return None
     known = {"n": types.int64, "a": types.CPointer(types.int64)}
-    dispatcher = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
+    # Inlined, so that one function is defined.
+    others = {item.__name__: njit(forceinline=True)(item) for item in called_functions(function)}
+    given = FunctionType(function.__code__, {**function.__globals__, **others}, function.__name__)
+    given.__module__ = function.__module__
+    dispatcher = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True)(given)
     dispatcher.compile(tuple(known[kind] for kind in kinds))
     (signature,) = dispatcher.signatures
     text: str = dispatcher.inspect_llvm(signature)
     return text
+
+
+def called_functions(function: Callable[..., None]) -> list[Callable[..., Any]]:
+    """The functions of modules that a function calls by their names."""
+    found = (function.__globals__.get(name) for name in function.__code__.co_names)
+    return [item for item in found if isinstance(item, FunctionType)]
 
 
 def cache_directory() -> Path | None:

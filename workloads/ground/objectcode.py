@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from workloads.ground.machinecode import assembly, first_line, read_code, usable_directory, warn_once, write_code
+from workloads.ground.machinecode import assembly, called_functions, first_line, read_code, usable_directory, warn_once, write_code
 
 __all__ = ["object_code"]
 
@@ -67,7 +67,8 @@ def object_code(function: Callable[..., None], kinds: str, *, compiles: bool = T
         return None
     source = Path(inspect.getfile(function))
     key = f"object {source} {versions} {machine.triple} {cpu} {features} {kinds}"
-    stamp = hashlib.sha256(key.encode() + source.read_bytes()).digest()
+    sources = dict.fromkeys([source, *(Path(inspect.getfile(item)) for item in called_functions(function))])
+    stamp = hashlib.sha256(key.encode() + b"".join(path.read_bytes() for path in sources)).digest()
     directory = usable_directory()
     path = None
     if directory is not None:
