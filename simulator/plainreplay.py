@@ -190,7 +190,9 @@ def _ranks(jobs: PlainJobs, arrival: Ticks, order: str) -> Ticks:
 def samples(jobs: PlainJobs, started: Ticks, ended: Ticks) -> LongSamples:
     """The machine at the end of each instant at which a job is submitted or ends."""
     submits, starts, ends = (np.argsort(times, kind="stable") for times in (jobs.submit, started, ended))
-    times = np.union1d(jobs.submit, ended)
+    # As numpy.union1d, which imports masked arrays, too.
+    times = np.sort(np.concatenate((jobs.submit, ended)))
+    times = times[np.concatenate(([True], times[1:] != times[:-1]))]
     if times[0] > 0:
         # Of the notices at whose first the clock begins, the baseline knows nothing.
         times = np.concatenate(([0], times))

@@ -9,8 +9,6 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from policies.mechanism import BASELINE, Mechanism, parse_mechanism
-from simulator.clock.engine import Engine
-from simulator.clock.setup import Setup
 from simulator.machine.decisions import Decisions
 from simulator.machine.eventlog import EventLog
 from simulator.machine.jobstate import JobState
@@ -33,6 +31,8 @@ from workloads.table.validation import check_jobs
 if TYPE_CHECKING:
     from policies.planning.plan import ReservationPlan
     from policies.planning.planbook import PlanBook, Planner
+    from simulator.clock.engine import Engine
+    from simulator.clock.setup import Setup
 
 __all__ = [
     "booked",
@@ -157,6 +157,9 @@ def simulate_checked(
         if settings.engine == "compiled":
             raise InputError(f"engine=compiled replays nothing but plain tables: {found}")
 
+    # A plain replay needs neither, nor SimPy.
+    from simulator.clock.setup import Setup
+
     with collector_paused():
         log, recorder = EventLog(events), Decisions(decisions)
         return _simulated(
@@ -194,6 +197,8 @@ def collector_paused() -> Iterator[None]:
 
 
 def _simulated(setup: Setup) -> Result:
+    from simulator.clock.engine import Engine
+
     began = perf_counter()
     engine = Engine(setup)
     engine.run()

@@ -12,7 +12,6 @@ import functools
 import hashlib
 import inspect
 from collections.abc import Callable
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -53,8 +52,8 @@ def object_code(function: Callable[..., None], kinds: str, *, compiles: bool = T
         import llvmlite
         from llvmlite import binding as llvm
 
-        versions = f"{metadata.version('numba')} {llvmlite.__version__}"
-    except (ImportError, metadata.PackageNotFoundError):
+        version = llvmlite.__version__  # each version of numba has one of its own
+    except ImportError:
         return None
     try:
         llvm.initialize_native_target()
@@ -66,7 +65,7 @@ def object_code(function: Callable[..., None], kinds: str, *, compiles: bool = T
         warn_once(f"LLVM cannot be used ({first_line(error)}); loops run in Python, which is slower")
         return None
     source = Path(inspect.getfile(function))
-    key = f"object {source} {versions} {machine.triple} {cpu} {features} {kinds}"
+    key = f"object {source} {version} {machine.triple} {cpu} {features} {kinds}"
     sources = dict.fromkeys([source, *(Path(inspect.getfile(item)) for item in called_functions(function))])
     stamp = hashlib.sha256(key.encode() + b"".join(path.read_bytes() for path in sources)).digest()
     directory = usable_directory()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import asdict, replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -77,7 +76,6 @@ def long_run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> 
     jobs = as_rigid_columns(trace)
     measurement.window.bounds(jobs.submit)
     configuration = {
-        "holdfast": version("holdfast"),
         "input": {
             "path": arguments.input,
             "sha256": sha256_of(arguments.input),
