@@ -19,13 +19,14 @@ def plan_pass(  # type: ignore[no-untyped-def] # compiled: types are numba's to 
     """One pass.
 
     ``releases`` are triples of time, tie-break and nodes, one for each of the ``runs``. ``nodes``, ``walltimes`` and
-    ``rows`` are those of the jobs, ``order`` says where the first, second, ... of the ``count`` waiting ones stands. ``times`` and ``levels`` are the profile beside all
-    reservations, ``base_times`` and ``base_levels`` that of the running jobs alone, ``next_times`` and ``next_levels``
-    room for the next one. ``kept_rows`` and ``kept_at`` hold the planned jobs and their times; -1: none, as ``depth``
-    is used up. ``starts`` gets the places of the jobs that start. ``state`` holds the number of steps of the profile,
-    of planned jobs, of steps of the base, and of starts; whether the former plan was kept; and whether the plan may not
-    be kept, because an end is too close to a start. ``keep`` allows to go on with the former plan; ``full`` asks for
-    the plan of all jobs, not only as far as it matters to the starts.
+    ``rows`` are those of the jobs, ``order`` says where the first, second, ... of the ``count`` waiting ones stands.
+    ``times`` and ``levels`` are the profile beside all reservations, ``base_times`` and ``base_levels`` that of the
+    running jobs alone, ``next_times`` and ``next_levels`` room for the next one. ``kept_rows`` and ``kept_at`` hold the
+    planned jobs and their times; -1: none, as ``depth`` is used up. ``bounds`` remembers searches, three numbers each.
+    ``starts`` gets the places of the jobs that start. ``state`` holds the number of steps of the profile, of planned
+    jobs, of steps of the base, and of starts; whether the former plan was kept; and whether the plan may not be kept,
+    because an end is too close to a start. ``keep`` allows to go on with the former plan; ``full`` asks for the plan of
+    all jobs, not only as far as it matters to the starts.
     """
     never = 1 << 62
     # The profile of what runs, now.

@@ -202,7 +202,11 @@ def samples(jobs: PlainJobs, started: Ticks, ended: Ticks) -> LongSamples:
         places = np.searchsorted(at[rows], times, side="right")
         return places, np.concatenate(([0], np.cumsum(jobs.nodes[rows])))[places]
 
-    (came, asked), (began, taken), (_, returned) = until(submits, jobs.submit), until(starts, started), until(ends, ended)
+    (came, asked), (began, taken), (_, returned) = (
+        until(submits, jobs.submit),
+        until(starts, started),
+        until(ends, ended),
+    )
     table = np.stack((times, taken - returned, np.zeros(len(times), np.int64), came - began, asked - taken), axis=1)
     return LongSamples(table)
 
@@ -229,10 +233,14 @@ def plain_records(
     records = []
     for job in table:
         if job.submit is None:
-            records.append(JobRecord(job.job_id, job.type, None, None, None, job.nodes, next(absent), 0, 0, "no_show", 0))
+            records.append(
+                JobRecord(job.job_id, job.type, None, None, None, job.nodes, next(absent), 0, 0, "no_show", 0)
+            )
         else:
             submit, start, end, runtime = next(times)
-            records.append(JobRecord(job.job_id, job.type, submit, start, end, job.nodes, runtime, 0, 0, _status(job), 0))
+            records.append(
+                JobRecord(job.job_id, job.type, submit, start, end, job.nodes, runtime, 0, 0, _status(job), 0)
+            )
     return records
 
 

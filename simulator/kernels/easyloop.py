@@ -1,7 +1,7 @@
 """A replay of rigid jobs under EASY or without backfilling that keeps nothing but starts: loops over whole numbers.
 
-One plain source, which is compiled where there is much to simulate (:func:`simulator.kernels.running.runner`). Source of
-the rule: Mu'alem and Feitelson, IEEE TPDS 12(6), 2001; as in :class:`policies.backfilling.Easy`.
+One plain source, which is compiled where there is much to simulate (:func:`simulator.kernels.running.runner`). Source
+of the rule: Mu'alem and Feitelson, IEEE TPDS 12(6), 2001; as in :class:`policies.backfilling.Easy`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ __all__ = ["DONE", "KINDS", "MORE", "STUCK", "replay"]
 #: How a replay ended: all awaited jobs have started; it needs more of the jobs to come; some jobs can never start.
 DONE, MORE, STUCK = 0, 1, 2
 #: What the arguments of :func:`replay` are (:func:`simulator.kernels.running.runner`).
-KINDS = "nn" "aaaaaa" "na" "nnn" "nnnn" "aaaaa" "n" "aaaaaa"
+KINDS = "nnaaaaaanannnnnnnaaaaanaaaaaa"
 
 
 def replay(  # type: ignore[no-untyped-def] # compiled: types are numba's to infer, from lists and arrays alike
@@ -22,10 +22,10 @@ def replay(  # type: ignore[no-untyped-def] # compiled: types are numba's to inf
     """Simulate until the awaited jobs have started.
 
     There are ``count`` jobs. They are numbered: those before ``present`` run or wait, the others are submitted later,
-    ordered by submit. ``ranks`` are their places in the order of the queue, ``awaited`` is 1 for those that are waited for, and ``queue``
-    holds the ``waiting`` ones in their order. ``complete`` tells that no other jobs come. With the job ``on_trial`` (-1:
-    none) each of the ``choices`` walltimes ``tried`` is tried, the first of which it has: ``found`` gets the starts, and
-    ``how`` 1 for each that is backfilled.
+    ordered by submit. ``ranks`` are their places in the order of the queue, ``awaited`` is 1 for those that are waited
+    for, and ``queue`` holds the ``waiting`` ones in their order. ``complete`` tells that no other jobs come. With the
+    job ``on_trial`` (-1: none) each of the ``choices`` walltimes ``tried`` is tried, the first of which it has:
+    ``found`` gets the starts, and ``how`` 1 for each that is backfilled.
 
     ``ends`` and ``limits`` (ends of walltimes) are given for the running jobs, whose number is ``runs``; ``by_end``
     holds these, the last end first, and ``by_limit`` the first limit first. ``starts`` gets the starts of the others.

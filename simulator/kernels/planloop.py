@@ -10,7 +10,7 @@ from policies.planpass import plan_pass
 __all__ = ["KINDS", "replay_planned"]
 
 #: What the arguments of :func:`replay_planned` are (:func:`simulator.kernels.running.runner`).
-KINDS = "n" "aaaaa" "nn" "aaaa" "aaaaaa" "aaaaaa" "aaa"
+KINDS = "naaaaannaaaaaaaaaaaaaaaaaaa"
 
 
 def replay_planned(  # type: ignore[no-untyped-def] # compiled: types are numba's to infer, from lists and arrays alike

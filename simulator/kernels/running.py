@@ -1,4 +1,4 @@
-"""Two ways to run a loop: its object code, or its plain source where there is little to do or nothing to compile with."""
+"""Two ways to run a loop: object code, or the plain source where there is little to do or nothing to compile with."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from workloads.ground.objectcode import object_code
 
 __all__ = ["COMPILE_FROM", "LOAD_FROM", "runner"]
 
-#: Inner steps, all that a process asks of a loop together, from which loading its code is cheaper than going on without.
+#: Inner steps, all that a process asks of a loop together, from which loading its code takes less than going on.
 LOAD_FROM = 10_000
 #: The same where the code must be compiled in each process, because there is no place to keep it.
 COMPILE_FROM = 1_000_000

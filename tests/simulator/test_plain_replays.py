@@ -139,7 +139,9 @@ LOGS = (("theta_2022", 4392), ("KTH-SP2-1996-2.1-cln", 100), ("SDSC-BLUE-2000-4.
 
 @pytest.mark.system
 @pytest.mark.parametrize(("name", "nodes"), LOGS)
-@pytest.mark.parametrize(("order", "backfilling"), [("fcfs", "easy"), ("sjf", "none"), ("fcfs", "conservative"), ("saf", "easy depth=4")])
+@pytest.mark.parametrize(
+    ("order", "backfilling"), [("fcfs", "easy"), ("sjf", "none"), ("fcfs", "conservative"), ("saf", "easy depth=4")]
+)
 def test_real_logs(name: str, nodes: int, order: str, backfilling: str) -> None:
     assert_same(as_rigid(read_trace(trace_file(f"{name}.swf.gz")).on_machine(nodes)), nodes, order, backfilling)
 

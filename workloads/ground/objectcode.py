@@ -1,7 +1,7 @@
 """Object code of plain loops: compiled by numba once, loaded by LLVM alone in every later process.
 
-To load numba takes a second of processor time, more than a replay of a year of a real machine. A loop over whole numbers
-and arrays of them needs nothing of numba's at run time, so that its object code is kept by itself, in the cache of
+To load numba takes a second of processor time, more than a replay of a year of a real machine. A loop over whole
+numbers and arrays of them needs nothing of numba's at run time: its object code is kept by itself, in the cache of
 :mod:`workloads.ground.machinecode` and under its rules, and a process loads it in some hundredths of a second.
 """
 
@@ -17,7 +17,15 @@ from typing import Any
 
 import numpy as np
 
-from workloads.ground.machinecode import assembly, called_functions, first_line, read_code, usable_directory, warn_once, write_code
+from workloads.ground.machinecode import (
+    assembly,
+    called_functions,
+    first_line,
+    read_code,
+    usable_directory,
+    warn_once,
+    write_code,
+)
 
 __all__ = ["object_code"]
 
@@ -85,7 +93,7 @@ def object_code(function: Callable[..., None], kinds: str, *, compiles: bool = T
 
 
 def _compiled(function: Callable[..., None], kinds: str, llvm: Any, machine: Any) -> bytes | None:
-    """The name of the function and its object code; None where there is none, with a warning unless numba is missing."""
+    """The name of the function and its object code; None where numba is missing, or with a warning."""
     try:
         text = assembly(function, kinds)
         if text is None:

@@ -135,8 +135,8 @@ def add_simulation(parser: argparse.ArgumentParser) -> None:
         "--engine",
         metavar="{auto,simpy,compiled}",
         default="auto",
-        help="simpy, the model; compiled, loops for rigid jobs under the baseline; auto, these where they give the same "
-        "results (default auto)",
+        help="simpy: the model; compiled: loops that know rigid jobs under the baseline alone; auto: these where they "
+        "give the same results (default auto)",
     )
     details.add_argument(
         "--expansion",
