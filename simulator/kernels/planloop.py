@@ -82,7 +82,7 @@ def replay_planned(  # type: ignore[no-untyped-def] # compiled: types are numba'
         reserving = depth
         if depth == 0:
             reserving = waiting
-        plan_pass(
+        plan_pass(  # type: ignore[no-untyped-call] # as above
             runs, releases, nodes, walltimes, rows, waiting, order, times, levels, base_times, base_levels,
             next_times, next_levels, kept_rows, kept_at, bounds, begun, state, now, free, depth == 0, False, reserving,
         )  # fmt: skip

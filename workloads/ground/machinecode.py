@@ -108,12 +108,13 @@ def assembly(function: Callable[..., None], kinds: str) -> str | None:
         from numba import njit, types
     except ImportError:
         return None
-    known = {"n": types.int64, "a": types.CPointer(types.int64)}
+    known = {"n": types.int64, "a": types.CPointer(types.int64)}  # type: ignore[no-untyped-call]
     # Inlined, so that one function is defined.
     others = {item.__name__: njit(forceinline=True)(item) for item in called_functions(function)}
     given = FunctionType(function.__code__, {**function.__globals__, **others}, function.__name__)
     given.__module__ = function.__module__
-    dispatcher = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True)(given)
+    bare: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    dispatcher: Any = njit(**bare)(given)
     dispatcher.compile(tuple(known[kind] for kind in kinds))
     (signature,) = dispatcher.signatures
     text: str = dispatcher.inspect_llvm(signature)

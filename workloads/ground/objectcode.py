@@ -57,7 +57,7 @@ def object_code(function: Callable[..., None], kinds: str, *, compiles: bool = T
         :class:`~workloads.ground.errors.MachineCodeWarning` says what is wrong.
     """
     try:
-        import llvmlite
+        import llvmlite  # type: ignore[import-untyped]
         from llvmlite import binding as llvm
 
         version = llvmlite.__version__  # each version of numba has one of its own
@@ -104,11 +104,11 @@ def _compiled(function: Callable[..., None], kinds: str, llvm: Any, machine: Any
         (name,) = (item.name for item in module.functions if not item.is_declaration)
         if outside:
             raise ValueError(f"it needs {', '.join(sorted(outside))}")
-        code: bytes = machine.emit_object(module)
+        code = bytes(machine.emit_object(module))
     except Exception as error:  # whatever numba and LLVM raise: the plain function gives the same results
         warn_once(f"numba cannot compile {function.__name__} ({first_line(error)}); it runs in Python, which is slower")
         return None
-    return name.encode() + b"\0" + code
+    return str(name).encode() + b"\0" + code
 
 
 def _loaded(content: bytes, kinds: str, llvm: Any, machine: Any) -> Callable[..., None] | None:
