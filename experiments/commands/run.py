@@ -175,9 +175,10 @@ def _write(
     from workloads.ground.wording import in_unit
 
     tables = _table_names(planned)
-    own: dict[str, dict[str, Any]] = {
-        run.name: {ENGINE: result.engine} for run, result in zip(planned, results, strict=True)
-    }
+    # Runs that only their mechanisms set apart have no entries of their own.
+    engines = {run.name: result.engine for run, result in zip(planned, results, strict=True)}
+    alike = planned[0].variation.values or len(set(engines.values())) == 1
+    own: dict[str, dict[str, Any]] = {name: {ENGINE: engine if alike else engines} for name, engine in engines.items()}
     for run in planned:
         if arguments.events or (len(tables) > 1 and run.simulation.prepared):
             own[run.name] |= {JOB_TABLE: tables[run.table], EPOCH: run.simulation.epoch}
