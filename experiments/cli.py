@@ -14,7 +14,6 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from types import MappingProxyType
 from typing import Any, NoReturn
 
@@ -167,10 +166,21 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _version() -> str:
+    # Half as long to import as all else that --help needs.
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         return version("holdfast")
     except PackageNotFoundError:  # run from a checkout that was never installed
         return "unknown"
+
+
+class _Version(argparse.Action):
+    """Print the version, which is looked up only then."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> NoReturn:
+        print(f"holdfast {_version()}")
+        parser.exit()
 
 
 def _module(command: str) -> Any:
@@ -185,7 +195,7 @@ def _parser(chosen: str | None) -> argparse.ArgumentParser:
         allow_abbrev=False,
         formatter_class=_Help,
     )
-    parser.add_argument("--version", action="version", version=f"holdfast {_version()}")
+    parser.add_argument("--version", action=_Version, nargs=0, help="show program's version number and exit")
     parser.groups = _GROUPS
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
     for name, purpose in COMMANDS.items():

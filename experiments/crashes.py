@@ -11,7 +11,6 @@ import traceback
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 
 from experiments.terminal import escape
 from workloads.ground.errors import is_foreign, sentence_of
@@ -100,6 +99,8 @@ def _crash_file(error: Exception, words: Sequence[str]) -> str | None:
 
 
 def _version(package: str) -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         return version(package)
     except PackageNotFoundError:

@@ -55,7 +55,7 @@ class KeptPlan:
     def __init__(self, outlook: Outlook) -> None:
         self._outlook = outlook
         self._state = np.zeros(6, np.int64)
-        self._bounds = np.zeros((BOUNDS, 3), np.int64)
+        self._bounds = np.zeros(3 * BOUNDS, np.int64)
         self._profile = self._base = self._next = np.empty((2, 0), np.int64)
         self._kept = np.empty((2, 0), np.int64)
 
@@ -121,7 +121,7 @@ class KeptPlan:
         started = np.empty(count, np.int64)
         depth = self._outlook.depth
         run(
-            releases, columns.nodes, columns.walltime, columns.rows, order,
+            len(releases) // 3, releases, columns.nodes, columns.walltime, columns.rows, count, order,
             *self._profile, *self._base, *self._next, *self._kept, self._bounds, started, self._state,
             view.now, view.free, keep and depth is None, full, count if depth is None else depth,
         )  # fmt: skip

@@ -13,28 +13,28 @@ BOUNDS = 32
 
 
 def plan_pass(  # type: ignore[no-untyped-def] # compiled: types are numba's to infer
-    releases, nodes, walltimes, rows, order, times, levels, base_times, base_levels, next_times, next_levels,
-    kept_rows, kept_at, bounds, starts, state, now, free, keep, full, depth,
+    runs, releases, nodes, walltimes, rows, count, order, times, levels, base_times, base_levels,
+    next_times, next_levels, kept_rows, kept_at, bounds, starts, state, now, free, keep, full, depth,
 ):  # fmt: skip
     """One pass.
 
-    ``releases`` are triples of time, tie-break and nodes. ``nodes``, ``walltimes`` and ``rows`` are those of the jobs,
-    ``order`` says where the first, second, ... stands. ``times`` and ``levels`` are the profile beside all
-    reservations, ``base_times`` and ``base_levels`` that of the running jobs alone, ``next_times`` and ``next_levels``
-    room for the next one. ``kept_rows`` and ``kept_at`` hold the planned jobs and their times; -1: none, as ``depth``
-    is used up. ``starts`` gets the places of the jobs that start. ``state`` holds the number of steps of the profile,
-    of planned jobs, of steps of the base, and of starts; whether the former plan was kept; and whether the plan may not
-    be kept, because an end is too close to a start. ``keep`` allows to go on with the former plan; ``full`` asks for
-    the plan of all jobs, not only as far as it matters to the starts.
+    ``releases`` are triples of time, tie-break and nodes, one for each of the ``runs``. ``nodes``, ``walltimes`` and
+    ``rows`` are those of the jobs, ``order`` says where the first, second, ... of the ``count`` waiting ones stands.
+    ``times`` and ``levels`` are the profile beside all reservations, ``base_times`` and ``base_levels`` that of the
+    running jobs alone, ``next_times`` and ``next_levels`` room for the next one. ``kept_rows`` and ``kept_at`` hold the
+    planned jobs and their times; -1: none, as ``depth`` is used up. ``bounds`` remembers searches, three numbers each.
+    ``starts`` gets the places of the jobs that start. ``state`` holds the number of steps of the profile, of planned
+    jobs, of steps of the base, and of starts; whether the former plan was kept; and whether the plan may not be kept,
+    because an end is too close to a start. ``keep`` allows to go on with the former plan; ``full`` asks for the plan of
+    all jobs, not only as far as it matters to the starts.
     """
     never = 1 << 62
-    count = len(order)
     # The profile of what runs, now.
     fresh = 1
     next_times[0] = now
     next_levels[0] = free
     level = free
-    for k in range(0, len(releases), 3):
+    for k in range(0, 3 * runs, 3):
         level += releases[k + 2]
         if releases[k] > next_times[fresh - 1]:
             next_times[fresh] = releases[k]
@@ -96,7 +96,7 @@ def plan_pass(  # type: ignore[no-untyped-def] # compiled: types are numba's to 
                 levels[k] = base_levels[k] = next_levels[k]
             steps = base_steps = fresh
             for k in range(BOUNDS):
-                bounds[k, 0] = never
+                bounds[3 * k] = never
             free = began_with
             found = planned = place = former = 0
             phase = 1
@@ -174,10 +174,10 @@ def plan_pass(  # type: ignore[no-untyped-def] # compiled: types are numba's to 
                     at = 0
                     slot = -1
                     for k in range(BOUNDS):
-                        if bounds[k, 0] <= size:
-                            if bounds[k, 1] <= length and bounds[k, 2] > at:
-                                at = bounds[k, 2]
-                            if bounds[k, 0] == size:
+                        if bounds[3 * k] <= size:
+                            if bounds[3 * k + 1] <= length and bounds[3 * k + 2] > at:
+                                at = bounds[3 * k + 2]
+                            if bounds[3 * k] == size:
                                 slot = k
                     k = 0
                     if at > now:
@@ -205,9 +205,9 @@ def plan_pass(  # type: ignore[no-untyped-def] # compiled: types are numba's to 
                         at = never
                     if slot < 0:
                         slot = place % BOUNDS
-                    bounds[slot, 0] = size
-                    bounds[slot, 1] = length
-                    bounds[slot, 2] = at
+                    bounds[3 * slot] = size
+                    bounds[3 * slot + 1] = length
+                    bounds[3 * slot + 2] = at
                     if at < never:
                         start = at + 1
                         end = at + max(length, 2)

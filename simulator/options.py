@@ -62,6 +62,9 @@ class Options:
         Strategies", section 5.2); ``strict``: a checkpoint that does not fit is lost.
     seed
         Seed of these variations, the only random choice outside the job table.
+    engine
+        What computes a replay: ``simpy``, the model; ``compiled``, loops over columns, which know plain replays alone
+        (docs/model.md, "Engines"); or ``auto``, these where they give the same results, else the model.
 
     Raises
     ------
@@ -86,6 +89,7 @@ class Options:
     checkpoint_variation: float = 0.0
     checkpoint_mode: Literal["absorbed", "strict"] = "absorbed"
     seed: int = 0
+    engine: Literal["auto", "simpy", "compiled"] = "auto"
 
     def __post_init__(self) -> None:
         self._check_values()
@@ -105,6 +109,7 @@ class Options:
             ("shrunk_lenders", ("expand", "stay")),
             ("preempted_lenders", ("resume", "hold")),
             ("checkpoint_mode", ("absorbed", "strict")),
+            ("engine", ("auto", "simpy", "compiled")),
         ):
             value = getattr(self, name)
             if value not in legal:

@@ -8,15 +8,14 @@ from contextlib import contextmanager
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from policies.mechanism import BASELINE, parse_mechanism
-from simulator.clock.engine import Engine
-from simulator.clock.setup import Setup
+from policies.mechanism import BASELINE, Mechanism, parse_mechanism
 from simulator.machine.decisions import Decisions
 from simulator.machine.eventlog import EventLog
 from simulator.machine.jobstate import JobState
 from simulator.machine.priorstate import PriorState
 from simulator.machine.stochastic import StochasticJob
 from simulator.options import Options
+from simulator.plainreplay import accounting, obstacle, plain_jobs, plain_records, samples, starts
 from simulator.results.recording import changes_of, origin_of
 from simulator.results.records import Accounting, JobRecord, StochasticRecord
 from simulator.results.result import Result
@@ -32,6 +31,8 @@ from workloads.table.validation import check_jobs
 if TYPE_CHECKING:
     from policies.planning.plan import ReservationPlan
     from policies.planning.planbook import PlanBook, Planner
+    from simulator.clock.engine import Engine
+    from simulator.clock.setup import Setup
 
 __all__ = [
     "booked",
@@ -95,7 +96,7 @@ def simulate(
         Fields of :class:`simulator.options.Options`: ``order``, ``backfilling``, ``backfill_length``, ``passes``,
         ``tenants``, ``malleable_start``, ``malleable_resume``, ``malleable_head``, ``arrival_takes``,
         ``shrunk_lenders``, ``preempted_lenders``, ``expansion``, ``warning``, ``timeout``, ``checkpoint_variation``,
-        ``checkpoint_mode``, ``seed``.
+        ``checkpoint_mode``, ``seed``, ``engine``.
 
     Returns
     -------
@@ -147,6 +148,17 @@ def simulate_checked(
     if prior is not None and prior.origin is not None:
         origin = min(origin, to_ticks(prior.origin))
     closures = _closures(table, nodes, list(outages), failures, origin)
+    if settings.engine != "simpy":
+        reason = _obstacle(served_by, book, closures, prior, settings, events=events or decisions)
+        with collector_paused():
+            found = reason or _plain(table, nodes, settings, origin, progress)
+        if isinstance(found, Result):
+            return found
+        if settings.engine == "compiled":
+            raise InputError(f"engine=compiled replays nothing but plain tables: {found}")
+
+    # A plain replay needs neither, nor SimPy.
+    from simulator.clock.setup import Setup
 
     with collector_paused():
         log, recorder = EventLog(events), Decisions(decisions)
@@ -185,12 +197,62 @@ def collector_paused() -> Iterator[None]:
 
 
 def _simulated(setup: Setup) -> Result:
+    from simulator.clock.engine import Engine
+
     began = perf_counter()
     engine = Engine(setup)
     engine.run()
     result = result_of(setup, engine, perf_counter() - began)
     engine.close()
     return result
+
+
+def _obstacle(
+    mechanism: Mechanism | None,
+    book: PlanBook | None,
+    closures: Closures | None,
+    prior: PriorState | None,
+    options: Options,
+    *,
+    events: bool,
+) -> str:
+    """Why a replay is not plain, whatever its table is; empty: it may be."""
+    if mechanism is not None:
+        return f"the mechanism must be {BASELINE}, not {mechanism.name}"
+    if events:
+        return "no event log must be kept (events=False)"
+    if book is not None or closures is not None or prior is not None:
+        return "there must be no stochastic jobs, outages, failures and starting state"
+    return obstacle(options)
+
+
+def _plain(
+    table: Sequence[Job], nodes: int, options: Options, origin: int, progress: Callable[[int], None] | None
+) -> Result | str:
+    """The result of a plain replay; or why the table is not plain."""
+    began = perf_counter()
+    found = plain_jobs(table, origin)
+    if isinstance(found, str):
+        return found
+    jobs, came = found
+    started = starts(jobs, nodes, options)
+    ended = started + jobs.runtime
+    took = perf_counter() - began
+    needed_before(int(ended.max()), origin)
+    if progress is not None:
+        progress(len(ended))
+    return Result(
+        mechanism=BASELINE,
+        nodes=nodes,
+        options=options,
+        records=plain_records(table, jobs, came, started, origin),
+        samples=samples(jobs, started, ended),
+        booked=accounting(jobs, ended, nodes),
+        engine_seconds=took,
+        origin=origin,
+        table=table,
+        engine="compiled",
+    )
 
 
 def result_of(setup: Setup, engine: Engine, seconds: float) -> Result:

@@ -14,6 +14,7 @@ from simulator.clock.stream import Stream, Ticks
 from simulator.machine.decisions import Decisions
 from simulator.machine.eventlog import EventLog
 from simulator.options import Options
+from simulator.plainreplay import PlainJobs, accounting, obstacle, samples, starts
 from simulator.results.longrecords import LongRecords, LongSamples
 from simulator.results.result import Result
 from simulator.simulation import booked, collector_paused, needed_before
@@ -74,6 +75,13 @@ def stream(
     if int(jobs.nodes.max()) > nodes:
         raise InputError(f"the jobs must take at most the {nodes:,} nodes of the machine, not {jobs.nodes.max():,}")
     origin = int(jobs.submit.min())
+    if settings.engine != "simpy":
+        plain = PlainJobs(jobs.submit - origin, jobs.nodes, jobs.runtime, jobs.walltime)
+        reason = obstacle(settings) or plain.obstacle
+        if not reason:
+            return _plain(jobs, plain, nodes, settings, origin, tell, told, progress)
+        if settings.engine == "compiled":
+            raise InputError(f"engine=compiled replays nothing but plain tables: {reason}")
     with collector_paused():
         began = perf_counter()
         source = Stream(jobs, origin, told, tell)
@@ -97,4 +105,42 @@ def stream(
         engine_seconds=took,
         origin=origin,
         malleable_setup=engine.system.usage.malleable_setup,
+    )
+
+
+def _plain(
+    jobs: RigidColumns,
+    plain: PlainJobs,
+    nodes: int,
+    options: Options,
+    origin: int,
+    tell: Callable[[Ticks, Ticks, Ticks], None],
+    told: int,
+    progress: Callable[[int], None] | None,
+) -> Result:
+    """The same from columns alone."""
+    began = perf_counter()
+    started = starts(plain, nodes, options)
+    took = perf_counter() - began
+    ended = started + plain.runtime
+    needed_before(int(ended.max()), origin)
+    start, end = started + origin, ended + origin
+    # At one instant jobs end in the order of their ids.
+    order = np.lexsort((jobs.job_id, ended))
+    for begin in range(0, len(order), told):
+        rows = order[begin : begin + told]
+        tell(rows, start[rows], end[rows])
+        if progress is not None:
+            progress(begin + len(rows))
+    return Result(
+        mechanism=BASELINE,
+        nodes=nodes,
+        options=options,
+        table=jobs,
+        records=LongRecords(jobs, start, end),
+        samples=samples(plain, started, ended),
+        booked=accounting(plain, ended, nodes),
+        engine_seconds=took,
+        origin=origin,
+        engine="compiled",
     )

@@ -24,10 +24,12 @@ ROOMS = {
     "workloads": ("ground", "laws", "chains", "fits", "table", "logs", "outages", "theta", "hybrid"),
     "simulator": (
         "options",
+        "kernels",
         "machine",
         "services",
         "clock",
         "results",
+        "plainreplay",
         "simulation",
         "sketch",
         "prospects",

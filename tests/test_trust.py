@@ -293,6 +293,7 @@ FILES = {
     "workloads/ground/documents.py": "reads documents, of which others use the names",
     "workloads/ground/files.py": "reads texts, of which others use the names",
     "workloads/ground/machinecode.py": "compiled code of ours, sealed, in a directory of the user",
+    "workloads/ground/objectcode.py": "sources of our loops, whose digest decides whether their code is theirs",
     "workloads/logs/alcf.py": NOTHING,
     "workloads/logs/alea.py": NOTHING,
     "workloads/logs/columnlog.py": NOTHING,

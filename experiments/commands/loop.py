@@ -112,7 +112,8 @@ def main(arguments: argparse.Namespace) -> None:
             write_csv(new / "rounds.csv", rows, COLUMNS)
             write_sealed(str(new / "costs.json"), told)
             save(plot_loop(rows), new / "loop")
-            seal(new, RUN, {**simulation.configuration, "rounds": rounds, "tolerance": tolerance}, PICTURE_FILES)
+            configuration = {"holdfast": version("holdfast"), **simulation.configuration}
+            seal(new, RUN, {**configuration, "rounds": rounds, "tolerance": tolerance}, PICTURE_FILES)
     if stop is not None:
         raise Interrupted.of(stop, f"the rounds that were complete are in {directory}; start it again with --force")
     print(f"\n{render(rows, ROUNDS)}\n")

@@ -168,21 +168,21 @@ def _write(
     from experiments.output.handover import handover
     from experiments.output.seals import seal
     from experiments.recordings.replay import write_replay
-    from experiments.recordings.runfile import EPOCH, JOB_TABLE, LOCAL, PICTURE_FILES, RUN, ZONE
+    from experiments.recordings.runfile import ENGINE, EPOCH, JOB_TABLE, LOCAL, PICTURE_FILES, RUN, ZONE
     from experiments.recordings.summaries import cancellation_comparison, comparison, stochastic_comparison
     from experiments.sweeps.aggregates import aggregate_rows, difference_rows
     from experiments.tables import write_csv
     from workloads.ground.wording import in_unit
 
     tables = _table_names(planned)
-    own = {
-        run.name: {
-            **({JOB_TABLE: tables[run.table], EPOCH: run.simulation.epoch} if told else {}),
-            **({ZONE: LOCAL} if run.simulation.local else {}),
-        }
-        for run in planned
-        if (told := arguments.events or (len(tables) > 1 and run.simulation.prepared)) or run.simulation.local
-    }
+    # Runs that only their mechanisms set apart have no entries of their own.
+    engines = {run.name: result.engine for run, result in zip(planned, results, strict=True)}
+    alike = planned[0].variation.values or len(set(engines.values())) == 1
+    own: dict[str, dict[str, Any]] = {name: {ENGINE: engine if alike else engines} for name, engine in engines.items()}
+    for run in planned:
+        if arguments.events or (len(tables) > 1 and run.simulation.prepared):
+            own[run.name] |= {JOB_TABLE: tables[run.table], EPOCH: run.simulation.epoch}
+        own[run.name] |= {ZONE: LOCAL} if run.simulation.local else {}
     former, drawn = drawn_beside(directory), list[str]()
     unit = planned[0].simulation.unit
     with handover(directory, RUN) as new:

@@ -18,6 +18,7 @@ from experiments.output.seals import Sealed
 from experiments.recordings.runfile import (
     LOCAL,
     ZONE,
+    engine_of,
     epoch_of,
     nodes_of,
     open_run,
@@ -129,6 +130,7 @@ def read_recording(
         unit=unit_of(told),
         trusted=trusted,
         prior=prior,
+        engine=engine_of(told, variant.mechanism),
         placements=_placements(result.find(table_name("nodes", name)), nodes_of(place, told)),
     )
 

@@ -23,6 +23,7 @@ from workloads.logs.clock import LOCAL
 from workloads.table.job import Job
 
 __all__ = [
+    "ENGINE",
     "EPOCH",
     "FIRST_SUBMIT",
     "JOB_TABLE",
@@ -33,6 +34,7 @@ __all__ = [
     "UNIT",
     "ZONE",
     "chosen_mechanism",
+    "engine_of",
     "epoch_of",
     "holds_run",
     "measurement_of",
@@ -51,6 +53,8 @@ PICTURE_FILES = tuple(f"{name}.{kind}" for name in _PICTURES for kind in ("png",
 JOB_TABLE = "job_table"
 #: Key of ``run.json``: seconds since 1970 at which the clock of the job table stands at 0, null if not known.
 EPOCH = "epoch"
+#: Key of ``run.json``: what computed a run, ``simpy`` or ``compiled``; where they differ, by mechanism.
+ENGINE = "engine"
 #: What its dates are in, where that is not UTC.
 ZONE = "zone"
 #: What sizes count, where that is not nodes.
@@ -158,6 +162,14 @@ def nodes_of(directory: Path, told: Mapping[str, Any]) -> int:
 def unit_of(told: Mapping[str, Any]) -> str:
     """What sizes count: ``nodes`` or ``processors``."""
     return "processors" if told.get(UNIT) == "processors" else "nodes"
+
+
+def engine_of(told: Mapping[str, Any], mechanism: str) -> str:
+    """What computed a run; results of earlier versions, which do not say it, are of the model."""
+    engine = told.get(ENGINE)
+    if isinstance(engine, Mapping):
+        engine = engine.get(mechanism)
+    return "compiled" if engine == "compiled" else "simpy"
 
 
 def epoch_of(directory: Path, told: Mapping[str, Any]) -> float | None:

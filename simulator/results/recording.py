@@ -92,6 +92,8 @@ class Recording:
         Node-ticks of the setups of malleable jobs that completed, at the sizes that they had then.
     label
         What sets it apart from the other runs of its result; empty: its mechanism alone.
+    engine
+        What computed it: ``simpy`` or ``compiled``.
     placements
         Nodes of the last run of each job, as bits of a whole number, under a backfilling rule on named nodes; None: the
         rule counts nodes.
@@ -124,6 +126,7 @@ class Recording:
     malleable_setup: int = 0
     label: str = ""
     placements: Mapping[int, int] | None = field(default=None, compare=False, repr=False)
+    engine: str = field(default="simpy", compare=False, repr=False)
 
     def __repr__(self) -> str:
         operated = f"{self.nodes:,} nodes, {self.options.order}, {self.options.backfilling}"

@@ -15,10 +15,10 @@ import numpy.typing as npt
 
 from policies.backfilling import BACKFILLING, Easy, Strict
 from policies.order import ORDERS, fcfs
-from policies.planning.kernel import runner
 from policies.port import TOLERANCE
+from simulator.kernels.easyloop import KINDS, MORE, STUCK, replay
+from simulator.kernels.running import runner
 from simulator.options import Options
-from simulator.sketch.loops import MORE, STUCK, replay
 from workloads.ground.errors import InvariantError
 
 __all__ = ["PresentJob", "Sketch", "can_sketch"]
@@ -165,14 +165,14 @@ class Sketch:
         by_end[: len(running)] = running[np.argsort(-ends[running], kind="stable")]
         by_limit[: len(running)] = running[np.argsort(limits[running], kind="stable")]
 
-        run, sequence = runner(replay, self._steps)
+        run, sequence = runner(replay, KINDS, self._steps)
         self._steps = 0
         starts, found, how = (sequence(np.zeros(size, dtype=np.int64)) for size in (count, len(tried), len(tried)))
         state, after, before = (sequence(np.zeros(size, dtype=np.int64)) for size in (2, count + 1, count + 1))
         jobs = (submits, nodes, walltimes, runtimes, self._ranks(later), flags)
         run(
-            present, *map(sequence, jobs), sequence(self._places), self._begin, self._free, TOLERANCE, self._backfills,
-            complete, on_trial, sequence(np.array(tried, dtype=np.int64)),
+            count, present, *map(sequence, jobs), len(self._places), sequence(self._places), self._begin, self._free,
+            TOLERANCE, self._backfills, complete, on_trial, len(tried), sequence(np.array(tried, dtype=np.int64)),
             *map(sequence, (ends, limits, by_end, by_limit)), len(running), starts, after, before, found, how, state,
         )  # fmt: skip
         trials = [(int(at), bool(backfilled)) for at, backfilled in zip(found, how, strict=True)]

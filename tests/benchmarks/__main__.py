@@ -36,6 +36,7 @@ class Benchmark(NamedTuple):
 
 BENCHMARKS = (
     Benchmark("replay", ("--traces", "--repeat", "2")),
+    Benchmark("process"),
     Benchmark("deep", ("--jobs", "20000")),
     Benchmark("growth", (), ("--large",)),
     Benchmark("scale", ("--jobs", "10000", "100000", "1000000"), ("10000000",)),

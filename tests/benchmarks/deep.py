@@ -3,7 +3,7 @@
 Run ``python -m tests.benchmarks.deep [--jobs 5000 20000] [--cases ORDER/RULE ...] [--load 1.3] [--small]``. The
 jobs are those of a generated year, with the times between their submits scaled so that their work is ``load`` times
 what the machine can do. ``--small`` divides their sizes, so that hundreds of jobs run at a time. Each figure is the
-processor time of the simulation alone (``time.process_time``), in a process of its own.
+processor time of the simulation alone (``time.process_time``), with SimPy and in a process of its own.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def measure(jobs: int, load: float, order: str, rule: str, *, small: bool = Fals
     trace = overloaded(jobs, load, small=small)
     table = as_rigid(trace)
     began = process_time()
-    result = simulate(table, trace.nodes or 1, order=order, backfilling=rule, events=False)
+    result = simulate(table, trace.nodes or 1, order=order, backfilling=rule, events=False, engine="simpy")
     took = process_time() - began
     longest = max(sample[3] for sample in result.samples)
     starts = repr([record.start for record in result.records])

@@ -39,27 +39,31 @@ def _reference(trace: Trace) -> float:
     return process_time() - began
 
 
-def _engine(jobs: Sequence[Job], nodes: int, mechanism: str = BASELINE) -> tuple[float, Result]:
+def _engine(jobs: Sequence[Job], nodes: int, mechanism: str = BASELINE, engine: str = "simpy") -> tuple[float, Result]:
     """Seconds of processor time of a simulation, without the checks of its table, and its result."""
     began, cpu = perf_counter(), process_time()
-    result = simulate(jobs, nodes, mechanism, events=False)
+    result = simulate(jobs, nodes, mechanism, events=False, engine=engine)
     # The share of the processor that the process had, where others ran beside it.
     share = (process_time() - cpu) / (perf_counter() - began)
     return result.engine_seconds * share, result
 
 
-def against_reference(name: str, trace: Trace, repeat: int) -> tuple[float, float]:
-    """Print and return the baseline's engine time and that of the plain reference [s]."""
-    jobs = as_rigid(trace)
-    pairs = [(_reference(trace), _engine(jobs, trace.nodes or 0)[0]) for _ in range(repeat)]
-    plain, engine = (min(seconds) for seconds in zip(*pairs, strict=True))
+def against_reference(name: str, trace: Trace, repeat: int) -> tuple[float, float, float]:
+    """Print and return the times of the baseline with SimPy, of the plain reference, and of compiled loops [s]."""
+    jobs, nodes = as_rigid(trace), trace.nodes or 0
+    _engine(jobs, nodes, engine="compiled")  # loads the code
+    measured = [
+        (_reference(trace), _engine(jobs, nodes)[0], _engine(jobs, nodes, engine="compiled")[0]) for _ in range(repeat)
+    ]
+    plain, engine, loops = (min(seconds) for seconds in zip(*measured, strict=True))
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     per_job = engine / len(trace.jobs) * 1e6
     print(
         f"{name:<24}{len(trace.jobs):>9,} jobs  engine {engine:7.3f} s  plain reference {plain:7.3f} s"
-        f"  ratio {engine / plain:5.2f}  {per_job:6.1f} us a job  peak {memory:,.0f} MiB"
+        f"  ratio {engine / plain:5.2f}  compiled {loops:7.3f} s  ratio {loops / plain:5.2f}"
+        f"  {per_job:6.1f} us a job  peak {memory:,.0f} MiB"
     )
-    return engine, plain
+    return engine, plain, loops
 
 
 def by_mechanism(trace: Trace, mechanisms: Sequence[str], repeat: int) -> dict[str, float]:
@@ -79,8 +83,8 @@ def by_mechanism(trace: Trace, mechanisms: Sequence[str], repeat: int) -> dict[s
     return took
 
 
-def as_it_grows(year: ThetaYear, repeat: int) -> tuple[float, float]:
-    """Time per job for a quarter, one, two and four years; returns engine and plain reference of one year [s]."""
+def as_it_grows(year: ThetaYear, repeat: int) -> tuple[float, float, float]:
+    """Time per job for a quarter, one, two and four years; returns what :func:`against_reference` does of one year."""
     took = {}
     for factor in (0.25, 1, 2, 4):
         trace = generate(replace(year, jobs=round(year.jobs * factor)), seed=0)
@@ -96,10 +100,11 @@ def main() -> None:
     parser.add_argument("--traces", action="store_true", help="also the real traces, where they are")
     arguments = parser.parse_args()
     year = ThetaYear()
-    engine, plain = as_it_grows(year, arguments.repeat)
+    engine, plain, loops = as_it_grows(year, arguments.repeat)
     mechanisms = by_mechanism(generate(year, seed=0), parse_mechanisms(arguments.mechanisms), arguments.repeat)
     tell("engine of a generated year", engine, "s")
     tell("engine over the plain loop, a generated year", engine / plain, "x")
+    tell("compiled loops over the plain loop, a generated year", loops / plain, "x")
     for name, took in mechanisms.items():
         if name != BASELINE and BASELINE in mechanisms:
             tell(f"{name} over the baseline, a generated year", took / mechanisms[BASELINE], "x", "<= 1.5")
@@ -107,8 +112,9 @@ def main() -> None:
         for name, nodes in (("theta_2022", 4392), ("KTH-SP2-1996-2.1-cln", 100), ("SDSC-BLUE-2000-4.2-cln", 1152)):
             path = _TRACES / f"{name}.swf.gz"
             if path.exists():
-                took, loop = against_reference(name, read_trace(path).on_machine(nodes), arguments.repeat)
+                took, loop, loops = against_reference(name, read_trace(path).on_machine(nodes), arguments.repeat)
                 tell(f"engine over the plain loop, {name}", took / loop, "x", "<= 1.7" if name == "theta_2022" else "")
+                tell(f"compiled loops over the plain loop, {name}", loops / loop, "x")
             else:
                 print(f"{name:<24}is not here ({path})")
 

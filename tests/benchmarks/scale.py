@@ -38,21 +38,21 @@ _AIMS = {1_000_000: ("<= 20", "<= 700"), 10_000_000: ("", "<= 8,192")}
 _RATIO = {1_000_000: "<= 2.5"}
 
 
-def measured(jobs: int, plain: int) -> dict[str, Any]:
+def measured(jobs: int, plain: int, engine: str) -> dict[str, Any]:
     """What a streamed replay of so many jobs takes; [s] of processor time, and MiB."""
     began = process_time()
     trace = generate_long(ThetaYear(jobs=jobs), seed=0)
     made = process_time() - began
     loaded = _peak()
     with tempfile.TemporaryDirectory() as place:
-        stream_log(trace, place)
+        stream_log(trace, place, engine=engine)
     whole = process_time() - began
     told = {"jobs": jobs, "made": made, "whole": whole, "loaded": loaded, "peak": _peak()}
     if jobs <= plain:
         table = as_rigid_columns(trace)
         columns = [column.tolist() for column in (table.submit, table.nodes, table.walltime, table.runtime)]
         began = process_time()
-        stream(table, trace.nodes or 0)
+        stream(table, trace.nodes or 0, engine=engine)
         told["engine"] = process_time() - began
         began = process_time()
         replay_easy(columns[0], columns[1], columns[2], columns[3], trace.nodes or 0)
@@ -109,15 +109,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--jobs", type=int, nargs="+", default=list(_JOBS))
     parser.add_argument("--plain", type=int, default=1_000_000, help="most jobs for the plain loop")
+    parser.add_argument("--engine", choices=("auto", "simpy", "compiled"), default="auto")
     parser.add_argument("--record", type=Path, metavar="PAGE", help="page with the table (default: none)")
     parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.here:
-        print(json.dumps(measured(options.jobs[0], options.plain)))
+        print(json.dumps(measured(options.jobs[0], options.plain, options.engine)))
         return
     rows, found = [], dict[int, dict[str, Any]]()
     for jobs in options.jobs:
         words = ["-m", "tests.benchmarks.scale", "--here", "--jobs", str(jobs), "--plain", str(options.plain)]
+        words += ["--engine", options.engine]
         output = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=True).stdout
         found[jobs] = json.loads(output.splitlines()[-1])
         row = row_of(found[jobs])

@@ -49,7 +49,7 @@ def rule(name: str, plugin: Callable[[SystemView], list[Start]]) -> Iterator[str
 
 def seen(table: Table, mechanism: str = BASELINE, **options: Any) -> list[tuple[int | None, int | None, int]]:
     """Start, end and preemptions of each job."""
-    result = simulate(table.jobs, table.nodes, mechanism, events=False, **options)
+    result = simulate(table.jobs, table.nodes, mechanism, events=False, engine="simpy", **options)
     return [(record.start, record.end, record.preemptions) for record in result.records]
 
 

@@ -168,7 +168,7 @@ def test_what_is_kept_is_kept() -> None:
 
 
 def starts(jobs: Sequence[Job], machine: int, **options: Any) -> list[int | None]:
-    return [record.start for record in simulate(jobs, machine, events=False, **options).records]
+    return [record.start for record in simulate(jobs, machine, events=False, engine="simpy", **options).records]
 
 
 @pytest.mark.slow

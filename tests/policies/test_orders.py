@@ -283,7 +283,7 @@ def _jobs(t: Mapping[str, Any]) -> list[Job]:
 
 
 def _starts(t: Mapping[str, Any], order: str, origin: float = 0.0) -> list[float]:
-    result = simulate(_jobs(t), t["machine"], order=order, events=False)
+    result = simulate(_jobs(t), t["machine"], order=order, events=False, engine="simpy")
     return [record.start / SECOND - origin for record in result.records if record.start is not None]
 
 

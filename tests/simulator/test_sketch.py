@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policies.planning import kernel
+from simulator.kernels import running
 from simulator.options import Options
 from simulator.prospects import first_starts, starts_by_walltime
 from simulator.sketch.sketching import PresentJob, Sketch, can_sketch
@@ -106,9 +106,9 @@ def test_compiled_loops_are_the_plain_ones(monkeypatch: pytest.MonkeyPatch) -> N
             found.append(sketched(jobs, Options(), {max(waiting)}, tried))
         return found
 
-    monkeypatch.setattr(kernel, "COMPILE_FROM", 1 << 62)
+    monkeypatch.setattr(running, "LOAD_FROM", 1 << 62)
     plain = answers()
-    monkeypatch.setattr(kernel, "COMPILE_FROM", 0)
+    monkeypatch.setattr(running, "LOAD_FROM", 0)
     assert answers() == plain
 
 

@@ -20,12 +20,23 @@ import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 from workloads.ground.errors import MachineCodeWarning
 from workloads.ground.files import partial_name
 
-__all__ = ["cache_directory", "machine_code"]
+__all__ = [
+    "assembly",
+    "cache_directory",
+    "called_functions",
+    "first_line",
+    "machine_code",
+    "read_code",
+    "usable_directory",
+    "warn_once",
+    "write_code",
+]
 
 #: First bytes of each file.
 _MAGIC = b"holdfast machine code 1\n"
@@ -52,7 +63,7 @@ def machine_code(function: Callable[..., None]) -> Callable[..., None] | None:
     except ImportError:
         return None
     dispatcher = njit(function)
-    directory = _usable_directory()
+    directory = usable_directory()
     if directory is not None:
         dispatcher._cache = _cache(function, directory)
 
@@ -67,8 +78,8 @@ def machine_code(function: Callable[..., None]) -> Callable[..., None] | None:
         try:
             dispatcher.compile(tuple(dispatcher.typeof_pyval(argument) for argument in arguments))
         except Exception as error:  # whatever numba and LLVM raise: the plain function gives the same results
-            _warn(
-                f"numba cannot compile {function.__name__} ({_first_line(error)}); it runs in Python, which is slower"
+            warn_once(
+                f"numba cannot compile {function.__name__} ({first_line(error)}); it runs in Python, which is slower"
             )
             function(*arguments)
             return
@@ -76,6 +87,44 @@ def machine_code(function: Callable[..., None]) -> Callable[..., None] | None:
         dispatcher(*arguments)
 
     return run
+
+
+def assembly(function: Callable[..., None], kinds: str) -> str | None:
+    """What LLVM makes object code from, of a function of 64-bit whole numbers (``n``) and pointers to them (``a``).
+
+    Parameters
+    ----------
+    function
+        A function of a module. Other functions that it calls by their names are compiled into it.
+    kinds
+        A letter for each argument.
+
+    Returns
+    -------
+    str or None
+        None where numba is missing; else it defines one function, without anything that Python would call it by.
+    """
+    try:
+        from numba import njit, types
+    except ImportError:
+        return None
+    known = {"n": types.int64, "a": types.CPointer(types.int64)}  # type: ignore[no-untyped-call]
+    # Inlined, so that one function is defined.
+    others = {item.__name__: njit(forceinline=True)(item) for item in called_functions(function)}
+    given = FunctionType(function.__code__, {**function.__globals__, **others}, function.__name__)
+    given.__module__ = function.__module__
+    bare: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    dispatcher: Any = njit(**bare)(given)
+    dispatcher.compile(tuple(known[kind] for kind in kinds))
+    (signature,) = dispatcher.signatures
+    text: str = dispatcher.inspect_llvm(signature)
+    return text
+
+
+def called_functions(function: Callable[..., None]) -> list[Callable[..., Any]]:
+    """The functions of modules that a function calls by their names."""
+    found = (function.__globals__.get(name) for name in function.__code__.co_names)
+    return [item for item in found if isinstance(item, FunctionType)]
 
 
 def cache_directory() -> Path | None:
@@ -101,20 +150,20 @@ def cache_directory() -> Path | None:
         return None
 
 
-def _usable_directory() -> Path | None:
+def usable_directory() -> Path | None:
     """The cache directory, made if it is not there; None, with a warning, where it is not safe or cannot be made."""
     directory = cache_directory()
     if directory is None:
-        _warn("there is no home directory to keep compiled code in; each process compiles it again")
+        warn_once("there is no home directory to keep compiled code in; each process compiles it again")
         return None
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = directory.stat()
     except OSError as error:
-        _warn(f"compiled code cannot be kept in {directory} ({error.strerror}); each process compiles it again")
+        warn_once(f"compiled code cannot be kept in {directory} ({error.strerror}); each process compiles it again")
         return None
     if hasattr(os, "getuid") and (found.st_uid != os.getuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)):
-        _warn(
+        warn_once(
             f"compiled code is not kept in {directory}, which other users can write; each process compiles it again, "
             f"until the directory belongs to you and has mode 700"
         )
@@ -143,38 +192,18 @@ def _cache(function: Callable[..., None], directory: Path) -> Any:
         def load_overload(self, signature: Any, context: Any) -> Any:
             context.refresh()
             path, stamp = self._place(signature, context.codegen())
-            try:
-                content = _read(path)
-            except FileNotFoundError:
-                return None
-            except OSError as error:
-                _warn(f"compiled code in {path} cannot be read ({error.strerror}); it is compiled again")
-                return None
-            body = content[len(_MAGIC) + _DIGEST :]
-            if content[: len(_MAGIC) + _DIGEST] != _MAGIC + hashlib.sha256(body).digest():
-                _warn(f"compiled code in {path} is damaged; it is compiled again")
-                return None
-            if body[:_DIGEST] != stamp:
-                # Of an older source or another version of numba: nothing is wrong.
+            content = read_code(path, stamp)
+            if content is None:
                 return None
             try:
-                return rebuild(context, *pickle.loads(body[_DIGEST:]))
+                return rebuild(context, *pickle.loads(content))
             except Exception as error:  # a library that numba links to is another one
-                _warn(f"compiled code in {path} cannot be used ({_first_line(error)}); it is compiled again")
+                warn_once(f"compiled code in {path} cannot be used ({first_line(error)}); it is compiled again")
                 return None
 
         def save_overload(self, signature: Any, compiled: Any) -> None:
             path, stamp = self._place(signature, compiled.codegen)
-            body = stamp + pack(compiled._reduce())
-            part = path.with_name(partial_name(path.name))
-            try:
-                with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o600), "wb") as file:
-                    file.write(_MAGIC + hashlib.sha256(body).digest() + body)
-                part.replace(path)
-            except OSError as error:
-                with suppress(OSError):
-                    part.unlink()
-                _warn(f"compiled code cannot be kept in {directory} ({error.strerror}); each process compiles it again")
+            write_code(path, stamp, pack(compiled._reduce()))
 
         def _place(self, signature: Any, codegen: Any) -> tuple[Path, bytes]:
             """The file of a signature, and the stamp of what it was compiled from and by."""
@@ -194,6 +223,37 @@ def _cache(function: Callable[..., None], directory: Path) -> Any:
     return SealedCache()
 
 
+def read_code(path: Path, stamp: bytes) -> bytes | None:
+    """The code that a file of the cache holds; None where there is none of that stamp, or it is damaged."""
+    try:
+        content = _read(path)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        warn_once(f"compiled code in {path} cannot be read ({error.strerror}); it is compiled again")
+        return None
+    body = content[len(_MAGIC) + _DIGEST :]
+    if content[: len(_MAGIC) + _DIGEST] != _MAGIC + hashlib.sha256(body).digest():
+        warn_once(f"compiled code in {path} is damaged; it is compiled again")
+        return None
+    # Another stamp is of an older source or another version of numba: nothing is wrong.
+    return body[_DIGEST:] if body[:_DIGEST] == stamp else None
+
+
+def write_code(path: Path, stamp: bytes, code: bytes) -> None:
+    """Keep code in the cache, with the stamp of what it was compiled from and by."""
+    body = stamp + code
+    part = path.with_name(partial_name(path.name))
+    try:
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o600), "wb") as file:
+            file.write(_MAGIC + hashlib.sha256(body).digest() + body)
+        part.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            part.unlink()
+        warn_once(f"compiled code cannot be kept in {path.parent} ({error.strerror}); each process compiles it again")
+
+
 def _read(path: Path) -> bytes:
     """A file of the user; a link or a file of another one is not followed."""
     with os.fdopen(os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | _BINARY), "rb") as file:
@@ -203,10 +263,10 @@ def _read(path: Path) -> bytes:
 
 
 @functools.cache
-def _warn(sentence: str) -> None:
+def warn_once(sentence: str) -> None:
     """Warn once for each process."""
     warnings.warn(sentence, MachineCodeWarning, stacklevel=2)
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 from experiments.commands.asking.arguments import duration
@@ -26,7 +26,7 @@ __all__ = ["PlannedRun", "manifest_of", "planned_runs"]
 _BESIDE_THE_JOBS = (
     *("order", "backfilling", "backfill_length", "passes", "tenants", "expansion", "warning", "timeout"),
     *("malleable_start", "malleable_resume", "malleable_head", "arrival_takes", "shrunk_lenders", "preempted_lenders"),
-    *("checkpoint_variation", "checkpoint_mode", "outages", "failure_mtbf", "repair"),
+    *("checkpoint_variation", "checkpoint_mode", "outages", "failure_mtbf", "repair", "engine"),
 )
 
 
@@ -70,6 +70,7 @@ class PlannedRun:
     def configuration(self) -> dict[str, Any]:
         """Its entries of ``run.json``."""
         return {
+            **_release(),
             **self.simulation.configuration,
             **self.asked.configuration,
             **prior_entries(self.simulation),
@@ -88,6 +89,14 @@ class PlannedRun:
         begin = beginning_of(self.simulation.jobs)
         if self.submits and (begin is None or max(self.submits) >= to_ticks(begin)):
             self.measurement.window.bounds(self.submits, None if begin is None else to_ticks(begin))
+
+
+@cache
+def _release() -> dict[str, str]:
+    """Entry of ``run.json`` with the version, looked up after the simulations: that takes as long as a small one."""
+    from importlib.metadata import version
+
+    return {"holdfast": version("holdfast")}
 
 
 def prior_entries(simulation: Simulation) -> dict[str, Any]:

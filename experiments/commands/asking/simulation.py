@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import asdict, dataclass, field
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +20,6 @@ from experiments.commands.asking.arguments import (
     whole,
 )
 from experiments.commands.asking.life import add_life, life_of
-from policies.mechanism import BASELINE
 from workloads.ground.errors import InputError
 
 if TYPE_CHECKING:
@@ -134,6 +132,13 @@ def add_simulation(parser: argparse.ArgumentParser) -> None:
         help="frequency of scheduling: once per instant, or after each event (default instant)",
     )
     details.add_argument(
+        "--engine",
+        metavar="{auto,simpy,compiled}",
+        default="auto",
+        help="simpy: the model; compiled: loops that know rigid jobs under the baseline alone; auto: these where they "
+        "give the same results (default auto)",
+    )
+    details.add_argument(
         "--expansion",
         metavar="NAME",
         default="none",
@@ -244,6 +249,7 @@ def options_of(arguments: argparse.Namespace) -> Options:
         checkpoint_variation=share(arguments.checkpoint_variation, "--checkpoint-variation"),
         checkpoint_mode=arguments.checkpoint_mode,
         seed=whole(arguments.seed, "--seed"),
+        engine=arguments.engine,
     )
 
 
@@ -258,6 +264,7 @@ def simulation_of(arguments: argparse.Namespace, mechanisms: Sequence[str]) -> S
     from experiments.recordings.runfile import LOCAL, UNIT
     from experiments.traces.calendar import zone_of
     from experiments.traces.description import composition, left_out, need_jobs
+    from policies.mechanism import BASELINE
     from workloads.ground.errors import TraceError
     from workloads.ground.files import sha256_of
     from workloads.hybrid.assignment import as_rigid, assign
@@ -272,7 +279,6 @@ def simulation_of(arguments: argparse.Namespace, mechanisms: Sequence[str]) -> S
     life = life_of(arguments)
     workload = read_workload(arguments.input, **read_options(arguments))
     configuration: dict[str, Any] = {
-        "holdfast": version("holdfast"),
         "input": {"path": arguments.input, "sha256": sha256_of(arguments.input)},
         "mechanisms": list(mechanisms),
         "options": asdict(options),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import asdict, replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,7 +30,7 @@ _OPTIONS = frozenset(
     (
         *("input", "output", "force", "stream", "stream_format", "mechanism", "verbose", "warmup", "cooldown"),
         *("nodes", "where", "unit", "format", "procs_per_node", "lenient"),
-        *("order", "backfilling", "backfill_length", "passes"),
+        *("order", "backfilling", "backfill_length", "passes", "engine"),
     )
 )
 
@@ -80,7 +79,6 @@ def long_run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> 
     jobs = as_rigid_columns(trace)
     measurement.window.bounds(jobs.submit)
     configuration = {
-        "holdfast": version("holdfast"),
         "input": {
             "path": arguments.input,
             "sha256": sha256_of(arguments.input),

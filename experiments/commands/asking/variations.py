@@ -21,7 +21,7 @@ __all__ = ["LISTED", "Variation", "variations"]
 _MOST = 200
 #: Options that decide nothing about the jobs, only how the machine is operated and which nodes it has.
 _OF_THE_MACHINE = frozenset(
-    {"order", "backfilling", "backfill_length", "passes", "nodes", "outages", "failure_mtbf", "repair"}
+    {"order", "backfilling", "backfill_length", "passes", "engine", "nodes", "outages", "failure_mtbf", "repair"}
 )
 
 #: Options of which a list may have the word none, for a run without it.
@@ -89,7 +89,7 @@ LISTED: Mapping[str, Callable[[str, str], list[str]]] = {
                 "checkpoint_variation",
                 "checkpoint_mode",
             ),
-            *("failure_mtbf", "repair"),
+            *("failure_mtbf", "repair", "engine"),
         ),
         _words,
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,12 @@ _CLOCK = "measured by the clock, so that it differs from run to run and grows wh
 
 
 def _runs(result: SweepResult) -> list[dict[str, Any]]:
-    return [{**labels(row), **{name: row[name] for name in _NAMES}} for row in result.timings]
+    """The runs whose decisions were timed: compiled loops, which replay the baseline, take none one by one."""
+    return [
+        {**labels(row), **{name: row[name] for name in _NAMES}}
+        for row in result.timings
+        if row["decision_ms_p50"] is not None and not math.isnan(float(row["decision_ms_p50"]))
+    ]
 
 
 def decision_rows(result: SweepResult) -> list[Row]:

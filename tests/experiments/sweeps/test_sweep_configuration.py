@@ -221,7 +221,7 @@ def test_every_parameter_may_be_varied_and_no_two_have_one_name() -> None:
         **{"backfilling": "easy length=runtime", "expansion": "even", "walltimes": "trace"},
         **{"malleable_start": "requested", "malleable_resume": "former", "malleable_head": "requested"},
         **{"arrival_takes": "reserved", "shrunk_lenders": "stay", "preempted_lenders": "hold"},
-        **{"plan": "masi k=5", "checkpoint_mode": "strict", "seed": 7},
+        **{"plan": "masi k=5", "checkpoint_mode": "strict", "seed": 7, "engine": "simpy"},
     }
     for table_name, kind in (("assignment", Assignment), ("options", Options)):
         for item in fields(kind):

@@ -154,7 +154,11 @@ def test_times_of_the_clock_stand_apart(done: Path) -> None:
     timings = rows(done / "timings.csv")
     assert [row["run"] for row in timings] == [row["run"] for row in rows(done / "summary.csv")]
     for row in timings:
-        assert 0 < float(row["decision_ms_p50"]) <= float(row["decision_ms_p99"]) <= float(row["decision_ms_max"])
+        decisions = [row[name] for name in ("decision_ms_p50", "decision_ms_p99", "decision_ms_max")]
+        if row["mechanism"] == "baseline":  # compiled loops take no decision one by one
+            assert decisions == ["", "", ""]
+        else:
+            assert 0 < float(decisions[0]) <= float(decisions[1]) <= float(decisions[2])
         assert 0 < float(row["engine_seconds"]) < float(row["run_seconds"])
         assert 10 < float(row["worker_peak_mib"]) < 10_000
 

@@ -135,7 +135,7 @@ def test_keys_in_arrays_are_those_of_the_order(name: str) -> None:
 
 
 def seen(table: Table, mechanism: str, **options: Any) -> list[tuple[int | None, int | None, int]]:
-    result = simulate(table.jobs, table.nodes, mechanism, events=False, **options)
+    result = simulate(table.jobs, table.nodes, mechanism, events=False, engine="simpy", **options)
     return [(record.start, record.end, record.preemptions) for record in result.records]
 
 
@@ -213,7 +213,7 @@ def test_a_pass_after_arrivals_alone_looks_at_the_new_jobs_alone(monkeypatch: py
     jobs += [rigid(number, number, 2, 200) for number in range(3, 10)]
     jobs += [rigid(10, 10, 2, 80), rigid(11, 11, 1, 10)]
     with columns_from(length):
-        result = simulate(jobs, 10, events=False)
+        result = simulate(jobs, 10, events=False, engine="simpy")
     assert [record.start for record in result.records][9] == 10 * SECOND
     # Job 2 is too large for any pass. Where columns are made, when four jobs wait, a pass looks at all again.
     again = [[4], [2, 3, 4, 5]] if length == 3 else [[4], [5]]

@@ -32,7 +32,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
-    machinecode._warn.cache_clear()
+    machinecode.warn_once.cache_clear()
     return tmp_path / "cache" / "holdfast"
 
 
@@ -65,7 +65,7 @@ def warned() -> list[str]:
     """What a new process says beside the right results."""
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
-        machinecode._warn.cache_clear()
+        machinecode.warn_once.cache_clear()
         assert doubles() == [0.0, 2.0, 4.0]
     assert all(issubclass(item.category, MachineCodeWarning) for item in found)
     return [str(item.message) for item in found]

@@ -1,28 +1,31 @@
 """A replay of rigid jobs under EASY or without backfilling that keeps nothing but starts: loops over whole numbers.
 
-One plain source, which numba compiles where there is much to simulate (:func:`policies.planning.kernel.runner`). Source
+One plain source, which is compiled where there is much to simulate (:func:`simulator.kernels.running.runner`). Source
 of the rule: Mu'alem and Feitelson, IEEE TPDS 12(6), 2001; as in :class:`policies.backfilling.Easy`.
 """
 
 from __future__ import annotations
 
-__all__ = ["DONE", "MORE", "STUCK", "replay"]
+__all__ = ["DONE", "KINDS", "MORE", "STUCK", "replay"]
 
 #: How a replay ended: all awaited jobs have started; it needs more of the jobs to come; some jobs can never start.
 DONE, MORE, STUCK = 0, 1, 2
+#: What the arguments of :func:`replay` are (:func:`simulator.kernels.running.runner`).
+KINDS = "nnaaaaaanannnnnnnaaaaanaaaaaa"
 
 
 def replay(  # type: ignore[no-untyped-def] # compiled: types are numba's to infer, from lists and arrays alike
-    present, submits, nodes, walltimes, runtimes, ranks, awaited, queue, begin, free, tolerance, backfills, complete,
-    on_trial, tried, ends, limits, by_end, by_limit, runs, starts, after, before, found, how, state,
+    count, present, submits, nodes, walltimes, runtimes, ranks, awaited, waiting, queue, begin, free, tolerance,
+    backfills, complete, on_trial, choices, tried, ends, limits, by_end, by_limit, runs, starts, after, before, found,
+    how, state,
 ):  # fmt: skip
     """Simulate until the awaited jobs have started.
 
-    Jobs are numbered: those before ``present`` run or wait, the others are submitted later, ordered by submit.
-    ``ranks`` are their places in the order of the queue, ``awaited`` is 1 for those that are waited for, and ``queue``
-    holds the waiting ones in their order. ``complete`` tells that no other jobs come. With the job ``on_trial`` (-1:
-    none) each of the walltimes ``tried`` is tried, the first of which it has: ``found`` gets the starts, and ``how`` 1
-    for each that is backfilled.
+    There are ``count`` jobs. They are numbered: those before ``present`` run or wait, the others are submitted later,
+    ordered by submit. ``ranks`` are their places in the order of the queue, ``awaited`` is 1 for those that are waited
+    for, and ``queue`` holds the ``waiting`` ones in their order. ``complete`` tells that no other jobs come. With the
+    job ``on_trial`` (-1: none) each of the ``choices`` walltimes ``tried`` is tried, the first of which it has:
+    ``found`` gets the starts, and ``how`` 1 for each that is backfilled.
 
     ``ends`` and ``limits`` (ends of walltimes) are given for the running jobs, whose number is ``runs``; ``by_end``
     holds these, the last end first, and ``by_limit`` the first limit first. ``starts`` gets the starts of the others.
@@ -30,14 +33,13 @@ def replay(  # type: ignore[no-untyped-def] # compiled: types are numba's to inf
     gets how it ended, and how many of the later jobs were submitted by then.
     """
     never = 1 << 62
-    count = len(nodes)
     top = count
     left = 0
     trials = 0
     # No waiting job needs fewer nodes.
     smallest = never
     last = top
-    for place in range(len(queue)):
+    for place in range(waiting):
         job = queue[place]
         after[last] = job
         before[job] = last
@@ -47,6 +49,8 @@ def replay(  # type: ignore[no-untyped-def] # compiled: types are numba's to inf
             smallest = nodes[job]
     after[last] = top
     before[top] = last
+    for job in range(present, count):
+        left += awaited[job]
 
     now = begin
     coming = present
@@ -160,7 +164,7 @@ def replay(  # type: ignore[no-untyped-def] # compiled: types are numba's to inf
                     found[trials] = now
                     how[trials] = 0 if phase == 1 else 1
                     trials += 1
-                    if trials == len(tried):
+                    if trials == choices:
                         break
                     walltimes[job] = tried[trials]
             if not fits:

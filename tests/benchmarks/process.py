@@ -1,0 +1,79 @@
+"""What ``holdfast run LOG --mechanism baseline`` takes as a whole process, under each engine, and ``holdfast --help``.
+
+Run ``python -m tests.benchmarks.process [--repeat 3] [--log FILE --nodes N]``; without a log it takes Theta 2022, where
+that is, else a generated year. Each figure is the least processor time of several processes, in turn with a process
+that reads and replays the log with the plain EASY loop of the tests: the ratios are to that process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.benchmarks.figures import tell
+from tests.places import ROOT
+from workloads.logs.swflines import write_swf
+from workloads.theta.generator import generate
+from workloads.theta.year import ThetaYear
+
+_THETA = ROOT.parent / "shared" / "data" / "traces" / "theta_2022.swf.gz"
+_PLAIN = """
+import sys
+from time import process_time
+from tests.reference.easy import load_swf, replay_easy
+jobs = load_swf(sys.argv[1], int(sys.argv[2]))
+began = process_time()
+replay_easy(jobs.submit, jobs.nodes, jobs.walltime, jobs.runtime, int(sys.argv[2]))
+print(process_time() - began)
+"""
+
+
+def seconds(*command: str) -> tuple[float, str]:
+    """Processor time of a process [s], and what it prints; modules are compiled as after an installation."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    told = subprocess.run(
+        [sys.executable, *command], cwd=ROOT, env=environment, check=True, text=True, stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    ).stdout  # fmt: skip
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, told
+
+
+def main() -> None:
+    """Print all of it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--log", type=Path)
+    parser.add_argument("--nodes", type=int, default=4392)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as place:
+        log, name = options.log or _THETA, "Theta 2022" if options.log is None else options.log.name
+        if not log.exists():
+            log, name = Path(place) / "year.swf", "a generated year"
+            write_swf(generate(ThetaYear(), seed=0), log)
+        holdfast = ("-c", "from holdfast import main; main()")
+        run = ("run", str(log), "--nodes", str(options.nodes), "--mechanism", "baseline", "--force")
+        took: dict[str, list[float]] = {"plain": [], "loop alone": [], "simpy": [], "auto": [], "help": []}
+        # The first time, code is compiled.
+        for _ in range(options.repeat + 1):
+            whole, loop = seconds("-c", _PLAIN, str(log), str(options.nodes))
+            took["plain"].append(whole)
+            took["loop alone"].append(float(loop))
+            for engine in ("simpy", "auto"):
+                took[engine].append(seconds(*holdfast, *run, "--engine", engine, "-o", f"{place}/{engine}")[0])
+            took["help"].append(seconds(*holdfast, "--help")[0])
+    least = {case: min(found[1:]) for case, found in took.items()}
+    print(f"{name}: " + "  ".join(f"{case} {value:.2f} s" for case, value in least.items()))
+    tell(f"the whole process over that of the plain loop, {name}", least["auto"] / least["plain"], "x", "<= 1.5")
+    tell(f"the whole process with SimPy over that of the plain loop, {name}", least["simpy"] / least["plain"], "x")
+    tell("holdfast --help", least["help"], "s", "<= 0.1")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,289 @@
+"""Plain replays are the model's to the tick: records, samples, accounts and metrics, compiled and interpreted."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simulator import Result, simulate
+from simulator.kernels import easyloop, running
+from simulator.results.metrics import MeasuredWindow, summarize, summarize_types
+from simulator.streaming import stream
+from tests.shared_data import trace_file
+from tests.strategies.tables import Table, job_tables, random_job_table
+from workloads.ground import objectcode
+from workloads.ground.errors import InputError, MachineCodeWarning
+from workloads.hybrid.assignment import as_rigid, as_rigid_columns
+from workloads.logs.readers import read_trace
+from workloads.outages.outage import Outage, OutageKind
+from workloads.table.job import Job, JobType
+from workloads.theta.generator import generate, generate_long
+from workloads.theta.year import ThetaYear
+
+ORDERS = ("fcfs", "sjf", "ljf", "smallest", "largest", "saf", "laf", "f1", "f2", "f3", "f4")
+RULES = ("easy", "none", "conservative", "easy depth=3")
+#: What is measured by the clock, and what says which engine ran.
+_OWN = ("options", "latencies", "engine_seconds", "engine")
+_CLOCKED = ("decision_ms_p99", "decision_ms_max", "engine_seconds")
+
+
+def told(result: Result) -> dict[str, Any]:
+    """Everything of a result that does not depend on its engine."""
+    window = MeasuredWindow(warmup=60.0)
+    found = {item.name: getattr(result, item.name) for item in fields(result) if item.name not in _OWN}
+    found |= {"records": list(result.records), "samples": list(result.samples), "table": list(result.table)}
+    for name in ("losses", "entries", "down", "stochastic", "outages"):
+        found[name] = list(found[name])
+    for name, how in (("summary", None), ("window", window)):
+        try:
+            summary: Any = summarize(result, window=how)
+        except InputError as error:
+            found[name] = str(error)
+        else:
+            found[name] = {key: repr(value) for key, value in summary.items() if key not in _CLOCKED}
+    found["types"] = repr(summarize_types(result))
+    return found
+
+
+def assert_same(jobs: list[Job], nodes: int, order: str = "fcfs", backfilling: str = "easy") -> None:
+    how: dict[str, Any] = {"events": False, "order": order, "backfilling": backfilling}
+    model = simulate(jobs, nodes, engine="simpy", **how)
+    plain = simulate(jobs, nodes, engine="compiled", **how)
+    assert (model.engine, plain.engine) == ("simpy", "compiled")
+    assert told(plain) == told(model)
+
+
+@pytest.fixture
+def machine_code(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Loops run as machine code, however little there is to do."""
+    pytest.importorskip("numba")
+    monkeypatch.setattr(running, "LOAD_FROM", 0)
+    yield
+
+
+def comes(table: Table) -> bool:
+    return any(job.submit is not None for job in table.jobs)
+
+
+@given(
+    job_tables(max_jobs=20, max_nodes=12).filter(comes),
+    st.sampled_from(ORDERS),
+    st.sampled_from(RULES),
+)
+@settings(max_examples=1500)
+def test_a_plain_replay_is_the_models(table: Table, order: str, backfilling: str) -> None:
+    # Some ran into their walltimes, of which those whose trace says otherwise only appear to.
+    jobs = [replace(job, killed=job.job_id % 3 == 0) for job in table.jobs]
+    assert_same(jobs, table.nodes, order, backfilling)
+
+
+@pytest.mark.slow
+def test_thousands_of_plain_replays_are_the_models() -> None:
+    for seed in range(4000):
+        table = random_job_table(seed, max_jobs=40, max_nodes=24)
+        if comes(table):
+            assert_same(table.jobs, table.nodes, ORDERS[seed % len(ORDERS)], RULES[seed // 16 % len(RULES)])
+
+
+@pytest.mark.usefixtures("machine_code")
+def test_machine_code_replays_as_the_model_does() -> None:
+    for seed in range(60):
+        table = random_job_table(seed, max_jobs=40, max_nodes=24)
+        if comes(table):
+            assert_same(table.jobs, table.nodes, ORDERS[seed % len(ORDERS)], RULES[seed // 16 % len(RULES)])
+
+
+@pytest.mark.parametrize("backfilling", RULES)
+def test_a_generated_table_with_a_long_queue(backfilling: str) -> None:
+    trace = generate(ThetaYear(jobs=300), seed=1)
+    jobs = [replace(job, submit=(job.submit or 0.0) / 200) for job in as_rigid(trace)]
+    for order in ("fcfs", "sjf"):
+        assert_same(jobs, trace.nodes or 0, order, backfilling)
+
+
+@pytest.mark.parametrize("told_at_a_time", [1, 7, 1000])
+def test_a_streamed_replay_tells_the_same_jobs_in_the_same_order(told_at_a_time: int) -> None:
+    trace = generate_long(ThetaYear(jobs=400), seed=2)
+    table = as_rigid_columns(trace)
+    rng = np.random.default_rng(0)
+    # Whole hours, so that many jobs end in one instant; ids in another order than the rows.
+    hour = 3_600_000_000
+    table.columns["submit"] //= 50
+    for name in ("runtime", "walltime"):
+        table.columns[name][:] = np.maximum(1, table.columns[name] // hour) * hour
+    rng.shuffle(table.columns["job_id"])
+    found = []
+    for engine in ("simpy", "compiled"):
+        pieces: list[tuple[Any, ...]] = []
+
+        def tell(*columns: Any, pieces: list[tuple[Any, ...]] = pieces) -> None:
+            pieces.append(tuple(column.tolist() for column in columns))
+
+        result = stream(table, trace.nodes or 0, tell, told=told_at_a_time, engine=engine)
+        assert result.engine == engine
+        found.append((told(result), pieces))
+    assert found[0] == found[1]
+
+
+LOGS = (("theta_2022", 4392), ("KTH-SP2-1996-2.1-cln", 100), ("SDSC-BLUE-2000-4.2-cln", 1152))
+
+
+@pytest.mark.system
+@pytest.mark.parametrize(("name", "nodes"), LOGS)
+@pytest.mark.parametrize(
+    ("order", "backfilling"), [("fcfs", "easy"), ("sjf", "none"), ("fcfs", "conservative"), ("saf", "easy depth=4")]
+)
+def test_real_logs(name: str, nodes: int, order: str, backfilling: str) -> None:
+    assert_same(as_rigid(read_trace(trace_file(f"{name}.swf.gz")).on_machine(nodes)), nodes, order, backfilling)
+
+
+# What is not plain.
+
+JOB = Job(1, JobType.RIGID, submit=0.0, nodes=2, runtime=100.0, walltime=200.0)
+
+
+@pytest.mark.parametrize(
+    ("job", "how", "why"),
+    [
+        (JOB, {"mechanism": "CUA-SPAA"}, "the mechanism must be baseline, not CUA-SPAA"),
+        (JOB, {"events": True}, "no event log must be kept"),
+        (JOB, {"decisions": True}, "no event log must be kept"),
+        (JOB, {"outages": [Outage(OutageKind.MAINTENANCE, 50.0, 60.0, 1)]}, "outages"),
+        (JOB, {"passes": "event"}, "passes must be instant"),
+        (JOB, {"backfill_length": "runtime"}, "backfill_length must be walltime"),
+        (JOB, {"expansion": "greedy"}, "expansion must be none"),
+        (JOB, {"order": "wfp3"}, "order must be one of"),
+        (JOB, {"backfilling": "slurm"}, "backfilling must be"),
+        (JOB, {"backfilling": "easy length=runtime"}, "backfilling must be easy by walltimes"),
+        (replace(JOB, cancelled_at=150.0), {}, "job 1 must not be cancelled"),
+        (replace(JOB, eligible=50.0), {}, "job 1 must not be cancelled, held"),
+        (replace(JOB, running_since=0.0), {}, "started before the replay"),
+        (replace(JOB, type=JobType.STOCHASTIC, application="a", plan="masi k=1"), {}, "stochastic"),
+        (replace(JOB, submit=None, type=JobType.ON_DEMAND, notice=0.0, estimated_arrival=9.0), {}, "must arrive"),
+    ],
+)
+def test_what_is_not_plain_is_left_to_the_model(job: Job, how: dict[str, Any], why: str) -> None:
+    given = {"events": False, **how}
+    with pytest.raises(InputError, match=why):
+        simulate([job], 4, engine="compiled", **given)
+    assert simulate([job], 4, **given).engine == "simpy"
+
+
+def test_a_dependency_is_left_to_the_model() -> None:
+    jobs = [JOB, replace(JOB, job_id=2, preceding=1)]
+    assert simulate(jobs, 4, events=False).engine == "simpy"
+
+
+def test_an_unknown_engine_is_refused() -> None:
+    with pytest.raises(InputError, match="engine must be auto or simpy or compiled, not 'fast'"):
+        simulate([JOB], 4, engine="fast")
+
+
+# How loops run.
+
+
+@pytest.fixture
+def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, machine_code: None) -> Path:
+    """An empty cache, and a process that has loaded nothing."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    objectcode.object_code.cache_clear()
+    objectcode.warn_once.cache_clear()
+    return tmp_path / "holdfast"
+
+
+def busy() -> tuple[list[Job], int]:
+    table = random_job_table(5, max_jobs=40, max_nodes=24)
+    assert comes(table)
+    return table.jobs, table.nodes
+
+
+def test_object_code_is_loaded_without_numba(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert_same(*busy())
+    (file,) = fresh.iterdir()
+    assert (file.name.startswith("replay-"), file.stat().st_mode & 0o777) == (True, 0o600)
+    objectcode.object_code.cache_clear()
+    monkeypatch.setitem(sys.modules, "numba", None)
+    assert objectcode.object_code(easyloop.replay, easyloop.KINDS) is not None
+    assert_same(*busy())
+
+
+def test_without_numba_the_plain_loop_runs(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "numba", None)
+    monkeypatch.setitem(sys.modules, "llvmlite", None)
+    assert objectcode.object_code(easyloop.replay, easyloop.KINDS) is None
+    assert_same(*busy())
+    assert not fresh.exists()
+
+
+def double(count, values, results):  # type: ignore[no-untyped-def]
+    """A loop that is compiled in little time."""
+    for place in range(count):
+        results[place] = 2 * values[place]
+
+
+def doubles() -> list[int]:
+    """What it gives in a process that has loaded nothing."""
+    objectcode.object_code.cache_clear()
+    run = objectcode.object_code(double, "naa") or double
+    results = np.zeros(3, np.int64)
+    run(3, np.arange(3), results)
+    found: list[int] = results.tolist()
+    return found
+
+
+@pytest.mark.parametrize("damage", [b"", b"holdfast machine code 1\nnot code", None])
+def test_damaged_code_is_compiled_again(fresh: Path, damage: bytes | None) -> None:
+    assert doubles() == [0, 2, 4]
+    (file,) = fresh.iterdir()
+    file.write_bytes(file.read_bytes()[:-9] + bytes(9) if damage is None else damage)
+    with pytest.warns(MachineCodeWarning, match="is damaged; it is compiled again"):
+        assert doubles() == [0, 2, 4]
+    objectcode.warn_once.cache_clear()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert doubles() == [0, 2, 4]
+
+
+def test_code_that_cannot_be_kept_is_compiled_for_much_work_alone(
+    fresh: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fresh.write_text("a file where the directory should be")
+    with pytest.warns(MachineCodeWarning, match="cannot be kept"):
+        assert running.runner(easyloop.replay, easyloop.KINDS, 1)[0] is easyloop.replay
+    assert_same(*busy())
+    monkeypatch.setattr(running, "COMPILE_FROM", 0)
+    assert running.runner(easyloop.replay, easyloop.KINDS, 1)[0] is not easyloop.replay
+    assert_same(*busy())
+
+
+def test_a_loop_that_numba_cannot_compile_runs_in_python(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any) -> str:
+        raise TypeError("not today")
+
+    monkeypatch.setattr(objectcode, "assembly", refuse)
+    with pytest.warns(MachineCodeWarning, match="numba cannot compile replay \\(not today\\)"):
+        assert_same(*busy())
+
+
+def test_compiled_loops_take_contiguous_whole_numbers_alone(machine_code: None) -> None:
+    code = objectcode.object_code(easyloop.replay, easyloop.KINDS)
+    assert code is not None
+    wrong = np.zeros(3)
+    with pytest.raises(TypeError, match="64-bit"):
+        code(*(0 if kind == "n" else wrong for kind in easyloop.KINDS))
+
+
+@pytest.fixture(autouse=True)
+def forget() -> Iterator[None]:
+    yield
+    objectcode.object_code.cache_clear()
+    objectcode.warn_once.cache_clear()
