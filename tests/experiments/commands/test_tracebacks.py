@@ -283,7 +283,8 @@ def test_signals_at_any_moment_leave_no_traceback(times: int) -> None:
         os.killpg(run.pid, signal.SIGINT)
         told = run.communicate()[1].decode()
         assert "Traceback" not in told
-        assert run.returncode in (0, 130)
+        # Python ends itself by the signal where it comes after the last line of ours.
+        assert run.returncode in (0, 130, -signal.SIGINT)
         assert told.count("\n") <= 1
-        ended += run.returncode == 130
+        ended += run.returncode != 0
     assert ended

@@ -79,12 +79,15 @@ def test_the_measured_walltimes_are_those_of_the_paper(tmp_path: Path) -> None:
 
 
 @pytest.mark.system
-@pytest.mark.parametrize("name", ["profiles-fig9", "profiles-table2"])
-def test_the_measured_tasks_are_those_of_the_paper(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "outcome"), [("profiles-fig9", Outcome.UNDECIDED), ("profiles-table2", Outcome.HOLDS)]
+)
+def test_the_measured_tasks_are_those_of_the_paper(name: str, outcome: Outcome, tmp_path: Path) -> None:
+    """Eighty-eight runs cannot tell a share from the printed one to three points."""
     item = find_experiment(name)
     parameters = replace(item.parameters, tasks=str(shared_file("slant", "slant_drd_tasks.csv")))
     verdicts = run_experiment(item, parameters, 0, tmp_path, "0")
-    assert {verdict.outcome for verdict in verdicts} == {Outcome.HOLDS}
+    assert {verdict.outcome for verdict in verdicts} == {outcome}
 
 
 def test_one_sign_of_table_1_is_a_misprint(tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ def test_answers_are_the_verdicts_and_others_stay(tmp_path: Path) -> None:
     pages.main([str(measured), str(docs)])
     answers = pages.answers_of((docs / "checkpoint.md").read_text(encoding="utf-8"))
     assert answers["checkpoint-fig3"] == "FORTY-TWO"
-    assert answers["checkpoint-fig4"].count("| **holds**") == 2
+    assert answers["checkpoint-fig4"].count("| **holds by construction**") == 2
     assert "Measured with the sizes of the paper, seed 0." in answers["checkpoint-fig4"]
     assert [path.name for path in (docs / "images").iterdir()] == ["checkpoint-fig4.png"]
     assert "Not measured yet" in answers["checkpoint-fig6"]

@@ -30,7 +30,7 @@ from experiments.study.report.choices import section_of
 from experiments.study.report.content import Tally, write_report
 from experiments.study.reproduction import Done, Reproduction, reproduce
 from experiments.study.rules import Above
-from experiments.study.verdicts import Statement, Verdict, figure, text
+from experiments.study.verdicts import Outcome, Statement, Verdict, figure, text
 from experiments.tables import read_csv
 from tests.places import ROOT
 from tests.support.processes import alive, children_of, until
@@ -208,7 +208,9 @@ def check_page(html: str, directory: Path, names: tuple[str, ...]) -> Page:
                 assert [row[0], row[2]] == [str(verdict[key]) for key in ("claim", "measured")]
                 source = verdict["source"] if verdict["source"] not in ("unknown", "hypothesis") else ""
                 assert row[1] == f"{verdict['printed']} {source}".strip()
-                assert row[3].startswith(f"{verdict['outcome']} {verdict['rule'] or ''}".strip())
+                reason = verdict["construction"] if verdict["outcome"] == Outcome.HOLDS else None
+                outcome = f"holds by construction: {reason}" if reason else verdict["outcome"]
+                assert row[3].startswith(f"{outcome} {verdict['rule'] or ''}".strip())
                 assert row[3].endswith(verdict["remark"] or "")
     return page
 
@@ -343,7 +345,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert cli.main(words) == 0
     shown = capsys.readouterr()
     assert "6 statements" not in shown.out
-    assert shown.out.startswith("3 experiments: 5 statements hold, 1 is not comparable")
+    assert shown.out.startswith("3 experiments: 1 statement is not comparable; 5 more hold by construction")
     assert len(shown.err.strip().splitlines()) == 4
     names = ("checkpoint-fig3", "checkpoint-fig4", "profiles-fig1")
     check_page((out / "report.html").read_text(), out, names)
