@@ -29,7 +29,7 @@ from workloads.table.joblife import has_life
 
 __all__ = ["PlainJobs", "accounting", "obstacle", "plain_jobs", "plain_records", "samples", "starts"]
 
-Ticks = npt.NDArray[np.int64]
+Ints = npt.NDArray[np.int64]
 
 #: Orders that look at a job's request and submit alone.
 _STATIC = frozenset({"fcfs", "sjf", "ljf", "smallest", "largest", "saf", "laf", "f1", "f2", "f3", "f4"})
@@ -52,10 +52,10 @@ class PlainJobs(NamedTuple):
         Ticks, shape (n,).
     """
 
-    submit: Ticks
-    nodes: Ticks
-    runtime: Ticks
-    walltime: Ticks
+    submit: Ints
+    nodes: Ints
+    runtime: Ints
+    walltime: Ints
 
     @property
     def obstacle(self) -> str:
@@ -120,7 +120,7 @@ def plain_jobs(table: Sequence[Job], origin: int) -> tuple[PlainJobs, npt.NDArra
     return reason or (jobs, came)
 
 
-def starts(jobs: PlainJobs, nodes: int, options: Options) -> Ticks:
+def starts(jobs: PlainJobs, nodes: int, options: Options) -> Ints:
     """When each job starts on a machine of ``nodes`` nodes [ticks of the simulated clock], shape (n,)."""
     # Ties are broken by the row.
     arrival = np.argsort(jobs.submit, kind="stable")
@@ -138,7 +138,7 @@ def starts(jobs: PlainJobs, nodes: int, options: Options) -> Ticks:
     return found
 
 
-def _easy(columns: Sequence[Ticks], nodes: int, *, backfills: bool) -> Any:
+def _easy(columns: Sequence[Ints], nodes: int, *, backfills: bool) -> Any:
     """Starts under one reservation, or without backfilling, of jobs in the order of their arrivals."""
     count = len(columns[0])
     run, sequence = runner(easyloop.replay, easyloop.KINDS, count)
@@ -157,7 +157,7 @@ def _easy(columns: Sequence[Ticks], nodes: int, *, backfills: bool) -> Any:
     return begun
 
 
-def _planned(columns: Sequence[Ticks], nodes: int, depth: int) -> Any:
+def _planned(columns: Sequence[Ints], nodes: int, depth: int) -> Any:
     """Starts where ``depth`` waiting jobs hold reservations (0: all), of jobs in the order of their arrivals."""
     count = len(columns[0])
     run, sequence = runner(planloop.replay_planned, planloop.KINDS, _LOOKS * count)
@@ -174,7 +174,7 @@ def _planned(columns: Sequence[Ticks], nodes: int, depth: int) -> Any:
     return begun
 
 
-def _ranks(jobs: PlainJobs, arrival: Ticks, order: str) -> Ticks:
+def _ranks(jobs: PlainJobs, arrival: Ints, order: str) -> Ints:
     """The place of each job in the order of the queue, jobs in the order of their arrivals."""
     ranks = np.arange(len(arrival))
     key: Callable[[Any, int], Any] = ORDERS[order].key
@@ -187,7 +187,7 @@ def _ranks(jobs: PlainJobs, arrival: Ticks, order: str) -> Ticks:
     return ranks
 
 
-def samples(jobs: PlainJobs, started: Ticks, ended: Ticks) -> LongSamples:
+def samples(jobs: PlainJobs, started: Ints, ended: Ints) -> LongSamples:
     """The machine at the end of each instant at which a job is submitted or ends."""
     submits, starts, ends = (np.argsort(times, kind="stable") for times in (jobs.submit, started, ended))
     # As numpy.union1d, which imports masked arrays, too.
@@ -197,7 +197,7 @@ def samples(jobs: PlainJobs, started: Ticks, ended: Ticks) -> LongSamples:
         # Of the notices at whose first the clock begins, the baseline knows nothing.
         times = np.concatenate(([0], times))
 
-    def until(rows: Ticks, at: Ticks) -> tuple[Ticks, Ticks]:
+    def until(rows: Ints, at: Ints) -> tuple[Ints, Ints]:
         """Jobs with a time up to each instant, and their nodes."""
         places = np.searchsorted(at[rows], times, side="right")
         return places, np.concatenate(([0], np.cumsum(jobs.nodes[rows])))[places]
@@ -211,7 +211,7 @@ def samples(jobs: PlainJobs, started: Ticks, ended: Ticks) -> LongSamples:
     return LongSamples(table)
 
 
-def accounting(jobs: PlainJobs, ended: Ticks, nodes: int) -> Accounting:
+def accounting(jobs: PlainJobs, ended: Ints, nodes: int) -> Accounting:
     """Where all node-ticks went until the last end of a job."""
     busy = integral(jobs.nodes, jobs.runtime)
     elapsed = int(ended.max()) - int(jobs.submit.min())
@@ -219,7 +219,7 @@ def accounting(jobs: PlainJobs, ended: Ticks, nodes: int) -> Accounting:
 
 
 def plain_records(
-    table: Sequence[Job], jobs: PlainJobs, came: npt.NDArray[np.bool_], started: Ticks, origin: int
+    table: Sequence[Job], jobs: PlainJobs, came: npt.NDArray[np.bool_], started: Ints, origin: int
 ) -> list[JobRecord]:
     """What became of each job of a table; ``jobs`` are those that arrived, ``came`` says which rows they are."""
     columns = jobs.submit + origin, started + origin, started + jobs.runtime + origin, jobs.runtime
