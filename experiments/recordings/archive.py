@@ -42,7 +42,7 @@ from workloads.ground.fields import Columns, whole
 from workloads.ground.files import read_text
 from workloads.ground.trust import is_trusted
 from workloads.ground.trust import trust as trusting
-from workloads.ground.units import to_ticks
+from workloads.ground.units import SECOND, to_ticks
 from workloads.logs.nodenames import nodes_in
 from workloads.table.job import Job, JobType
 from workloads.table.joblife import beginning_of
@@ -125,7 +125,7 @@ def read_recording(
         begin=None if begin is None else to_ticks(begin),
         down=changes_of(_down(entries)),
         decisions=_decisions(result.find(table_name("decisions", name)), origin) if decisions else None,
-        epoch=epoch_of(place, told),
+        epoch=_within_calendar(epoch_of(place, told), records),
         zone=LOCAL if told.get(ZONE) == LOCAL else "UTC",
         unit=unit_of(told),
         trusted=trusted,
@@ -133,6 +133,19 @@ def read_recording(
         engine=engine_of(told, variant.mechanism),
         placements=_placements(result.find(table_name("nodes", name)), nodes_of(place, told)),
     )
+
+
+#: Dates that Python can write, years 1 to 9999, with decades to spare at both ends [s since 1970].
+_FIRST_DATE, _LAST_DATE = -60_000_000_000, 250_000_000_000
+
+
+def _within_calendar(epoch: float | None, records: Sequence[JobRecord]) -> float | None:
+    """The epoch of a result; None if its jobs reach beyond the calendar, so that it has no dates."""
+    if epoch is None:
+        return None
+    times = [time for record in records for time in (record.submit, record.start, record.end) if time is not None]
+    last = max(map(abs, times), default=0) / SECOND
+    return epoch if epoch - last > _FIRST_DATE and epoch + last < _LAST_DATE else None
 
 
 def table_rows(

@@ -10,20 +10,22 @@ from typing import Any
 import pytest
 
 from experiments.cli import main
-from experiments.recordings.archive import read_recording
+from experiments.recordings.archive import _within_calendar, read_recording
 from experiments.recordings.runfile import open_run
 from experiments.tables import write_csv
 from policies.planning.planbook import Planner
 from simulator import Result, simulate
+from simulator.results.records import JobRecord
 from simulator.results.reservations import stochastic_rows
 from simulator.results.schema import JOBS as JOBS_TABLE
 from tests.support.jobs import malleable, on_demand, resealed, rigid, stochastic
 from workloads.ground.errors import InputError
+from workloads.ground.units import SECOND
 from workloads.logs.swf import write_swf
 from workloads.logs.trace import Trace, TraceJob
 from workloads.outages.file import write_outages
 from workloads.outages.outage import Outage, OutageKind
-from workloads.table.job import Job
+from workloads.table.job import Job, JobType
 from workloads.table.jobtable import read_job_table, write_job_table
 
 JOBS = [
@@ -193,3 +195,10 @@ def test_losses_beyond_what_floats_hold_are_read_exactly(tmp_path: Path) -> None
     resealed(place)
     assert "9007199254.740993" in (place / "jobs-N-PAA.csv").read_text()
     assert read_recording(place).records[0].lost == lost
+
+
+@pytest.mark.parametrize(("epoch", "dated"), [(0.0, True), (1.6e9, True), (1e12, False), (-1e12, False), (None, False)])
+def test_a_result_beyond_the_calendar_has_no_dates(epoch: float | None, dated: bool) -> None:
+    record = JobRecord(1, JobType.RIGID, 0, 5 * SECOND, 9 * SECOND, 1, 0, 0, 0, "completed", 0)
+    assert _within_calendar(epoch, [record]) == (epoch if dated else None)
+    assert _within_calendar(0.0, [record._replace(end=300_000_000_000 * SECOND)]) is None
