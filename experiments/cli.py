@@ -300,7 +300,7 @@ class _Call:
 
 
 def _reader_is_gone() -> bool:
-    """Whether standard output is a pipe that nobody reads."""
+    """Whether standard output is a pipe without a reader."""
     try:
         import select
 
